@@ -1,0 +1,101 @@
+"""torch.dtype: PyTorch's dtypes, each standing for one NumPy dtype, and PyTorch's rules for combining them."""
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+_COMPLEX = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
+
+
+class dtype:
+    """An element type. ``np`` is its NumPy dtype, ``scalar_name`` the name PyTorch's errors use (``Float``, ``Long``)."""
+
+    __slots__ = ("_hash", "is_complex", "is_floating_point", "is_signed", "itemsize", "name", "np", "scalar_name")
+
+    def __init__(self, name: str, np_dtype, scalar_name: str):
+        self.name, self.np, self.scalar_name = name, np.dtype(np_dtype), scalar_name
+        self.is_complex = self.np.kind == "c"
+        self.is_floating_point = name.startswith(("float", "bfloat"))
+        self.is_signed = self.is_complex or self.is_floating_point or name.startswith("int")
+        self.itemsize = self.np.itemsize
+        self._hash = hash(name)
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+    def __hash__(self):
+        return self._hash
+
+    def __reduce__(self):
+        return (named, (self.name,))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def to_real(self) -> dtype:
+        """The dtype of this one's real part."""
+        return of_numpy(np.zeros((), self.np).real.dtype) if self.is_complex else self
+
+    def to_complex(self) -> dtype:
+        """The complex dtype of this precision."""
+        return self if self.is_complex else named(_COMPLEX[self.name])
+
+
+_TABLE = (
+    ("uint8", np.uint8, "Byte"), ("int8", np.int8, "Char"), ("int16", np.int16, "Short"), ("int32", np.int32, "Int"),
+    ("int64", np.int64, "Long"), ("float16", np.float16, "Half"), ("float32", np.float32, "Float"),
+    ("float64", np.float64, "Double"), ("complex64", np.complex64, "ComplexFloat"),
+    ("complex128", np.complex128, "ComplexDouble"), ("bool", np.bool_, "Bool"), ("bfloat16", ml_dtypes.bfloat16, "BFloat16"),
+    ("uint16", np.uint16, "UInt16"), ("uint32", np.uint32, "UInt32"), ("uint64", np.uint64, "UInt64"),
+    ("float8_e5m2", ml_dtypes.float8_e5m2, "Float8_e5m2"), ("float8_e4m3fn", ml_dtypes.float8_e4m3fn, "Float8_e4m3fn"),
+    ("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, "Float8_e5m2fnuz"),
+    ("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, "Float8_e4m3fnuz"),
+    ("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, "Float8_e8m0fnu"),
+)
+ALL: dict[str, dtype] = {name: dtype(name, np_dtype, scalar) for name, np_dtype, scalar in _TABLE}
+_BY_NUMPY = {d.np: d for d in ALL.values()}
+ALIASES = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "long": "int64", "short": "int16",
+           "cfloat": "complex64", "cdouble": "complex128"}
+PYTHON_TYPES = {bool: ALL["bool"], int: ALL["int64"], float: ALL["float32"], complex: ALL["complex64"]}
+
+float16, bfloat16, float32, float64 = (ALL[n] for n in ("float16", "bfloat16", "float32", "float64"))
+complex64, complex128, int64, uint8, bool_ = (ALL[n] for n in ("complex64", "complex128", "int64", "uint8", "bool"))
+
+
+def named(name: str) -> dtype:
+    """The dtype called ``name``."""
+    return ALL[ALIASES.get(name, name)]
+
+
+def of_numpy(np_dtype) -> dtype:
+    """The torch dtype of a NumPy dtype; TypeError where PyTorch has none."""
+    found = _BY_NUMPY.get(np_dtype)
+    if found is None:
+        found = _BY_NUMPY.get(np.dtype(np_dtype).newbyteorder("=") if np.dtype(np_dtype).isnative else None)
+    if found is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type {np.dtype(np_dtype).type.__module__}.{np.dtype(np_dtype).type.__name__}. "
+            "The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+            "uint64, uint32, uint16, uint8, and bool.")
+    return found
+
+
+class _Default:
+    dtype = float32
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of tensors made from Python floats. See torch.get_default_dtype."""
+    return _Default.dtype
+
+
+def default_of_number(number_type: type) -> np.dtype:
+    """The NumPy dtype a Python number has in promotion: bool, int64, the default float, the default complex."""
+    if number_type is float:
+        return _Default.dtype.np
+    if number_type is complex:
+        return _Default.dtype.to_complex().np
+    return PYTHON_TYPES[number_type].np

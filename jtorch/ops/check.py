@@ -1,0 +1,59 @@
+"""Checks that op bodies share: PyTorch's exception types and messages for wrong dims, shapes and dtypes.
+
+They look only at shapes, dtypes and static arguments, so they run when an op first meets such arguments, never after.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jtorch import dtype as dtypes
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """``dim`` counted from the front; IndexError if there is no such dimension (a 0-dim tensor has dims -1 and 0)."""
+    size = max(ndim, 1)
+    if not -size <= dim < size:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})")
+    return dim % size
+
+
+def wrap_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:
+    """Several dims counted from the front; None (and, by default, an empty list) is all of them."""
+    if dims is None or (empty_is_all and not isinstance(dims, int) and len(dims) == 0):
+        return tuple(range(ndim))
+    wrapped = tuple(wrap_dim(d, ndim) for d in ((dims,) if isinstance(dims, int) else dims))
+    for d in wrapped:
+        if wrapped.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return wrapped if ndim else ()
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The common shape; RuntimeError naming the sizes that do not match."""
+    result: tuple[int, ...] = ()
+    for shape in shapes:
+        result = _broadcast_pair(result, tuple(shape))
+    return result
+
+
+def _broadcast_pair(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    n = max(len(a), len(b))
+    pa, pb = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    for i in range(n - 1, -1, -1):
+        if pa[i] != pb[i] and pa[i] != 1 and pb[i] != 1:
+            raise RuntimeError(f"The size of tensor a ({pa[i]}) must match the size of tensor b ({pb[i]}) "
+                               f"at non-singleton dimension {i}")
+    return tuple(y if x == 1 else x for x, y in zip(pa, pb, strict=True))
+
+
+def scalar_name(d: np.dtype) -> str:
+    """``Float``, ``Long``, …: what PyTorch's messages call the dtype."""
+    return dtypes.of_numpy(np.dtype(d)).scalar_name
+
+
+def require(condition: bool, message: str, error: type[Exception] = RuntimeError) -> None:
+    """Raises ``error(message)`` unless ``condition``."""
+    if not condition:
+        raise error(message)

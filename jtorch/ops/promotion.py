@@ -1,0 +1,85 @@
+"""PyTorch's type promotion: which dtype an op computes in, given tensors, 0-dim tensors and Python numbers."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch import dtype as dtypes
+
+NUMBER, ZERO_DIM, DIM = 0, 1, 2     # what an operand is, in rising order of its say in the result
+
+_UNSIGNED = {np.dtype(n) for n in ("uint16", "uint32", "uint64")}
+
+
+def is_float(d: np.dtype) -> bool:
+    """Whether ``d`` is a real floating dtype (bfloat16 and the float8 kinds included)."""
+    return jnp.issubdtype(d, np.floating)
+
+
+def is_complex(d: np.dtype) -> bool:
+    """Whether ``d`` is complex."""
+    return d.kind == "c"
+
+
+def is_inexact(d: np.dtype) -> bool:
+    """Whether ``d`` is floating or complex."""
+    return is_complex(d) or is_float(d)
+
+
+def promote_types(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The smallest dtype that holds both. See torch.promote_types."""
+    if a == b:
+        return a
+    if is_inexact(a) or is_inexact(b):
+        return _promote_inexact(a, b)
+    if (a in _UNSIGNED and b.kind == "i") or (b in _UNSIGNED and a.kind == "i"):
+        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+                           f"{dtypes.of_numpy(a).scalar_name} and {dtypes.of_numpy(b).scalar_name}")
+    return np.promote_types(a, b)
+
+
+def _promote_inexact(a: np.dtype, b: np.dtype) -> np.dtype:
+    if not is_inexact(a):
+        return b
+    if not is_inexact(b):
+        return a
+    if is_complex(a) or is_complex(b):
+        return _complex_of(a) if _complex_of(a).itemsize >= _complex_of(b).itemsize else _complex_of(b)
+    return np.dtype(jnp.promote_types(a, b))
+
+
+def _complex_of(d: np.dtype) -> np.dtype:
+    return d if is_complex(d) else np.dtype(np.complex128 if d == np.float64 else np.complex64)
+
+
+def _combine(higher: np.dtype | None, lower: np.dtype | None) -> np.dtype | None:
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if is_complex(higher):
+        return higher
+    if is_float(higher):
+        return _complex_of(higher) if is_complex(lower) else higher
+    if higher.kind == "b" or is_inexact(lower):
+        return promote_types(higher, lower)
+    return higher
+
+
+def result_type(operands: Iterable[tuple[np.dtype, int]]) -> np.dtype:
+    """The common dtype of operands given as (dtype, one of NUMBER, ZERO_DIM, DIM). See torch.result_type."""
+    by_rank: list[np.dtype | None] = [None, None, None]
+    for d, rank in operands:
+        have = by_rank[rank]
+        by_rank[rank] = d if have is None else promote_types(have, d)
+    result = _combine(by_rank[DIM], _combine(by_rank[ZERO_DIM], by_rank[NUMBER]))
+    assert result is not None
+    return result
+
+
+def to_float(d: np.dtype) -> np.dtype:
+    """``d`` if it is inexact, else the default dtype."""
+    return d if is_inexact(d) else dtypes.get_default_dtype().np
+
+
+RULES = {"numeric": lambda d: d, "bool": lambda d: d, "int_to_float": to_float}

@@ -1,0 +1,263 @@
+"""The record of an op and the ``@op`` decorator: one declaration from which everything about an op is derived.
+
+An op's body is a pure function of ``jax.Array``s. The annotations of its parameters say what the caller may pass:
+
+=====================  =====================================================================================
+``Tensor``             a tensor; the body gets an array
+``Tensor | Number``    a tensor or a Python number; the body gets an array (0-dim for a number)
+``Tensor | <other>``   a tensor (array) or, if something else is passed, a static value (``Tensor | None``, ``Tensor | int``)
+``Tensors``            a sequence of tensors, also accepted spelled out as ``f(a, b, c)``; the body gets a list
+``list[Tensor]``       a sequence of tensors; the body gets a list
+``Number``             a Python number that is an input of the compiled program, not part of it: a new value compiles
+                       nothing. The body gets a 0-dim array, or the default itself where the caller left it out
+``Size``               ints, as one sequence or spelled out: ``f(2, 3)``; the body gets a tuple
+``dtype | None``       a torch dtype; the body gets the NumPy dtype
+anything else          static: a new value is a new kernel
+=====================  =====================================================================================
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch import dtype as dtypes
+from jtorch.ops import check, promotion
+
+# What the annotations of bodies mean to a type checker; their text is what counts here.
+Tensor = jax.Array
+Tensors = list[jax.Array]
+Number = int | float | bool | complex | jax.Array
+Size = tuple[int, ...]
+
+
+class Marker:
+    """Stands for an array in a template: a tensor (``T``) or a Python number of one type."""
+
+    __slots__ = ("name", "number_type")
+
+    def __init__(self, name: str, number_type: type | None):
+        self.name, self.number_type = name, number_type
+
+    def __repr__(self):
+        return self.name
+
+
+T = Marker("T", None)
+NUMBERS = {int: Marker("I", int), float: Marker("F", float), bool: Marker("B", bool), complex: Marker("C", complex)}
+
+
+class Frozen(tuple):
+    """A static number with its type, since ``2 == 2.0 == True`` must be three different statics."""
+
+    __slots__ = ()
+
+
+def freeze(value):
+    """A hashable static that tells 1, 1.0 and True apart; lists and tuples become tuples."""
+    if isinstance(value, (list, tuple)):
+        return tuple([freeze(v) for v in value])
+    if isinstance(value, (float, complex)):
+        return Frozen((type(value), repr(value)))
+    if isinstance(value, np.generic):
+        return freeze(value.item())
+    if isinstance(value, slice):
+        return ("slice", freeze(value.start), freeze(value.stop), freeze(value.step))
+    return value
+
+
+def thaw(value):
+    """What the body sees of a static: the number itself, NumPy's dtype for a torch dtype."""
+    if value.__class__ is Frozen:
+        return value[0](value[1])
+    if value.__class__ is tuple:
+        return tuple([thaw(v) for v in value])
+    return value.np if isinstance(value, dtypes.dtype) else value
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter of an op: its name, default, how it may be passed and what it may be."""
+
+    name: str
+    kind: str               # tensor, tensor_or_number, tensor_or_static, tensors, number, size, static
+    default: Any
+    keyword_only: bool
+    annotation: str
+    varargs: bool = False
+
+
+def _kind(annotation: str) -> tuple[str, bool]:
+    parts = {p.strip() for p in annotation.split("|")}
+    if "Tensors" in parts or any(p.startswith(("list[Tensor", "Sequence[Tensor")) for p in parts):
+        return "tensors", "Tensors" in parts
+    if "Tensor" in parts:
+        if len(parts) == 1:
+            return "tensor", False
+        return ("tensor_or_number" if "Number" in parts else "tensor_or_static"), False
+    if "Number" in parts:
+        return "number", False
+    return ("size", True) if "Size" in parts else ("static", False)
+
+
+def _params(fn: Callable) -> tuple[Param, ...]:
+    out = []
+    for p in inspect.signature(fn).parameters.values():
+        text = p.annotation if isinstance(p.annotation, str) else "Any"
+        kind, varargs = _kind("Any" if p.annotation is p.empty else text)
+        out.append(Param(p.name, kind, p.default, p.kind is p.KEYWORD_ONLY, text, varargs))
+    return tuple(out)
+
+
+@dataclass(eq=False)
+class Op:
+    """Everything known about an op. Made by ``@op``; see its arguments."""
+
+    name: str
+    body: Callable
+    params: tuple[Param, ...]
+    doc: str
+    aliases: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    method: bool = True
+    function: bool = True
+    inplace: bool = False
+    out: bool = True
+    promote: str | None = None
+    promotes: tuple[str, ...] = ()
+    broadcast: bool = True
+    view: Callable | None = None
+    creates: bool = False
+    dynamic: bool = False
+    saves: str = "inputs"
+    backward_name: str | Callable | None = None
+    differentiable: bool = True
+    returns: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    value_check: tuple[Callable, Callable] | None = None
+    tested: bool = True
+    _functions: dict = field(default_factory=dict)
+
+    def __hash__(self):
+        return id(self)
+
+    def __repr__(self):
+        return f"<op {self.name}>"
+
+    def function_of(self, template: tuple) -> Callable:
+        """The pure function of the arrays that ``template`` marks, its other arguments bound and promotion done."""
+        found = self._functions.get(template)
+        if found is None:
+            if len(self._functions) > 1024:
+                self._functions.clear()
+            found = self._functions[template] = _bound(self, template, self.body)
+        return found
+
+    def check_of(self, template: tuple) -> Callable:
+        """The pure function of the same arrays that says whether their values are wrong: (bool, int64 detail)."""
+        assert self.value_check is not None
+        return _bound(self, template, self.value_check[0])
+
+
+def _bound(op: Op, template: tuple, body: Callable) -> Callable:
+    kw = [p.keyword_only for p in op.params]
+
+    def run(*arrays):
+        left = iter(arrays)
+        args = [_fill(t, left) for t in template]
+        if op.promote is not None:
+            _promote(op, template, args)
+        positional = [a for a, k in zip(args, kw, strict=True) if not k]
+        return body(*positional, **{p.name: a for p, a, k in zip(op.params, args, kw, strict=True) if k})
+
+    run.__name__ = op.name.replace(".", "_")
+    return run
+
+
+def _fill(t, left):
+    if t.__class__ is Marker:
+        return next(left)
+    if t.__class__ is tuple:
+        filled = [_fill(x, left) for x in t]
+        return filled if _marks(t) else tuple(filled)
+    return thaw(t)
+
+
+def _marks(t: tuple) -> bool:
+    return any(x.__class__ is Marker or (x.__class__ is tuple and _marks(x)) for x in t)
+
+
+def _promote(op: Op, template: tuple, args: list) -> None:
+    """Casts the promoted arguments to the dtype the op computes in and gives them one shape, in place."""
+    taking = [i for i, p in enumerate(op.params) if template[i].__class__ is Marker
+              and (p.name in op.promotes if op.promotes else p.kind.startswith("tensor"))]
+    compute = promotion.RULES[op.promote](promotion.result_type(_operand(template[i], args[i]) for i in taking))
+    for i, (p, mark) in enumerate(zip(op.params, template, strict=True)):
+        if i in taking or (mark.__class__ is Marker and p.kind == "number"):
+            args[i] = _cast(args[i], compute, mark, p.name, in_result=i in taking)
+    if op.broadcast and len(taking) > 1:
+        shape = check.broadcast_shapes(*[args[i].shape for i in taking])
+        for i in taking:
+            if args[i].ndim and args[i].shape != shape:
+                args[i] = jnp.broadcast_to(args[i], shape)
+
+
+def _operand(mark: Marker, array) -> tuple[np.dtype, int]:
+    if mark is not T:
+        return dtypes.default_of_number(mark.number_type), promotion.NUMBER
+    return np.dtype(array.dtype), promotion.DIM if array.ndim else promotion.ZERO_DIM
+
+
+def _cast(array, compute: np.dtype, mark: Marker, name: str, *, in_result: bool):
+    if mark.number_type in (float, complex) and not in_result and not promotion.is_inexact(compute):
+        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    return array if array.dtype == compute else jax.lax.convert_element_type(array, compute)
+
+
+OPS: dict[str, Op] = {}
+
+
+def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool | None = None, out: bool | None = None,
+       method: bool | None = None, promotes: str = "", aliases: Sequence[str] = (), operators: Sequence[str] = (),
+       returns: str = "", writes: str = "", **facts) -> Any:
+    """Declares an op. All arguments say what is not the default.
+
+    name:       PyTorch's dotted name (``linalg.inv``) where it is not the body's.
+    aliases:    further dotted names of the same op; dotless ones are methods too.
+    operators:  ``__add__ __radd__ __iadd__`` …
+    method, function, inplace, out:  which forms exist. Methods by default for dotless names; in-place by default where
+                ``promote`` is set; ``out=`` for all functions that return new tensors.
+    promote:    ``numeric`` (compute and return the common dtype), ``int_to_float`` (integers become the default dtype),
+                ``bool`` (compute in the common dtype, the body returns bool). The promoted arguments are cast and
+                broadcast against each other before the body sees them. ``promotes``: their names, where not all tensors.
+    view:       the function from (size, stride, offset, *other arguments) to the same of the result: makes it a view.
+    creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
+    dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
+    saves:      ``inputs`` (the default: those that the vjp uses), ``result`` or ``none``: what the version check of the
+                backward looks at, as PyTorch saves it.
+    backward_name:  PyTorch's ``grad_fn`` name where it is not the op's in camel case + ``Backward0``, or a function of
+                the template that gives it.
+    differentiable: False where PyTorch gives the result no ``grad_fn``.
+    returns:    field names of the named tuple returned (``values indices``).
+    writes:     names of arguments that the last outputs are written into (``running_mean running_var``).
+    value_check: (flag, error): ``flag(*args) -> (bad, detail)`` of arrays, ``error(detail, *args) -> Exception``.
+    tested:     False keeps the op out of the generated matrix.
+    """
+    if fn is None:
+        return lambda f: op(f, name=name, inplace=inplace, out=out, method=method, promotes=promotes, aliases=aliases,
+                            operators=operators, returns=returns, writes=writes, **facts)
+    full = name or fn.__name__
+    is_view = facts.get("view") is not None
+    record = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
+                method=("." not in full and not facts.get("creates")) if method is None else method,
+                inplace=(facts.get("promote") in ("numeric", "int_to_float", "bool")) if inplace is None else inplace,
+                out=not is_view if out is None else out,
+                promotes=tuple(promotes.split()), returns=tuple(returns.split()), writes=tuple(writes.split()), **facts)
+    assert full not in OPS, f"op {full} is declared twice"
+    OPS[full] = record
+    return fn
