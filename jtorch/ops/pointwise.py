@@ -1,18 +1,498 @@
-"""Pointwise ops. See https://docs.pytorch.org/docs/stable/torch.html#pointwise-ops."""
+"""Pointwise ops of one tensor, and clamp. See https://docs.pytorch.org/docs/stable/torch.html#pointwise-ops.
+
+Those that Python has operators for are in arithmetic.py, comparisons in compare.py, bits in bitwise.py, and the gamma,
+error and Bessel functions in special.py.
+"""
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
+import numpy as np
+from jax import lax
 
+from jtorch.ops import check
+from jtorch.ops.elementwise import broadcast, derivative, kind, like, numbered, unsupported
 from jtorch.ops.registry import Number, Tensor, op
 
 
-@op(promote="numeric", operators=("__add__", "__radd__", "__iadd__"), saves="none")
-def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
-    """Adds ``alpha`` times ``other``. See torch.add."""
-    return input + alpha * other
+@derivative(lambda t, r, x: t * _sign(x))
+def _abs(x):
+    return jnp.abs(x)
+
+
+@op(promote="numeric", aliases=("absolute",), operators=("__abs__",))
+def abs(input: Tensor):
+    """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
+    unsupported("abs_cpu", input, "b")
+    return jnp.abs(input) if kind(input) == "c" else _abs(input)
+
+
+def _sign(x):
+    """-1, 0 or 1; 0 for NaN, where jnp.sign says NaN."""
+    if kind(x) == "b":
+        return x
+    if np.dtype(x.dtype).kind == "u":
+        return (x != 0).astype(x.dtype)
+    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+
+@op(promote="numeric", saves="none")
+def sign(input: Tensor):
+    """-1, 0 or 1. See torch.sign."""
+    if kind(input) == "c":
+        raise NotImplementedError("Unlike NumPy, torch.sign is not intended to support complex numbers. "
+                                  "Please use torch.sgn instead.")
+    return _sign(input)
+
+
+@op(promote="numeric")
+def sgn(input: Tensor):
+    """The sign, for complex numbers the direction. See torch.sgn."""
+    if kind(input) != "c":
+        return _sign(input)
+    zero = input == 0
+    size = jnp.abs(jnp.where(zero, jnp.ones_like(input), input))
+    return jnp.where(zero, jnp.zeros_like(input), input / size.astype(input.dtype))
+
+
+@op(differentiable=False)
+def signbit(input: Tensor):
+    """Whether the sign bit is set. See torch.signbit."""
+    if kind(input) == "c":
+        raise NotImplementedError("signbit is not implemented for complex tensors.")
+    if kind(input) == "b":
+        return jnp.zeros_like(input)
+    return jnp.signbit(input) if kind(input) == "f" else input < 0
+
+
+@op(promote="int_to_float", inplace=False)
+def angle(input: Tensor):
+    """The angle of complex numbers; of real ones 0 or pi. See torch.angle."""
+    if kind(input) != "c":
+        turned = jnp.where(input < 0, like(input, np.pi), jnp.zeros_like(input))
+        return lax.stop_gradient(jnp.where(input != input, input, turned))
+    zero = input == 0
+    x = jnp.where(zero, jnp.ones_like(input), input)
+    at_zero = lax.stop_gradient(jnp.arctan2(input.imag, input.real))
+    nan = lax.stop_gradient(jnp.where(jnp.isnan(input), like(input.real, np.nan), jnp.zeros_like(input.real)))
+    return jnp.where(zero, at_zero, jnp.arctan2(x.imag, x.real)) + nan
+
+
+def _whole(name: str, fn):
+    """The body of a rounding function: integers stay as they are, bool and complex are refused as in PyTorch."""
+    def round_with(input):
+        if kind(input) == "c":
+            raise NotImplementedError(f"{name} is not supported for complex inputs")
+        unsupported(f"{name}_vml_cpu", input, "b")
+        return input if kind(input) == "i" else fn(input)
+    return round_with
+
+
+@op(promote="numeric", saves="none")
+def ceil(input: Tensor):
+    """The next integer up. See torch.ceil."""
+    return _whole("ceil", jnp.ceil)(input)
+
+
+@op(promote="numeric", saves="none")
+def floor(input: Tensor):
+    """The next integer down. See torch.floor."""
+    return _whole("floor", jnp.floor)(input)
+
+
+@op(promote="numeric", aliases=("fix",), saves="none")
+def trunc(input: Tensor):
+    """The integer part. See torch.trunc."""
+    return _whole("trunc", jnp.trunc)(input)
+
+
+@op(promote="numeric", saves="none")
+def frac(input: Tensor):
+    """What trunc leaves. See torch.frac."""
+    unsupported("frac_cpu", input, "bic")
+    return input - lax.stop_gradient(jnp.trunc(input))
+
+
+@op(promote="numeric", aliases=("special.round",), saves="none",
+    backward_name=lambda template: f"RoundBackward{0 if template[1] == 0 else 1}")
+def round(input: Tensor, *, decimals: int = 0):
+    """The nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
+    unsupported("round_vml_cpu" if decimals == 0 else "round_cpu", input, "bc" if decimals == 0 else "bic")
+    if kind(input) == "i":
+        return input
+    if decimals == 0:
+        return lax.round(input, lax.RoundingMethod.TO_NEAREST_EVEN)
+    wide = jnp.promote_types(input.dtype, jnp.float32)
+    ten = jnp.asarray(10.0 ** max(decimals, -decimals), wide)
+    scaled = input.astype(wide) * ten if decimals > 0 else input.astype(wide) / ten
+    whole = lax.round(scaled, lax.RoundingMethod.TO_NEAREST_EVEN)
+    return (whole / ten if decimals > 0 else whole * ten).astype(input.dtype)
+
+
+@op(saves="none", backward_name="ConjBackward0", out=False)
+def conj(input: Tensor):
+    """The complex conjugate. See torch.conj."""
+    return jnp.conj(input) if kind(input) == "c" else input
+
+
+@op(promote="numeric", saves="none")
+def conj_physical(input: Tensor):
+    """The complex conjugate. See torch.conj_physical."""
+    return jnp.conj(input) if kind(input) == "c" else input
+
+
+@op(promote="int_to_float", saves="none", backward_name="Deg2RadBackward0")
+def deg2rad(input: Tensor):
+    """Degrees to radians. See torch.deg2rad."""
+    check.require(kind(input) != "c", "deg2rad is not supported for complex tensors.")
+    return input * like(input, np.pi / 180)
+
+
+@op(promote="int_to_float", saves="none", backward_name="Rad2DegBackward0")
+def rad2deg(input: Tensor):
+    """Radians to degrees. See torch.rad2deg."""
+    check.require(kind(input) != "c", "rad2deg is not supported for complex tensors.")
+    return input * like(input, 180 / np.pi)
+
+
+@op(promote="int_to_float", aliases=("arccos",))
+def acos(input: Tensor):
+    """The angle whose cosine it is. See torch.acos."""
+    return jnp.arccos(input)
+
+
+@op(promote="int_to_float", aliases=("arccosh",))
+def acosh(input: Tensor):
+    """The inverse of cosh. See torch.acosh."""
+    return jnp.arccosh(input)
+
+
+@op(promote="int_to_float", aliases=("arcsin",))
+def asin(input: Tensor):
+    """The angle whose sine it is. See torch.asin."""
+    return jnp.arcsin(input)
+
+
+@op(promote="int_to_float", aliases=("arcsinh",))
+def asinh(input: Tensor):
+    """The inverse of sinh. See torch.asinh."""
+    return jnp.arcsinh(input)
+
+
+@op(promote="int_to_float", aliases=("arctan",))
+def atan(input: Tensor):
+    """The angle whose tangent it is. See torch.atan."""
+    return jnp.arctan(input)
+
+
+@op(promote="int_to_float", aliases=("arctanh",))
+def atanh(input: Tensor):
+    """The inverse of tanh. See torch.atanh."""
+    return jnp.arctanh(input)
+
+
+@op(promote="int_to_float")
+def cos(input: Tensor):
+    """The cosine. See torch.cos."""
+    return jnp.cos(input)
+
+
+@op(promote="int_to_float")
+def cosh(input: Tensor):
+    """The hyperbolic cosine. See torch.cosh."""
+    return jnp.cosh(input)
 
 
 @op(promote="int_to_float", saves="result")
 def exp(input: Tensor):
     """e raised to each element. See torch.exp."""
     return jnp.exp(input)
+
+
+@op(promote="int_to_float", aliases=("special.exp2",), saves="result")
+def exp2(input: Tensor):
+    """2 raised to each element. See torch.exp2."""
+    return jnp.exp2(input)
+
+
+@op(promote="int_to_float", aliases=("special.expm1",), saves="result")
+def expm1(input: Tensor):
+    """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
+    return jnp.expm1(input)
+
+
+@op(promote="int_to_float")
+def log(input: Tensor):
+    """The natural logarithm. See torch.log."""
+    return jnp.log(input)
+
+
+@op(promote="int_to_float")
+def log10(input: Tensor):
+    """The logarithm to base 10. See torch.log10."""
+    return jnp.log10(input)
+
+
+@op(promote="int_to_float", aliases=("special.log1p",), backward_name="Log1PBackward0")
+def log1p(input: Tensor):
+    """The logarithm of 1 plus each element, exact for small ones. See torch.log1p."""
+    return jnp.log1p(input)
+
+
+@op(promote="int_to_float")
+def log2(input: Tensor):
+    """The logarithm to base 2. See torch.log2."""
+    return jnp.log2(input)
+
+
+@op(promote="int_to_float", saves="result")
+def reciprocal(input: Tensor):
+    """1 divided by each element. See torch.reciprocal."""
+    return lax.integer_pow(input, -1)
+
+
+@op(promote="int_to_float", saves="result")
+def rsqrt(input: Tensor):
+    """1 divided by the square root. See torch.rsqrt."""
+    return lax.rsqrt(input)
+
+
+@op(promote="int_to_float", aliases=("special.expit",), saves="result")
+def sigmoid(input: Tensor):
+    """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
+    return jax.nn.sigmoid(input)
+
+
+@op(promote="int_to_float")
+def sin(input: Tensor):
+    """The sine. See torch.sin."""
+    return jnp.sin(input)
+
+
+@op(promote="int_to_float", aliases=("special.sinc",))
+def sinc(input: Tensor):
+    """sin(pi x) / (pi x), 1 at 0. See torch.sinc."""
+    return jnp.sinc(input)
+
+
+@op(promote="int_to_float")
+def sinh(input: Tensor):
+    """The hyperbolic sine. See torch.sinh."""
+    return jnp.sinh(input)
+
+
+@op(promote="int_to_float", saves="result")
+def sqrt(input: Tensor):
+    """The square root. See torch.sqrt."""
+    return jnp.sqrt(input)
+
+
+@op(promote="int_to_float", saves="result")
+def tan(input: Tensor):
+    """The tangent. See torch.tan."""
+    return jnp.tan(input)
+
+
+@op(promote="int_to_float", saves="result")
+def tanh(input: Tensor):
+    """The hyperbolic tangent. See torch.tanh."""
+    return jnp.tanh(input)
+
+
+@op(promote="int_to_float", aliases=("special.logit",))
+def logit(input: Tensor, eps: float | None = None):
+    """The inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
+    unsupported("logit_cpu", input, "c")
+    if eps is None:
+        return _logit(input)
+    low, high = like(input, eps), like(input, 1 - eps)
+    inside = (input >= low) & (input <= high)
+    bounded = lax.stop_gradient(jnp.where(input < low, low, jnp.where(input > high, high, input)))
+    return _logit(jnp.where(inside, input, bounded))
+
+
+@derivative(lambda t, r, x: t * jnp.where((x < 0) | (x > 1), like(x, np.nan), 1 / (x * (1 - x))))
+def _logit(x):
+    return jnp.log(x / (1 - x))
+
+
+@op(promote="numeric")
+def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None):
+    """NaN and infinities replaced by numbers. See torch.nan_to_num."""
+    if kind(input) in "bi":
+        return input
+    if kind(input) == "c":
+        return lax.complex(*[nan_to_num(part, nan, posinf, neginf) for part in (input.real, input.imag)])
+    limits = jnp.finfo(input.dtype)
+    high = like(input, limits.max if posinf is None else posinf)
+    low = like(input, limits.min if neginf is None else neginf)
+    finite = jnp.where(input == jnp.inf, high, jnp.where(input == -jnp.inf, low, input))
+    return jnp.where(input != input, like(input, nan or 0.0), finite)
+
+
+def _clamp_backward(template) -> str:
+    bounds = [t for t in template[1:3] if t is not None]
+    return f"ClampBackward{0 if any(t.number_type is None for t in bounds) else 1}"
+
+
+@op(promote="numeric", aliases=("clip",), backward_name=_clamp_backward)
+def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None):
+    """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
+    check.require(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
+    if kind(input) == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if min is None:
+        return _at_most(input, max)
+    return _at_least(input, min) if max is None else _between(input, min, max)
+
+
+def _with_nan(result, *bounds):
+    """NaN where a bound is."""
+    for bound in bounds:
+        if kind(bound) == "f":
+            result = jnp.where(bound != bound, bound, result)
+    return result
+
+
+def _at_least(x, low):
+    return _with_nan(jnp.where(x < low, low, jnp.where(x >= low, x, lax.stop_gradient(x))), low)
+
+
+def _at_most(x, high):
+    return _with_nan(jnp.where(x > high, high, jnp.where(x <= high, x, lax.stop_gradient(x))), high)
+
+
+def _between(x, low, high):
+    """``min(max(x, low), high)``; where ``low`` exceeds ``high`` or equals it the gradient is PyTorch's."""
+    value = lax.stop_gradient(jnp.minimum(jnp.maximum(x, low), high))
+    inside = jnp.where((x >= low) & (x <= high), x, value)
+    below = jnp.where((x < low) & (low < high), low, inside)
+    return _with_nan(jnp.where((x > high) | (high < low), high, below), low, high)
+
+
+@op(promote="numeric", backward_name=numbered("ClampMin", 1, tensor=1, number=0))
+def clamp_min(input: Tensor, min: Tensor | Number):
+    """Elements brought up to ``min``. See torch.clamp."""
+    unsupported("maximum_cpu", input, "c")
+    return _at_least(input, min)
+
+
+@op(promote="numeric", backward_name=numbered("ClampMax", 1, tensor=1, number=0))
+def clamp_max(input: Tensor, max: Tensor | Number):
+    """Elements brought down to ``max``. See torch.clamp."""
+    unsupported("minimum_cpu", input, "c")
+    return _at_most(input, max)
+
+
+def _over_square(t, other, a, b):
+    return t * (other * (1 / (a * a + b * b)))
+
+
+@derivative(lambda t, r, a, b: _over_square(t, b, a, b), lambda t, r, a, b: _over_square(t, -a, a, b))
+def _atan2(a, b):
+    return jnp.arctan2(a, b)
+
+
+@op(promote="int_to_float", aliases=("arctan2",))
+def atan2(input: Tensor, other: Tensor):
+    """The angle of the vector (``other``, ``input``). See torch.atan2."""
+    unsupported("atan2_cpu", input, "c")
+    return _atan2(input, other)
+
+
+@derivative(lambda t, r, a, b: t * jnp.where(a == 0, 0, r / a), None)
+def _copysign(a, b):
+    return jnp.copysign(a, b)
+
+
+@op(promote="int_to_float", backward_name=numbered("Copysign", 1, tensor=0, number=1))
+def copysign(input: Tensor, other: Tensor | Number):
+    """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
+    unsupported("copysign_cpu", input, "c")
+    return _copysign(*broadcast(input, other))
+
+
+@op(out=True, returns="mantissa exponent")
+def frexp(input: Tensor):
+    """Mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
+    check.require(kind(input) == "f", "torch.frexp() only supports floating-point dtypes")
+    wide = input.astype(jnp.float32) if input.dtype.itemsize == 2 else input
+    mantissa, exponent = jnp.frexp(lax.stop_gradient(wide))
+    exponent = jnp.where(jnp.isfinite(wide), exponent, 0).astype(jnp.int32)
+    linear = input / lax.stop_gradient(jnp.exp2(exponent.astype(wide.dtype))).astype(input.dtype)
+    value = lax.stop_gradient(jnp.where(jnp.isfinite(wide), mantissa, wide).astype(input.dtype))
+    return value + (linear - lax.stop_gradient(linear)), exponent
+
+
+@op(promote="int_to_float", saves="result")
+def ldexp(input: Tensor, other: Tensor):
+    """``input`` times 2 to the power ``other``. See torch.ldexp."""
+    return input * jnp.exp2(other)
+
+
+@op(differentiable=False, inplace=True)
+def heaviside(input: Tensor, values: Tensor):
+    """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
+    for x in (input, values):
+        check.require(kind(x) != "c", "heaviside is not yet implemented for complex tensors.")
+    check.require(input.dtype == values.dtype, "heaviside is not yet implemented for tensors with different dtypes.")
+    input, values = broadcast(input, values)
+    if kind(input) == "b":
+        return input | values
+    return jnp.where(input == 0, values, (input > 0).astype(input.dtype))
+
+
+@derivative(lambda t, r, a, b: t * (a / r), lambda t, r, a, b: t * (b / r))
+def _hypot(a, b):
+    return jnp.hypot(a, b)
+
+
+@op(promote="numeric")
+def hypot(input: Tensor, other: Tensor):
+    """The length of the vector (``input``, ``other``). See torch.hypot."""
+    unsupported("hypot_cpu", input, "bic")
+    return _hypot(*broadcast(input, other))
+
+
+def _share(t, a, b):
+    return t / (1 + jnp.exp(b - a))
+
+
+@derivative(lambda t, r, a, b: _share(t, a, b), lambda t, r, a, b: _share(t, b, a))
+def _logaddexp(a, b):
+    if kind(a) != "c":
+        return jnp.logaddexp(a, b)
+    first = a.real >= b.real
+    low, high = jnp.where(first, b, a), jnp.where(first, a, b)
+    return high + jnp.log1p(jnp.exp(low - high))
+
+
+@op(promote="numeric", inplace=False)
+def logaddexp(input: Tensor, other: Tensor):
+    """log(exp(input) + exp(other)). See torch.logaddexp."""
+    unsupported("logaddexp_cpu", input, "bi")
+    return _logaddexp(*broadcast(input, other))
+
+
+@derivative(lambda t, r, a, b: t / (1 + jnp.exp2(b - a)), lambda t, r, a, b: t / (1 + jnp.exp2(a - b)))
+def _logaddexp2(a, b):
+    return jnp.logaddexp2(a, b)
+
+
+@op(promote="numeric", inplace=False)
+def logaddexp2(input: Tensor, other: Tensor):
+    """log2(2**input + 2**other). See torch.logaddexp2."""
+    unsupported("logaddexp2_cpu", input, "bic")
+    return _logaddexp2(*broadcast(input, other))
+
+
+@derivative(lambda t, r, a, b: jnp.where(a == b, 0, t), lambda t, r, a, b: jnp.where(a == b, t, 0))
+def _nextafter(a, b):
+    return jnp.nextafter(a, b)
+
+
+@op(promote="numeric")
+def nextafter(input: Tensor, other: Tensor):
+    """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
+    unsupported("nextafter_cpu", input, "bic")
+    return _nextafter(*broadcast(input, other))

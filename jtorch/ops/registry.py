@@ -158,6 +158,19 @@ class Op:
             found = self._functions[template] = _bound(self, template, self.body)
         return found
 
+    def geometry(self, template: tuple, key: tuple, avals: Sequence) -> Any:
+        """What a view op's rule makes of (size, stride, offset) for tensors of these avals, the first being the base."""
+        assert self.view is not None
+        left = iter(avals[1:])
+        args = [_fill(t, left) for t in template[1:]]
+        named = [(p, a) for p, a in zip(self.params[1:], args, strict=True) if p.keyword_only]
+        plain = [a for p, a in zip(self.params[1:], args, strict=True) if not p.keyword_only]
+        accepts = inspect.signature(self.view).parameters
+        keywords = {p.name: a for p, a in named if p.name in accepts}
+        if "source" in accepts:
+            keywords["source"] = avals[0].np
+        return self.view(*key, *plain, **keywords)
+
     def check_of(self, template: tuple) -> Callable:
         """The pure function of the same arrays that says whether their values are wrong: (bool, int64 detail)."""
         assert self.value_check is not None

@@ -1,0 +1,247 @@
+"""The text of tensors: what ``repr``, ``str`` and ``format`` say, and the options that shape it.
+
+Works on anything with a tensor's attributes. ``_host_values`` is the only place that asks for the data.
+"""
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from jtorch import dtype as dtypes
+
+
+@dataclass
+class _PrinterOptions:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+PRINT_OPTS = _PrinterOptions()
+_PROFILES = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    """Set how tensors print: digits, where to summarise and wrap, scientific notation. See torch.set_printoptions."""
+    chosen = dict(_PROFILES.get(profile, {}))
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    chosen.update({name: value for name, value in given.items() if value is not None})
+    for name, value in chosen.items():
+        setattr(PRINT_OPTS, name, value)
+    PRINT_OPTS.sci_mode = sci_mode  # as in PyTorch, each call sets this one, to automatic if it is left out
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The options in force, as keywords for set_printoptions. See torch.get_printoptions."""
+    return asdict(PRINT_OPTS)
+
+
+@contextlib.contextmanager
+def printoptions(**kwargs):
+    """Change the options inside a ``with`` block. See torch.printoptions."""
+    before = get_printoptions()
+    set_printoptions(**kwargs)
+    try:
+        yield
+    finally:
+        set_printoptions(**before)
+
+
+def _host_values(t) -> np.ndarray:
+    return t._numpy_copy()
+
+
+def _widened(values: np.ndarray) -> np.ndarray:
+    """With ml_dtypes' floats as float64, which holds each of their values and is a Python float in lists."""
+    return values.astype(np.float64) if values.dtype.kind == "V" or values.dtype.type.__module__ == ml_dtypes.__name__ \
+        else values
+
+
+# -- one element ------------------------------------------------------------------------------------------------------
+
+Cell = Callable[[Any], str]
+
+
+def _plain_cell(values: list) -> tuple[Cell, int]:
+    """How to write one integer or bool among ``values``, and how wide."""
+    width = max((len(str(v)) for v in values), default=1)
+    return lambda v: str(v).rjust(width), width
+
+
+def _float_spec(values: list[float]) -> str:
+    """``e`` for scientific notation, ``i`` if all are whole numbers (``2.``), else ``f``."""
+    sizes = [abs(v) for v in values]
+    low, high = min(sizes), max(sizes)
+    scientific = PRINT_OPTS.sci_mode
+    if scientific is None:
+        scientific = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
+    if scientific:
+        return "e"
+    return "i" if all(v.is_integer() for v in values) else "f"
+
+
+def _whole(v: float) -> str:
+    return f"{v:.0f}." if math.isfinite(v) else f"{v:.0f}"
+
+
+def _float_cell(values: list[float]) -> tuple[Cell, int]:
+    """How to write one float among ``values``, and how wide: zeros, infinities and nans have no say in it."""
+    telling = [v for v in values if v != 0 and math.isfinite(v)]
+    spec = _float_spec(telling) if telling else "i"
+    if spec == "i":
+        write: Cell = _whole
+    else:
+        pattern = f".{PRINT_OPTS.precision}{spec}"
+        write = lambda v: format(v, pattern)  # noqa: E731
+    width = max((len(write(v)) for v in telling), default=1)
+    return lambda v: write(v).rjust(width), width
+
+
+def _complex_cell(values: list[complex]) -> tuple[Cell, int]:
+    real, real_width = _float_cell([v.real for v in values])
+    imag, imag_width = _float_cell([v.imag for v in values])
+
+    def cell(v: complex) -> str:
+        second = imag(v.imag).lstrip() + "j"
+        return real(v.real) + (second if second[0] in "+-" else "+" + second)
+
+    return cell, real_width + imag_width + 1
+
+
+def _cell_for(values: np.ndarray) -> tuple[Cell, int]:
+    flat = values.ravel().tolist()
+    match values.dtype.kind:
+        case "f":
+            return _float_cell(flat)
+        case "c":
+            return _complex_cell(flat)
+    return _plain_cell(flat)
+
+
+# -- the brackets -----------------------------------------------------------------------------------------------------
+
+
+def _edges(values: np.ndarray) -> np.ndarray:
+    """Only what a summary shows: the first and last ``edgeitems`` along each dimension."""
+    edge = PRINT_OPTS.edgeitems
+    for axis, size in enumerate(values.shape):
+        if size > 2 * edge:
+            values = np.take(values, [*range(edge), *range(size - edge, size)], axis)
+    return values
+
+
+def _row(values: list, size: int, indent: int, summarize: bool, cell: Cell, width: int) -> str:
+    edge = PRINT_OPTS.edgeitems
+    cells = [cell(v) for v in values]
+    if summarize and size > 2 * edge:
+        cells[edge:edge] = [" ..." if edge else "..."]
+    per_line = max(1, math.floor((PRINT_OPTS.linewidth - indent) / (width + 2)))
+    lines = [", ".join(cells[i:i + per_line]) for i in range(0, len(cells), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _block(values, shape: tuple[int, ...], indent: int, summarize: bool, cell: Cell, width: int) -> str:
+    """Nested lists ``values``, which stand for ``shape`` (larger than they are where a summary leaves some out)."""
+    if not shape:
+        return cell(values)
+    if len(shape) == 1:
+        return _row(values, shape[0], indent, summarize, cell, width)
+    parts = [_block(v, shape[1:], indent + 1, summarize, cell, width) for v in values]
+    if summarize and shape[0] > 2 * PRINT_OPTS.edgeitems:
+        parts.insert(PRINT_OPTS.edgeitems, "...")
+    return "[" + ("," + "\n" * (len(shape) - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def _contents(t, indent: int) -> str:
+    values = _host_values(t)
+    if values.size == 0:
+        return "[]"
+    shape, summarize = values.shape, values.size > PRINT_OPTS.threshold
+    if summarize:
+        values = _edges(values)
+    values = _widened(values)
+    cell, width = _cell_for(values)
+    return _block(values.tolist(), shape, indent, summarize, cell, width)
+
+
+# -- what follows the brackets ----------------------------------------------------------------------------------------
+
+
+def _layout_suffixes(t) -> list[str]:
+    """``size=`` and ``dtype=``, where the contents do not already say them."""
+    default = dtypes.get_default_dtype()
+    size, dtype = f"size={tuple(t.shape)}", f"dtype={t.dtype}"
+    if t.device.type == "meta":
+        return [size] if t.dtype is default else [size, dtype]
+    if 0 in t.shape:
+        return [size] * (len(t.shape) != 1) + [dtype] * (t.dtype is not default)
+    default_complex = dtypes.complex128 if default is dtypes.float64 else dtypes.complex64
+    told = t.dtype in (default, default_complex, dtypes.int64, dtypes.bool_)
+    return [size] * (not PRINT_OPTS.edgeitems) + [dtype] * (not told)
+
+
+def _history_suffixes(t) -> list[str]:
+    try:
+        grad_fn = t.grad_fn
+    except RuntimeError:  # a view whose history cannot be derived any more
+        return ["grad_fn=<Invalid>"]
+    if grad_fn is not None:
+        return [f"grad_fn=<{grad_fn.name().rsplit('::', 1)[-1]}>"]
+    return ["requires_grad=True"] if t.requires_grad else []
+
+
+def _suffixes(t) -> list[str]:
+    device = [] if t.device.type == "cpu" else [f"device='{t.device}'"]
+    return device + _layout_suffixes(t) + _history_suffixes(t)
+
+
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    column = len(text) - text.rfind("\n") + 1  # two more than there are, as PyTorch counts
+    for suffix in suffixes:
+        if column + len(suffix) + 2 > PRINT_OPTS.linewidth:
+            text += ",\n" + " " * indent + suffix
+            column = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            column += len(suffix) + 2
+    return text + ")"
+
+
+# -- entries ----------------------------------------------------------------------------------------------------------
+
+
+def _is_parameter(t) -> bool:
+    return getattr(t, "_is_parameter", False)
+
+
+def tensor_str(t, *, indent: int = 0, tensor_contents: str | None = None) -> str:
+    """What ``repr(t)`` says. ``indent`` is the column it starts at; ``tensor_contents`` replaces the values' text."""
+    kind = type(t).__name__
+    plain = kind in ("Tensor", "Parameter")
+    prefix = "tensor(" if plain else f"{kind}("
+    indent += len(prefix)
+    if tensor_contents is None:
+        tensor_contents = "..." if t.device.type == "meta" else _contents(t, indent)
+    text = _with_suffixes(prefix + tensor_contents, _suffixes(t), indent)
+    if not _is_parameter(t):
+        return text
+    return "Parameter containing:\n" + (text if plain else f"Parameter({text})")
+
+
+def tensor_format(t, spec: str) -> str:
+    """What ``format(t, spec)`` says: of a 0-dim tensor, what its Python number says."""
+    if len(t.shape) == 0 and t.device.type != "meta" and type(t).__name__ == "Tensor" and not _is_parameter(t):
+        return format(_widened(_host_values(t)).item(), spec)
+    return object.__format__(t, spec)

@@ -1,0 +1,38 @@
+"""torch.backends: what computes, and settings for it.
+
+The answers are about what is here: XLA computes, so cuDNN, MKL and oneDNN are not there to be asked. PyTorch's settings
+can be set and read, so that scripts run, but XLA decides how to compute: none of them changes a result.
+"""
+from __future__ import annotations
+
+import types
+
+from jtorch.backends import _flags, precision
+
+
+def flags_frozen() -> bool:
+    """Whether settings may only be changed inside ``flags()``: they may always be. See torch.backends."""
+    return False
+
+
+def set_flags(_fp32_precision="none"):
+    """Set the precision of float32 for all kinds of ops; what it was."""
+    return _flags.set_all(_Generic(""), fp32_precision=_fp32_precision)
+
+
+def flags(fp32_precision="none"):
+    """``set_flags`` for a ``with`` block."""
+    return _flags.inside(set_flags, fp32_precision)
+
+
+class _Generic(types.ModuleType):
+    fp32_precision = _flags.Computed(lambda: precision.get("generic"), lambda value: precision.choose("generic", value))
+
+
+_flags.become(__name__, _Generic)
+
+from jtorch.backends import (  # noqa: E402
+    cpu, cuda, cudnn, cusparselt, kleidiai, mha, miopen, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized)
+
+__all__ = ["cpu", "cuda", "cudnn", "cusparselt", "flags", "flags_frozen", "kleidiai", "mha", "miopen", "mkl", "mkldnn",
+           "mps", "nnpack", "openmp", "opt_einsum", "quantized", "set_flags"]

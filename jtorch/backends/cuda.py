@@ -1,0 +1,112 @@
+"""torch.backends.cuda."""
+from __future__ import annotations
+
+from jtorch import device as devices
+from jtorch.backends import _flags, precision
+from jtorch.backends._flags import Computed, Flag, Settings
+
+
+def is_built() -> bool:
+    """Whether JAX has a GPU backend. See torch.backends.cuda.is_built."""
+    return bool(devices.jax_devices("cuda"))
+
+
+def _set_tf32(allowed) -> None:
+    _flags.check_bool("set_allow_tf32_cublas", allowed)
+    precision.set_float32_matmul_precision("high" if allowed else "highest")
+
+
+class ReducedPrecision(Flag):
+    """A bool, or in PyTorch a pair of which the second says whether sums may be split."""
+
+    def __set__(self, owner, value):
+        first = value[0] if isinstance(value, (tuple, list)) and value else value
+        if not isinstance(first, bool):
+            raise TypeError(f"{self.setter} expects a bool or a tuple/list of bools, but got {type(value)}")
+        self.value = first
+
+
+class cuBLASModule(Settings):  # noqa: N801
+    """``torch.backends.cuda.matmul``."""
+
+    allow_tf32 = Computed(lambda: precision.get_float32_matmul_precision() != "highest", _set_tf32)
+    allow_fp16_reduced_precision_reduction = ReducedPrecision(True, "allow_fp16_reduced_precision_reduction")
+    allow_bf16_reduced_precision_reduction = ReducedPrecision(True, "allow_bf16_reduced_precision_reduction")
+    allow_fp16_accumulation = Flag(False, "set_allow_fp16_accumulation_cublas")
+    fp32_precision = Computed(lambda: precision.get("matmul"), lambda value: precision.choose("matmul", value))
+
+
+matmul = cuBLASModule()
+_sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "reduced": False}
+
+
+def _enable(kind: str, enabled: bool) -> None:
+    _flags.check_bool("set_sdp_use_math", enabled)
+    _sdp[kind] = enabled
+
+
+def flash_sdp_enabled() -> bool:
+    """Whether attention may use FlashAttention. See torch.backends.cuda."""
+    return _sdp["flash"]
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Say whether attention may use FlashAttention. See torch.backends.cuda."""
+    _enable("flash", enabled)
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """Whether attention may use the memory-efficient kernel. See torch.backends.cuda."""
+    return _sdp["mem_efficient"]
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Say whether attention may use the memory-efficient kernel. See torch.backends.cuda."""
+    _enable("mem_efficient", enabled)
+
+
+def math_sdp_enabled() -> bool:
+    """Whether attention may be computed as it is written down. See torch.backends.cuda."""
+    return _sdp["math"]
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Say whether attention may be computed as it is written down. See torch.backends.cuda."""
+    _enable("math", enabled)
+
+
+def cudnn_sdp_enabled() -> bool:
+    """Whether attention may use cuDNN. See torch.backends.cuda."""
+    return _sdp["cudnn"]
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Say whether attention may use cuDNN. See torch.backends.cuda."""
+    _enable("cudnn", enabled)
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """Whether attention may sum in half precision. See torch.backends.cuda."""
+    return _sdp["reduced"]
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Say whether attention may sum in half precision. See torch.backends.cuda."""
+    _enable("reduced", enabled)
+
+
+def is_flash_attention_available() -> bool:
+    """False: attention is XLA's. See torch.backends.cuda.is_flash_attention_available."""
+    return False
+
+
+def _set_sdp(flash: bool, math: bool, mem_efficient: bool, cudnn: bool) -> tuple:
+    before = tuple(_sdp[kind] for kind in ("flash", "math", "mem_efficient", "cudnn"))
+    _sdp.update(flash=flash, math=math, mem_efficient=mem_efficient, cudnn=cudnn)
+    return before
+
+
+def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
+               enable_cudnn: bool = True):
+    """Say which kernels attention may use in a ``with`` block. See torch.backends.cuda.sdp_kernel."""
+    return _flags.inside(_set_sdp, enable_flash, enable_math, enable_mem_efficient, enable_cudnn)

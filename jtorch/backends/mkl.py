@@ -1,0 +1,22 @@
+"""torch.backends.mkl."""
+from __future__ import annotations
+
+VERBOSE_OFF, VERBOSE_ON = 0, 1
+
+
+def is_available() -> bool:
+    """False: XLA does not use MKL. See torch.backends.mkl.is_available."""
+    return False
+
+
+class verbose:  # noqa: N801
+    """A block in which MKL would say what it does: there is none, so nothing is said."""
+
+    def __init__(self, enable):
+        self.enable = enable
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        return False

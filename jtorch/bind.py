@@ -1,0 +1,401 @@
+"""Makes ``torch.f``, ``Tensor.f``, ``Tensor.f_``, ``out=`` and the operators from the records of the ops.
+
+The source of every function is generated once, at import, with PyTorch's signature, so that a call costs no more than a
+function written by hand and wrong argument names raise Python's own error.
+"""
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import types
+from typing import Any
+
+import numpy as np
+
+import jtorch.ops
+from jtorch import device as devices
+from jtorch import dispatch, engine, storage, tape
+from jtorch.dispatch import call, call_inplace, call_out, call_view, call_writing, named
+from jtorch.engine import Value, call_of
+from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
+from jtorch.tensor import Parameter, Tensor, wrap
+
+_PLAIN = {int, bool, str, type(None)}
+_MARKS: dict[type, Any] = {Tensor: T, Parameter: T, **NUMBERS}
+
+
+# ---------------------------------------------------------------- what the generated code calls
+
+def _bad_tensor(op: Op, name: str, position: int, given: Any):
+    """The argument as a tensor if it is one of a subclass; PyTorch's TypeError otherwise."""
+    if isinstance(given, Tensor):
+        return given
+    where = f"argument '{name}' (position {position})"
+    raise TypeError(f"{op.name.split('.')[-1]}(): {where} must be Tensor, not {_type_name(given)}")
+
+
+def _type_name(given: Any) -> str:
+    return type(given).__name__
+
+
+def _operand(op: Op, name: str, position: int, given: Any):
+    """(argument, marker) for what is neither a plain tensor nor a plain number."""
+    if isinstance(given, Tensor):
+        return given, T
+    if isinstance(given, np.ndarray):
+        from jtorch.creation import as_tensor
+        return as_tensor(given), T
+    if isinstance(given, np.generic):
+        given = given.item()
+    for kind in (bool, int, float, complex):
+        if isinstance(given, kind):
+            return kind(given), NUMBERS[kind]
+    if given is None and any(p.name == name and "None" in p.annotation for p in op.params):
+        return None, None
+    where = f"argument '{name}' (position {position})"
+    raise TypeError(f"{op.name.split('.')[-1]}(): {where} must be Tensor, not {_type_name(given)}")
+
+
+def _static(given: Any):
+    """A static argument in hashable form; tensors of one element become numbers."""
+    if isinstance(given, Tensor):
+        return freeze(given.item())
+    if isinstance(given, (list, tuple)):
+        return tuple([x if x.__class__ is int else _static(x) for x in given])
+    if isinstance(given, np.ndarray):
+        return freeze(given.tolist())
+    return freeze(given)
+
+
+def _list(op: Op, name: str, position: int, given: Any, flat: list):
+    """The template of a sequence of tensors, which are added to ``flat``."""
+    if isinstance(given, Tensor) or not isinstance(given, (list, tuple)):
+        if isinstance(given, Tensor) or not hasattr(given, "__iter__"):
+            raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be tuple of Tensors, not "
+                            f"{_type_name(given)}")
+        given = list(given)
+    marks: list = []
+    for k, t in enumerate(given):
+        if isinstance(t, Tensor):
+            flat.append(t)
+            marks.append(T)
+        elif t is None:
+            marks.append(None)
+        elif t.__class__ in NUMBERS:
+            flat.append(t)
+            marks.append(NUMBERS[t.__class__])
+        elif isinstance(t, (list, tuple)):
+            marks.append(_list(op, name, position, t, flat))
+        else:
+            raise TypeError(f"expected Tensor as element {k} in argument {position - 1}, but got {_type_name(t)}")
+    return tuple(marks)
+
+
+def _varargs(spelled: tuple, keyword: Any):
+    """Ints (or tensors) given one by one or as one sequence."""
+    if keyword is not None:
+        return tuple(keyword) if isinstance(keyword, (list, tuple)) else (keyword,)
+    if len(spelled) == 1 and isinstance(spelled[0], (list, tuple)):
+        return tuple(spelled[0])
+    return spelled
+
+
+def _new_call(calls: dict, op: Op, key: Any):
+    template = key if key.__class__ is tuple else (key,)
+    if len(calls) > 10_000:
+        calls.clear()
+    made = calls[key] = call_of(op, template)
+    return made
+
+
+def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_grad: bool, out: Any):
+    """Calls an op that makes a tensor on a device of the caller's choice."""
+    tensors = [t for t in flat if isinstance(t, Tensor)]
+    if device is None:
+        place = tensors[0].device if tensors else devices.canonical(devices.default_device())
+    else:
+        place = devices.canonical(devices.as_device(device))
+    c = call_of(op, template, place)
+    if out is not None:
+        return call_out(c, flat, out)
+    made = call(c, flat)
+    if made.__class__ is list:
+        made = named(c, made)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _call_dynamic(op: Op, template: tuple, flat: list):
+    """Runs an op whose result's shape depends on values: at once, on the host."""
+    arrays = [t if t.__class__ in NUMBERS else t._numpy_copy() for t in flat]
+    device = next((t.device for t in flat if isinstance(t, Tensor)), engine.CPU)
+    with np.errstate(all="ignore"):
+        out = op.function_of(template)(*arrays)
+    if not isinstance(out, (tuple, list)):
+        return _from_host(np.asarray(out), device)
+    made = [_from_host(np.asarray(x), device) for x in out]
+    return named(call_of(op, template), made)
+
+
+def _from_host(array: np.ndarray, device) -> Tensor:
+    return wrap(Value(engine.aval_of(array.shape, array.dtype, device), array))
+
+
+def _with_dtype(t: Tensor, dtype):
+    return t if dtype is None else t.to(dtype)      # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------- generating the source
+
+class _Writer:
+    """Writes the functions of one op."""
+
+    def __init__(self, op: Op, index: int):
+        self.op, self.prefix = op, f"_{index}"
+        self.scope: dict[str, Any] = {f"OP{self.prefix}": op, f"CALLS{self.prefix}": {}}
+        for p in op.params:
+            if p.default is not p.default.__class__ and not _is_empty(p):
+                self.scope[f"D{self.prefix}_{p.name}"] = p.default
+
+    def signature(self, extra: tuple[str, ...] = ()) -> str:
+        """PyTorch's signature, with the extra keyword-only parameters."""
+        parts, starred = [], False
+        for p in self.op.params:
+            if p.varargs:
+                parts += [f"*{p.name}_", f"{p.name}=None"]
+                starred = True
+                continue
+            if p.keyword_only and not starred:
+                parts.append("*")
+                starred = True
+            parts.append(p.name if _is_empty(p) else f"{p.name}=D{self.prefix}_{p.name}")
+        extra = tuple(e for e in extra if e.partition("=")[0] not in {p.name for p in self.op.params})
+        if extra and not starred:
+            parts.append("*")
+        return ", ".join([*parts, *extra])
+
+    def body(self) -> tuple[list[str], str, str]:
+        """The lines that sort the arguments, and the expressions of the template and of the flat arguments."""
+        lines, template, literal, growing = [], [], [], False
+        for i, p in enumerate(self.op.params):
+            here, mark, flat = getattr(self, f"_{p.kind}")(p, i + 1)
+            template.append(mark)
+            if not growing and "flat" in "".join(here):
+                lines.append(f"flat = [{', '.join(literal)}]")
+                growing = True
+            lines += here
+            if flat and growing:
+                lines.append(f"flat.append({flat})")
+            elif flat:
+                literal.append(flat)
+        if len(template) == 1 and template[0] == "T":
+            key = "T"
+        else:
+            key = f"({', '.join(template)},)"
+        comma = "," if literal else ""
+        return lines, key, "flat" if growing else f"({', '.join(literal)}{comma})"
+
+    def _tensor(self, p: Param, at: int):
+        check = (f"if {p.name}.__class__ is not Tensor and {p.name}.__class__ is not Parameter: "
+                 f"{p.name} = _bad_tensor(OP{self.prefix}, {p.name!r}, {at}, {p.name})")
+        return [check], "T", p.name
+
+    def _tensor_or_number(self, p: Param, at: int):
+        mark = f"m_{p.name}"
+        lines = [f"{mark} = _MARKS.get({p.name}.__class__)",
+                 f"if {mark} is None: {p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {p.name})"]
+        if "None" in p.annotation:
+            return [*lines, f"if {mark} is not None: flat.append({p.name})"], mark, ""
+        return lines, mark, p.name
+
+    def _tensor_or_static(self, p: Param, at: int):
+        mark = f"m_{p.name}"
+        return [f"if {p.name}.__class__ is Tensor or isinstance({p.name}, Tensor): flat.append({p.name}); {mark} = T",
+                f"else: {mark} = {p.name} if {p.name}.__class__ in _PLAIN else _static({p.name})"], mark, ""
+
+    def _tensors(self, p: Param, at: int):
+        lines = [f"{p.name} = _varargs({p.name}_, {p.name})"] if p.varargs else []
+        made = f"m_{p.name} = _list(OP{self.prefix}, {p.name!r}, {at}, {p.name}, flat)"
+        if "None" in p.annotation.replace("[Tensor | None]", "") and not _is_empty(p):
+            made = f"m_{p.name} = None if {p.name} is None else _list(OP{self.prefix}, {p.name!r}, {at}, {p.name}, flat)"
+        return [*lines, made], f"m_{p.name}", ""
+
+    def _number(self, p: Param, at: int):
+        mark = f"m_{p.name}"
+        lines = [f"if {p.name}.__class__ is Tensor or isinstance({p.name}, Tensor): {p.name} = {p.name}.item()"]
+        if not _is_empty(p):
+            d = f"D{self.prefix}_{p.name}"
+            lines += [f"if {p.name} is {d} or {p.name} is None: {mark} = {self._frozen_default(p)}",
+                      f"else: {p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {p.name}); flat.append({p.name})"]
+            return lines, mark, ""
+        return [*lines, f"{p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {p.name})"], mark, p.name
+
+    def _frozen_default(self, p: Param) -> str:
+        name = f"FD{self.prefix}_{p.name}"
+        self.scope[name] = freeze(p.default)
+        return name
+
+    def _size(self, p: Param, at: int):
+        lines = [f"{p.name} = _varargs({p.name}_, {p.name})"] if p.varargs else []
+        return [*lines, f"{p.name} = _static({p.name})"], p.name, ""
+
+    def _static(self, p: Param, at: int):
+        return [f"if {p.name}.__class__ not in _PLAIN: {p.name} = _static({p.name})"], p.name, ""
+
+    def call(self, flat: str, key: str) -> list[str]:
+        """The lines from the sorted arguments to the result."""
+        op, at = self.op, self.prefix
+        if op.dynamic:
+            return [f"return _call_dynamic(OP{at}, {key if key != 'T' else '(T,)'}, {flat})"]
+        lines = self.lookup(key)
+        if op.view is not None:
+            return [*lines, f"r = call_view(c, {flat})", "return tuple(r) if r.__class__ is list else r"]
+        if op.writes:
+            targets = " + ".join(f"_targets({w})" for w in op.writes)
+            return [*lines, f"return call_writing(c, {flat}, {targets})"]
+        return [*lines, f"r = call(c, {flat})", "return named(c, r) if r.__class__ is list else r"]
+
+    def lookup(self, key: str) -> list[str]:
+        """The lines that find the call of a template."""
+        at = self.prefix
+        return [f"k = {key}", f"c = CALLS{at}.get(k)", f"if c is None: c = _new_call(CALLS{at}, OP{at}, k)"]
+
+    def function(self) -> str:
+        """``torch.f``: with ``out=``, and ``device=`` and its kin for an op that makes tensors."""
+        op = self.op
+        lines, key, flat = self.body()
+        if op.creates:
+            extra = ("device=None", "requires_grad=False", "layout=None", "pin_memory=False", "memory_format=None", "out=None")
+            call_it = [f"return _call_creating(OP{self.prefix}, {key if key != 'T' else '(T,)'}, {flat}, device, requires_grad, out)"]
+            return self._def(op.name, self.signature(extra), [*lines, *call_it])
+        if op.out and not op.dynamic and not op.writes:
+            given = [*self.lookup(key), f"if out is not None: return call_out(c, {flat}, out)"]
+            return self._def(op.name, self.signature(("out=None",)), [*lines, *given, *self.call(flat, key)[3:]])
+        return self._def(op.name, self.signature(), [*lines, *self.call(flat, key)])
+
+    def inplace(self) -> str:
+        """``f_``."""
+        lines, key, flat = self.body()
+        lines += [*self.lookup(key), f"return call_inplace(c, {flat})"]
+        return self._def(f"{self.op.name}_", self.signature(), lines)
+
+    def functional(self) -> str:
+        """``torch.nn.functional.f`` with its ``inplace=`` argument."""
+        lines, key, flat = self.body()
+        lines += [*self.lookup(key), f"if inplace: return call_inplace(c, {flat})", *self.call(flat, key)[3:]]
+        return self._def(f"{self.op.name}", self.positional_inplace(), lines)
+
+    def positional_inplace(self) -> str:
+        """The signature with ``inplace=False`` as the last positional parameter."""
+        text = self.signature()
+        return text.replace(", *,", ", inplace=False, *,", 1) if ", *," in text else f"{text}, inplace=False"
+
+    def _def(self, name: str, signature: str, lines: list[str]) -> str:
+        plain = name.split(".")[-1]
+        plain = plain if plain.isidentifier() else "f"
+        return f"def {plain}({signature}):\n    " + "\n    ".join(lines) + "\n"
+
+
+def _is_empty(p: Param) -> bool:
+    import inspect
+    return p.default is inspect.Parameter.empty
+
+
+def _targets(given) -> list:
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+_SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_MARKS": _MARKS, "call": call,
+          "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace, "call_writing": call_writing,
+          "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
+          "_varargs": _varargs, "_new_call": _new_call, "_call_creating": _call_creating, "_call_dynamic": _call_dynamic,
+          "_targets": _targets}
+
+
+def load_ops() -> None:
+    """Imports every file under ``jtorch/ops``, so that all ops are declared."""
+    for info in pkgutil.walk_packages(jtorch.ops.__path__, "jtorch.ops."):
+        importlib.import_module(info.name)
+    tape.ADD = call_of(OPS["add"], (T, T, 1))
+
+
+def make_functions() -> dict[str, dict[str, types.FunctionType]]:
+    """For each op, its generated functions by form: ``function``, ``inplace``, ``functional``."""
+    scope, jobs, sources = dict(_SCOPE), [], []
+    for index, op in enumerate(OPS.values()):
+        writer = _Writer(op, index)
+        for form in _forms(op):
+            sources.append(getattr(writer, form)().replace("def ", f"def F{len(jobs)}_", 1))
+            jobs.append((op, form, sources[-1][4:sources[-1].index("(")]))
+        scope.update(writer.scope)
+    exec(compile("\n".join(sources), "<jtorch functions made from op records>", "exec"), scope)
+    made: dict[str, dict] = {}
+    for op, form, key in jobs:
+        fn = scope[key]
+        fn.__name__ = fn.__qualname__ = op.name.split(".")[-1] + ("_" if form == "inplace" else "")
+        fn.__doc__, fn.__module__ = op.doc, "jtorch"
+        made.setdefault(op.name, {})[form] = fn
+    return made
+
+
+def _forms(op: Op) -> list[str]:
+    forms = ["function"]
+    if op.inplace:
+        forms.append("inplace")
+        if any(n.startswith("nn.functional.") for n in (op.name, *op.aliases)):
+            forms.append("functional")
+    return forms
+
+
+def bind(namespaces: dict[str, dict[str, Any]]) -> None:
+    """Puts the functions of all ops where PyTorch has them: into ``namespaces`` (by dotted prefix) and on ``Tensor``."""
+    for name, forms in make_functions().items():
+        op = OPS[name]
+        for full in (op.name, *op.aliases):
+            _bind_name(op, full, forms, namespaces)
+        for operator in op.operators:
+            setattr(Tensor, operator, _operator(operator, forms))
+    Tensor.__hash__ = lambda self: id(self)     # type: ignore[method-assign]     # comparison operators must not unset it
+
+
+def _bind_name(op: Op, full: str, forms: dict, namespaces: dict) -> None:
+    prefix, _, short = full.rpartition(".")
+    space = namespaces.get(prefix)
+    chosen = forms["functional"] if prefix == "nn.functional" and "functional" in forms else forms["function"]
+    if op.function and space is not None:
+        space.setdefault(short, chosen)
+        if op.inplace and not prefix and "inplace" in forms:
+            space.setdefault(f"{short}_", forms["inplace"])
+        elif op.inplace and prefix == "nn.functional":
+            space.setdefault(f"{short}_", forms["inplace"])
+    if op.method and not prefix:
+        setattr(Tensor, short, forms["function"])
+        if "inplace" in forms:
+            setattr(Tensor, f"{short}_", forms["inplace"])
+
+
+_OPERANDS = {Tensor, Parameter, int, float, bool, complex}
+
+
+def _operator(name: str, forms: dict):
+    """The function behind ``__add__``, ``__radd__`` (arguments swapped) or ``__iadd__`` (in place)."""
+    fn = forms["function"]
+    if name in _UNARY:
+        return lambda self: fn(self)
+    if name.startswith("__i") and name not in ("__invert__",) and "inplace" in forms:
+        inplace = forms["inplace"]
+        return lambda self, other: inplace(self, other) if _is_operand(other) else NotImplemented
+    if name in _REFLECTED:
+        return lambda self, other: fn(other, self) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
+    return lambda self, other: fn(self, other) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
+
+
+_UNARY = {"__neg__", "__pos__", "__abs__", "__invert__"}
+_REFLECTED = {f"__r{n}__" for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
+                                    "lshift", "rshift", "div")}
+
+
+def _is_operand(other: Any) -> bool:
+    return isinstance(other, (Tensor, int, float, complex, np.generic, np.ndarray))
+
+
+__all__ = ["bind", "dispatch", "load_ops", "storage"]

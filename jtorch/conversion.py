@@ -1,0 +1,146 @@
+"""Tensor methods that change dtype, device or layout, copy, and make tensors like another."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jtorch import device as devices
+from jtorch import dtype as dtypes
+from jtorch import engine, storage
+from jtorch.creation import from_host, place_of, tensor
+from jtorch.dispatch import call
+from jtorch.engine import Value, call_of
+from jtorch.no_grad import mode
+from jtorch.ops.registry import OPS, T
+from jtorch.storage import value_of
+from jtorch.tape import Node, as_tensor, as_value, node_class
+from jtorch.tensor import Tensor, edge_of, requires_grad, wrap
+
+
+def to(self: Tensor, *args: Any, dtype: dtypes.dtype | None = None, device: Any = None, non_blocking: bool = False,
+       copy: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor in another dtype or on another device; itself if nothing changes. See torch.Tensor.to."""
+    for a in args:
+        if isinstance(a, dtypes.dtype):
+            dtype = a
+        elif isinstance(a, Tensor):
+            dtype, device = a.dtype, a.device
+        elif isinstance(a, (str, devices.device)) or (a.__class__ is int and device is None):
+            device = a
+        elif a.__class__ is bool:
+            non_blocking = a
+        elif a is not None:
+            raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__}), but expected one of: "
+                            "(torch.device device, torch.dtype dtype, ...)")
+    place = self.device if device is None else place_of(device)
+    t = self
+    if dtype is not None and dtype is not t.dtype:
+        t = call(call_of(OPS["_to_dtype"], (T, dtype)), (t,))
+    if place is not t.device:
+        t = _to_device(t, place)
+    return t.clone() if copy and t is self else t       # type: ignore[attr-defined]
+
+
+class _ToDevice(Node):
+    """Backward of a copy to another device: the gradient goes back."""
+
+    __slots__ = ("source",)
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        back = _to_device(as_tensor(grads[0]), self.source)
+        return [back if create_graph else as_value(back)]
+
+
+def _to_device(t: Tensor, place: devices.device) -> Tensor:
+    value = value_of(t)
+    engine.read(value)
+    moved = Value(engine.aval_of(value.aval.shape, value.aval.np, place), engine.moved(value, place))
+    if not (mode.grad and requires_grad(t)):
+        return wrap(moved)
+    node = node_class("ToCopyBackward0_device", _ToDevice)((edge_of(t),))
+    node.source = t.device
+    return wrap(moved, (node, 0))
+
+
+def _typed(name: str):
+    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to(self, dtypes.named(name))
+    cast.__name__ = name
+    cast.__doc__ = f"The tensor as {dtypes.named(name)}."
+    return cast
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False):
+    """The tensor's type as a string, or the tensor cast to one. See torch.Tensor.type."""
+    if dtype is None:
+        prefix = "torch.cuda." if self.device.type == "cuda" else "torch."
+        return f"{prefix}{self.dtype.scalar_name}Tensor"
+    if isinstance(dtype, str):
+        dtype = next(d for d in dtypes.ALL.values() if dtype.endswith(f".{d.scalar_name}Tensor"))
+    return to(self, getattr(dtype, "dtype", dtype))
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor on the CPU."""
+    return to(self, engine.CPU)
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor on a GPU."""
+    return to(self, "cuda" if device is None else device)
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor if its elements lie in order, else a copy in which they do."""
+    return self if self.is_contiguous() else self.clone()       # type: ignore[attr-defined]
+
+
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of ``data`` with this one's dtype and device. See torch.Tensor.new_tensor."""
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+def _new_like(maker: str):
+    def make(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Tensor:
+        fn = FUNCTIONS[maker]
+        return fn(*size, dtype=dtype or self.dtype, device=device if device is not None else self.device,
+                  requires_grad=requires_grad, **{k: v for k, v in kw.items() if k in ("fill_value", "size")})
+    make.__name__ = f"new_{maker}"
+    make.__doc__ = f"torch.{maker} with this tensor's dtype and device."
+    return make
+
+
+def resolve(self: Tensor) -> Tensor:
+    """The tensor itself: conjugation and negation are never lazy here."""
+    return self
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same memory in the same way."""
+    return self._storage is tensor._storage and storage.geometry_of(self) == storage.geometry_of(tensor)
+
+
+def tolist_of(x: Any) -> Any:
+    """``x`` as plain Python data."""
+    return x.tolist() if isinstance(x, (Tensor, np.ndarray)) else x
+
+
+def bind(cls: type, functions: dict[str, Any]) -> None:
+    """Puts the methods of this file on the tensor class."""
+    FUNCTIONS.update(functions)
+    for name in ("float", "double", "half", "bfloat16", "long", "int", "short", "bool", "cfloat", "cdouble"):
+        setattr(cls, name, _typed(name))
+    cls.char, cls.byte = _typed("int8"), _typed("uint8")        # type: ignore[attr-defined]
+    for maker in ("zeros", "ones", "empty", "full"):
+        setattr(cls, f"new_{maker}", _new_like(maker))
+    for name, fn in (("to", to), ("type", type_), ("cpu", cpu), ("cuda", cuda), ("contiguous", contiguous),
+                     ("new_tensor", new_tensor), ("new", new_tensor), ("is_set_to", is_set_to), ("resolve_conj", resolve),
+                     ("resolve_neg", resolve), ("pin_memory", resolve), ("share_memory_", resolve)):
+        setattr(cls, name, fn)
+    cls.type_as = lambda self, other: to(self, other.dtype, device=other.device)        # type: ignore[attr-defined]
+    cls.is_conj = cls.is_neg = cls.is_pinned = cls.is_shared = lambda self: False        # type: ignore[attr-defined]
+
+
+FUNCTIONS: dict[str, Any] = {}
+__all__ = ["bind", "from_host", "to"]

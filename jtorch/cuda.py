@@ -1,0 +1,551 @@
+"""torch.cuda: the GPUs that JAX has found.
+
+JAX orders the work of a device by itself, in one queue, so streams exist here only by name, and events are taken from
+the host's clock when the queue is empty. JAX's allocator keeps fewer statistics than PyTorch's; those it lacks are left
+out.
+"""
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from jtorch import device as devices
+
+_ABSENT = "Torch not compiled with CUDA enabled"
+OutOfMemoryError = devices.OutOfMemoryError
+
+# -- which GPUs there are ---------------------------------------------------------------------------------------------
+
+
+def is_available() -> bool:
+    """Whether JAX has a GPU. See torch.cuda.is_available."""
+    return device_count() > 0
+
+
+def device_count() -> int:
+    """How many GPUs this process has. See torch.cuda.device_count."""
+    return len(devices.jax_devices("cuda"))
+
+
+def init() -> None:
+    """Start the GPU backend; AssertionError if there is none. See torch.cuda.init."""
+    if not is_available():
+        raise AssertionError(_ABSENT)
+
+
+def is_initialized() -> bool:
+    """Whether a GPU is there and JAX has started it. See torch.cuda.is_initialized."""
+    return bool(devices._JAX_DEVICES.get("cuda"))
+
+
+def _index(what, optional: bool = False) -> int:
+    """The index that ``cuda:1``, a device, a number or (if optional) None and ``cuda`` name."""
+    if isinstance(what, int):
+        return what
+    if isinstance(what, device):
+        return what.idx
+    if isinstance(what, str):
+        what = devices.device(what)
+    if isinstance(what, devices.device) and what.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {what}")
+    found = what.index if isinstance(what, devices.device) else None
+    if found is None and not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{what}")
+    return devices.current_cuda_index() if found is None else found
+
+
+def _existing(what=None) -> int:
+    """``_index``, once it is known that there is such a GPU."""
+    index = _index(what, optional=True)
+    init()
+    if not 0 <= index < device_count():
+        raise devices.invalid_ordinal("cuda")
+    return index
+
+
+def _jax_device(what=None):
+    return devices.jax_devices("cuda")[_existing(what)]
+
+
+def current_device() -> int:
+    """The index of the GPU that ``cuda`` means. See torch.cuda.current_device."""
+    init()
+    return devices.current_cuda_index()
+
+
+def set_device(device) -> None:
+    """Set the GPU that ``cuda`` means in this thread. See torch.cuda.set_device."""
+    index = _index(device)
+    if index >= 0:
+        devices.set_current_cuda_index(_existing(index))
+
+
+class device:  # noqa: N801
+    """``with torch.cuda.device(1):`` makes ``cuda`` mean that GPU; nothing for None or a negative number."""
+
+    def __init__(self, device: Any):
+        self.idx = -1 if device is None else _index(device, optional=True)
+
+    def __enter__(self):
+        if self.idx >= 0:
+            if not is_available():
+                raise RuntimeError("PyTorch was compiled without CUDA support")
+            self.prev_idx = current_device()
+            set_device(self.idx)
+
+    def __exit__(self, *exc_info):
+        if self.idx >= 0:
+            devices.set_current_cuda_index(self.prev_idx)
+        return False
+
+
+class device_of(device):  # noqa: N801
+    """``with torch.cuda.device_of(t):`` makes ``cuda`` mean the GPU that ``t`` is on, if it is on one."""
+
+    def __init__(self, obj):
+        super().__init__(obj.get_device() if obj.is_cuda else -1)
+
+
+# -- what they are ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _CudaDeviceProperties:
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    warp_size: int = 32
+    is_integrated: int = 0
+    is_multi_gpu_board: int = 0
+
+    def __repr__(self):
+        return (f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+                f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count})")
+
+
+def _driver_memory(index: int) -> int | None:
+    """The GPU's memory as its driver knows it. (JAX only knows how much of it its allocator may take.)"""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    handle, total = ctypes.c_int(), ctypes.c_size_t()
+    failed = (driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(handle), ctypes.c_int(index))
+              or driver.cuDeviceTotalMem_v2(ctypes.byref(total), handle))
+    return None if failed else total.value
+
+
+def get_device_properties(device=None) -> _CudaDeviceProperties:
+    """Name, capability, memory and processors of a GPU. See torch.cuda.get_device_properties."""
+    init()
+    index = _index(device, optional=True)
+    if not 0 <= index < device_count():
+        raise AssertionError("Invalid device id")
+    found = devices.jax_devices("cuda")[index]
+    major, _, minor = str(getattr(found, "compute_capability", "0.0")).partition(".")
+    memory = _driver_memory(getattr(found, "local_hardware_id", index) or 0) or _stats(index).get("bytes_limit", 0)
+    return _CudaDeviceProperties(
+        name=found.device_kind, major=int(major) if major.isdigit() else 0, minor=int(minor) if minor.isdigit() else 0,
+        total_memory=memory, multi_processor_count=getattr(found, "core_count", 0))
+
+
+def get_device_name(device=None) -> str:
+    """The name of a GPU. See torch.cuda.get_device_name."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device=None) -> tuple[int, int]:
+    """The compute capability of a GPU, (9, 0) for instance. See torch.cuda.get_device_capability."""
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
+
+
+def can_device_access_peer(device, peer_device) -> bool:
+    """Whether one GPU can read another's memory: JAX moves values between any two. See the function in torch.cuda."""
+    return _existing(device) != _existing(peer_device)
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether there is a GPU: XLA computes bfloat16 on each, natively from capability 8.0. See torch.cuda."""
+    return is_available() and (including_emulation or get_device_capability() >= (8, 0))
+
+
+def is_tf32_supported() -> bool:
+    """Whether the current GPU has TF32. See torch.cuda.is_tf32_supported."""
+    return is_available() and get_device_capability() >= (8, 0)
+
+
+def get_arch_list() -> list[str]:
+    """Empty: XLA compiles for the GPU that is there. See torch.cuda.get_arch_list."""
+    return []
+
+
+def get_gencode_flags() -> str:
+    """Empty, as get_arch_list is. See torch.cuda.get_gencode_flags."""
+    return ""
+
+
+# -- waiting ----------------------------------------------------------------------------------------------------------
+
+_before_waiting: list[Callable[[], None]] = []
+
+
+def on_synchronize(flush: Callable[[], None]) -> None:
+    """Have ``flush`` called before each wait, to start what has been held back."""
+    _before_waiting.append(flush)
+
+
+def _wait_for(jax_device) -> None:
+    # A device runs what it is given in order: when a computation given now is done, all before it are.
+    jax.block_until_ready(jax.device_put(np.float32(0), jax_device) + np.float32(1))
+
+
+def synchronize(device=None) -> None:
+    """Wait until a GPU has done all it was given. See torch.cuda.synchronize."""
+    found = _jax_device(device)
+    for flush in _before_waiting:
+        flush()
+    _wait_for(found)
+
+
+def ipc_collect() -> None:
+    """Nothing: memory is not shared between processes. See torch.cuda.ipc_collect."""
+    init()
+
+
+# -- streams and events -----------------------------------------------------------------------------------------------
+
+_stream_ids = itertools.count(1)
+
+
+class Stream:
+    """A name for a queue of work. Here all of a GPU's are one, in the order of the calls. See torch.cuda.Stream."""
+
+    cuda_stream = 0
+    device_type = 1
+
+    def __init__(self, device=None, priority: int = 0, *, stream_id: int | None = None, **kwargs):
+        if not is_available():
+            raise RuntimeError("torch.cuda.Stream requires CUDA support")
+        self.device_index, self.priority = _existing(device), priority
+        self.device = devices.interned("cuda", self.device_index)
+        self.stream_id = next(_stream_ids) if stream_id is None else stream_id
+
+    def query(self) -> bool:
+        """Whether all work is done: it is, after having waited for it."""
+        self.synchronize()
+        return True
+
+    def synchronize(self) -> None:
+        """Wait for all work on this GPU."""
+        synchronize(self.device_index)
+
+    def wait_event(self, event) -> None:
+        """Nothing: work is in order."""
+
+    def wait_stream(self, stream) -> None:
+        """Nothing: work is in order."""
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Record ``event``, or a new one."""
+        event = event or Event()
+        event.record(self)
+        return event
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and (self.device, self.stream_id) == (other.device, other.stream_id)
+
+    def __hash__(self):
+        return hash((self.device, self.stream_id))
+
+    def __repr__(self):
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+
+
+class _Streams(threading.local):
+    def __init__(self):
+        self.current: dict[int, Stream] = {}
+
+
+_streams = _Streams()
+
+
+def default_stream(device=None) -> Stream:
+    """The stream work goes to if no other is named. See torch.cuda.default_stream."""
+    return Stream(_existing(device), stream_id=0)
+
+
+def current_stream(device=None) -> Stream:
+    """The stream named last for a GPU. See torch.cuda.current_stream."""
+    index = _existing(device)
+    return _streams.current.get(index) or default_stream(index)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Name a stream, and make its GPU the current one. See torch.cuda.set_stream."""
+    if stream is not None:
+        set_device(stream.device_index)
+        _streams.current[stream.device_index] = stream
+
+
+class StreamContext:
+    """``with torch.cuda.stream(s):`` names a stream for a block; nothing for None."""
+
+    def __init__(self, stream: Stream | None):
+        self.stream = stream
+
+    def __enter__(self):
+        if self.stream is not None:
+            self.before = current_stream(), current_stream(self.stream.device)
+            set_stream(self.stream)
+
+    def __exit__(self, *exc_info):
+        if self.stream is not None:
+            here, there = self.before
+            set_stream(there)
+            set_stream(here)
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """Name a stream for a ``with`` block. See torch.cuda.stream."""
+    return StreamContext(stream)
+
+
+class Event:
+    """A moment. One made for timing waits, when it is recorded, until the GPU has got there. See torch.cuda.Event."""
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False,
+                 external: bool = False):
+        if not is_available():
+            raise RuntimeError("Tried to instantiate dummy base class Event")
+        self.enable_timing = enable_timing
+        self._index: int | None = None
+        self._time: float | None = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark this moment, in the order of a stream's work."""
+        self._index = (stream or current_stream()).device_index
+        if self.enable_timing:
+            synchronize(self._index)
+        self._time = time.perf_counter()
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Nothing: work is in order."""
+
+    def query(self) -> bool:
+        """Whether the GPU has got there: it has, after having waited for it."""
+        self.synchronize()
+        return True
+
+    def synchronize(self) -> None:
+        """Wait until the GPU has got there."""
+        if self._index is not None and not self.enable_timing:
+            synchronize(self._index)
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this event to ``end_event``."""
+        if not (self.enable_timing and end_event.enable_timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if self._time is None or end_event._time is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        return (end_event._time - self._time) * 1e3
+
+    def __repr__(self):
+        return "<torch.cuda.Event uninitialized>" if self._time is None else f"<torch.cuda.Event {id(self):#x}>"
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+_peaks_at_reset: dict[int, tuple[int, int]] = {}  # the allocator's peak at the reset, the largest value seen since
+
+
+def _stats(device=None) -> dict[str, int]:
+    """What JAX's allocator knows; nothing where there is no GPU, as in PyTorch."""
+    if not is_available():
+        return {}
+    return _jax_device(device).memory_stats() or {}
+
+
+def _peak(device=None) -> int:
+    """The most memory ever in use or, after a reset, since then.
+
+    JAX cannot reset its peak. A higher peak than at the reset is exact; below it, only what was seen when asked counts.
+    """
+    stats, index = _stats(device), _index(device, optional=True)
+    peak, in_use = stats.get("peak_bytes_in_use", 0), stats.get("bytes_in_use", 0)
+    if index not in _peaks_at_reset:
+        return peak
+    at_reset, seen = _peaks_at_reset[index]
+    seen = peak if peak > at_reset else max(seen, in_use)
+    _peaks_at_reset[index] = at_reset, seen
+    return seen
+
+
+def memory_allocated(device=None) -> int:
+    """Bytes in use by arrays. See torch.cuda.memory_allocated."""
+    return _stats(device).get("bytes_in_use", 0)
+
+
+def max_memory_allocated(device=None) -> int:
+    """The most bytes in use so far. See torch.cuda.max_memory_allocated."""
+    return _peak(device)
+
+
+def memory_reserved(device=None) -> int:
+    """Bytes JAX's allocator has taken from the GPU. See torch.cuda.memory_reserved."""
+    stats = _stats(device)
+    return stats.get("pool_bytes", stats.get("bytes_in_use", 0))
+
+
+def max_memory_reserved(device=None) -> int:
+    """The most bytes JAX's allocator has had from the GPU. See torch.cuda.max_memory_reserved."""
+    stats = _stats(device)
+    return stats.get("peak_pool_bytes", stats.get("peak_bytes_in_use", 0))
+
+
+def reset_peak_memory_stats(device=None) -> None:
+    """Count max_memory_allocated from here on. See torch.cuda.reset_peak_memory_stats."""
+    index = _existing(device)
+    stats = _stats(index)
+    _peaks_at_reset[index] = stats.get("peak_bytes_in_use", 0), stats.get("bytes_in_use", 0)
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
+
+
+def memory_stats(device=None) -> OrderedDict[str, int]:
+    """JAX's allocator's statistics under PyTorch's names, as far as it keeps them. See torch.cuda.memory_stats."""
+    stats = _stats(device)
+    if not stats:
+        return OrderedDict()
+    return OrderedDict(sorted({
+        "allocated_bytes.all.current": memory_allocated(device),
+        "allocated_bytes.all.peak": max_memory_allocated(device),
+        "reserved_bytes.all.current": memory_reserved(device), "reserved_bytes.all.peak": max_memory_reserved(device),
+        "allocation.all.allocated": stats.get("num_allocs", 0)}.items()))
+
+
+def memory_summary(device=None, abbreviated: bool = False) -> str:
+    """A table of what memory_stats says. See torch.cuda.memory_summary."""
+    index = _existing(device)
+    stats = memory_stats(index)
+    rows = [("Allocated memory", "allocated_bytes"), ("GPU reserved memory", "reserved_bytes")]
+    lines = ["=" * 55, f" PyTorch CUDA memory summary, device ID {index}", "=" * 55,
+             f" {'Metric':<21} | {'Cur Usage':>12} | {'Peak Usage':>12}", "-" * 55]
+    for title, key in rows:
+        current, peak = (f"{stats[f'{key}.all.{when}'] // 2**20} MiB" for when in ("current", "peak"))
+        lines.append(f" {title:<21} | {current:>12} | {peak:>12}")
+    return "".join(f"|{line:<55}|\n" for line in [*lines, "=" * 55])
+
+
+def mem_get_info(device=None) -> tuple[int, int]:
+    """Bytes free and in all, of what JAX may use of the GPU. See torch.cuda.mem_get_info."""
+    stats = _stats(_existing(device))
+    limit = stats.get("bytes_limit", 0)
+    return limit - stats.get("bytes_in_use", 0), limit
+
+
+def host_memory_stats() -> OrderedDict[str, int]:
+    """Empty: JAX keeps none. See torch.cuda.host_memory_stats."""
+    return OrderedDict()
+
+
+def empty_cache() -> None:
+    """Nothing: what JAX's allocator has, it keeps for the next array. See torch.cuda.empty_cache."""
+
+
+def set_per_process_memory_fraction(fraction: float, device=None) -> None:
+    """RuntimeError: JAX reads XLA_PYTHON_CLIENT_MEM_FRACTION once, when it starts. See the function in PyTorch."""
+    init()
+    raise RuntimeError("JAX sets its share of the GPU's memory when it starts. Instead of\n"
+                       f"    torch.cuda.set_per_process_memory_fraction({fraction})\n"
+                       f"start Python with\n    XLA_PYTHON_CLIENT_MEM_FRACTION={fraction}")
+
+
+# -- seeds ------------------------------------------------------------------------------------------------------------
+
+_make_generator: list[Callable[[Any], Any]] = []
+_generators: dict[int, Any] = {}
+
+
+def use_generators(make: Callable[[Any], Any]) -> None:
+    """Have ``make(device)`` make the default ``torch.Generator`` of each GPU when it is first needed."""
+    _make_generator[:] = [make]
+    _generators.clear()
+
+
+def _generator(what=None):
+    index = _existing(what)
+    if index not in _generators:
+        _generators[index] = _make_generator[0](devices.interned("cuda", index))
+    return _generators[index]
+
+
+def __getattr__(name: str):
+    if name == "default_generators":
+        return tuple(_generator(index) for index in range(device_count()))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the current GPU's generator; nothing if there is no GPU. See torch.cuda.manual_seed."""
+    seed = int(seed)
+    if is_available():
+        _generator().manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed each GPU's generator. See torch.cuda.manual_seed_all."""
+    seed = int(seed)
+    for index in range(device_count()):
+        _generator(index).manual_seed(seed)
+
+
+def seed() -> None:
+    """Seed the current GPU's generator with a number that is different each time. See torch.cuda.seed."""
+    if is_available():
+        _generator().seed()
+
+
+def seed_all() -> None:
+    """Seed each GPU's generator with one number that is different each time. See torch.cuda.seed_all."""
+    if is_available():
+        manual_seed_all(_generator(0).seed())
+
+
+def initial_seed() -> int:
+    """The seed of the current GPU's generator. See torch.cuda.initial_seed."""
+    return _generator().initial_seed()
+
+
+def get_rng_state(device="cuda"):
+    """The state of a GPU's generator. See torch.cuda.get_rng_state."""
+    return _generator(device).get_state()
+
+
+def get_rng_state_all() -> list:
+    """The state of each GPU's generator. See torch.cuda.get_rng_state_all."""
+    return [get_rng_state(index) for index in range(device_count())]
+
+
+def set_rng_state(new_state, device="cuda") -> None:
+    """Set the state of a GPU's generator; nothing if there is no GPU. See torch.cuda.set_rng_state."""
+    if is_available():
+        _generator(device).set_state(new_state)
+
+
+def set_rng_state_all(new_states) -> None:
+    """Set the state of each GPU's generator. See torch.cuda.set_rng_state_all."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)

@@ -1,0 +1,336 @@
+"""torch.device: names of devices, which JAX device each stands for, and the default device.
+
+Importing this starts no JAX backend; the first tensor on a device, or the first question about devices, does.
+"""
+from __future__ import annotations
+
+import re
+import threading
+
+import jax
+
+TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+         "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone")
+
+
+class AcceleratorError(RuntimeError):
+    """An accelerator failed, or does not exist. See torch.AcceleratorError."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """An accelerator has no memory left for an array. See torch.OutOfMemoryError."""
+
+
+_STRING = re.compile(r"([A-Za-z_]+)(?::(0|[1-9][0-9]*))?", re.ASCII)
+_MAX_INDEX = 2**31 - 1
+_INTERNED: dict[tuple[str, int | None], device] = {}
+_PARSED: dict[str, device] = {}
+
+
+class device:
+    """Where a tensor lives: a type and perhaps an index. Also a ``with`` block's default device. See torch.device.
+
+    There is one object per type and index, so ``is`` and ``==`` are the same.
+    """
+
+    __slots__ = ("__weakref__", "index", "type")
+    type: str
+    index: int | None
+
+    def __new__(cls, *args, **kwargs):
+        found = _of_one(args[0]) if len(args) == 1 and not kwargs else _of_arguments(args, kwargs)
+        if found is None:
+            raise TypeError(_invalid_combination(args, kwargs))
+        return found
+
+    def __setattr__(self, name, value):
+        if name in ("type", "index"):
+            raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+        raise AttributeError(f"'torch.device' object has no attribute '{name}'")
+
+    def __repr__(self):
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self):
+        return (device, (self.type,) if self.index is None else (self.type, self.index))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __lt__(self, other):
+        raise TypeError("comparison not implemented")
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def __enter__(self):
+        _thread.stack = (*_thread.stack, self)
+        return self
+
+    def __exit__(self, *exc_info):
+        _thread.stack = _thread.stack[:-1]
+
+
+# -- reading what names a device --------------------------------------------------------------------------------------
+
+
+def interned(type: str, index: int | None = None) -> device:
+    """The one device object of this type and index."""
+    found = _INTERNED.get((type, index))
+    if found is None:
+        found = object.__new__(device)
+        object.__setattr__(found, "type", type)
+        object.__setattr__(found, "index", index)
+        found = _INTERNED.setdefault((type, index), found)
+    return found
+
+
+def _known_type(name: str) -> str:
+    if name not in TYPES:
+        raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {name}")
+    return name
+
+
+def _parsed(text: str) -> device:
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    match = _STRING.fullmatch(text)
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    name, digits = match.groups()
+    _known_type(name)
+    if digits is not None and int(digits) > _MAX_INDEX:
+        raise RuntimeError(f"Could not parse device index '{digits}' in device string '{text}'")
+    return _PARSED.setdefault(text, interned(name, None if digits is None else int(digits)))
+
+
+def _of_accelerator(index: int) -> device:
+    if index < 0:
+        raise RuntimeError("Device index must not be negative")
+    if index > 2**63 - 1:
+        raise ValueError("Overflow when unpacking long long")
+    kind = accelerator_type()
+    if kind is None:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return interned(kind, index)
+
+
+def _of_one(what) -> device | None:
+    """The device that ``torch.device(what)`` is, or None if ``what`` has no such type."""
+    kind = type(what)
+    if kind is str:
+        return _PARSED.get(what) or _parsed(what)
+    if kind is device:
+        return what
+    if kind is int:
+        return _of_accelerator(what)
+    if isinstance(what, bytes):
+        return _of_one(what.decode())
+    return _of_one(str.__str__(what)) if isinstance(what, str) else None
+
+
+def _of_type_and_index(name: str, index) -> device:
+    if ":" in name:
+        raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {name}")
+    parsed = _parsed(name)
+    if index is None:
+        return parsed
+    if index < 0:
+        raise RuntimeError("Device index must not be negative")
+    if index > 2**63 - 1:
+        raise ValueError("Overflow when unpacking long long")
+    return interned(parsed.type, index)
+
+
+def _of_arguments(args: tuple, kwargs: dict) -> device | None:
+    """``torch.device(device=d)`` and ``torch.device(type, index)`` with any part given by keyword."""
+    if not args and kwargs.keys() == {"device"}:
+        return _of_one(kwargs["device"])
+    if len(args) > 2 or not (args or "type" in kwargs) or (len(args) == 2 and "index" in kwargs):
+        return None
+    if args and "type" in kwargs:
+        raise TypeError("device() got multiple values for argument 'type'")
+    name = args[0] if args else kwargs["type"]
+    if not isinstance(name, (str, bytes)):
+        if not args:
+            return None
+        raise TypeError(f"device(): argument 'type' (position 1) must be str, not {_type_name(name)}")
+    if unexpected := kwargs.keys() - {"type", "index"}:
+        raise TypeError(f"device() got an unexpected keyword argument '{sorted(unexpected)[0]}'")
+    name = name if isinstance(name, str) else name.decode()
+    if len(args) < 2 and "index" not in kwargs:
+        return _of_one(name)
+    index = args[1] if len(args) == 2 else kwargs["index"]
+    if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+        position = " (position 2)" if len(args) == 2 else ""
+        raise TypeError(f"device(): argument 'index'{position} must be int, not {_type_name(index)}")
+    return _of_type_and_index(name, index)
+
+
+def _type_name(value) -> str:
+    return "torch.device" if isinstance(value, device) else type(value).__name__
+
+
+def _invalid_combination(args: tuple, kwargs: dict) -> str:
+    got = ", ".join([_type_name(a) for a in args] + [f"{k}={_type_name(v)}" for k, v in kwargs.items()])
+    if kwargs and not args:
+        got += ", "
+    return (f"device() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+            " * (torch.device device)\n * (str type, int index = -1)\n")
+
+
+def as_device(what, function: str = "") -> device:
+    """What a ``device=`` argument names, the default device if it is None. The index may still be open."""
+    if what is None:
+        return default_device()
+    found = _of_one(what)
+    if found is None:
+        where = f"{function}(): " if function else ""
+        raise TypeError(f"{where}argument 'device' must be torch.device, not {_type_name(what)}")
+    return found
+
+
+# -- the default device and the current index, per thread -------------------------------------------------------------
+
+
+class _Thread(threading.local):
+    stack: tuple[device, ...] = ()
+    base: device | None = None
+    cuda_index: int = 0
+
+
+_thread = _Thread()
+_CPU = interned("cpu")
+
+
+def default_device() -> device:
+    """The default device as it was set, without asking whether it exists: cheap enough for each creation."""
+    stack = _thread.stack
+    return stack[-1] if stack else _thread.base or _CPU
+
+
+def get_default_device() -> device:
+    """The device of tensors made without ``device=``. See torch.get_default_device."""
+    chosen = default_device()
+    return chosen if chosen.index is not None else canonical(chosen)
+
+
+def set_default_device(device: device | str | int | None) -> None:
+    """Set this thread's device for tensors made without ``device=``; None: the CPU. See torch.set_default_device."""
+    chosen = None if device is None else as_device(device)
+    _thread.base = chosen
+    if _thread.stack:
+        _thread.stack = (*_thread.stack[:-1], chosen or _CPU)
+
+
+def current_cuda_index() -> int:
+    """The index that plain ``cuda`` means in this thread."""
+    return _thread.cuda_index
+
+
+def set_current_cuda_index(index: int) -> None:
+    """Set what plain ``cuda`` means in this thread."""
+    _thread.cuda_index = index
+
+
+# -- JAX's devices ----------------------------------------------------------------------------------------------------
+
+_BACKENDS = {"cpu": "cpu", "cuda": "gpu", "mps": "METAL", "xla": None}  # JAX's names; None is its default backend
+_JAX_DEVICES: dict[str, tuple] = {}
+
+
+def jax_devices(type: str) -> tuple:
+    """This process's JAX devices of a torch device type, in the order of their indices; empty where there are none."""
+    found = _JAX_DEVICES.get(type)
+    if found is None:
+        found = _JAX_DEVICES[type] = _ask_jax(type)
+    return found
+
+
+def _ask_jax(type: str) -> tuple:
+    if type not in _BACKENDS:
+        return ()
+    try:
+        return tuple(jax.local_devices(backend=_BACKENDS[type]))
+    except RuntimeError:  # JAX's answer where a backend is not installed or does not start
+        return ()
+
+
+def accelerator_type() -> str | None:
+    """The torch type of the accelerator: ``cuda`` for a GPU, ``xla`` for any other, None if there is only a CPU."""
+    if jax_devices("cuda"):
+        return "cuda"
+    return None if jax_devices("xla")[0].platform == "cpu" else "xla"
+
+
+def canonical(d: device) -> device:
+    """The device a tensor on ``d`` says it is on, as in PyTorch: ``cpu`` has no index, ``cuda`` the current one.
+
+    Where JAX was given several virtual CPUs, ``cpu:1`` and so on stay apart. Raises where there is no such device.
+    """
+    if d.type == "cpu":
+        return _canonical_cpu(d)
+    if d.type == "meta":
+        return interned("meta")
+    if d.index is None:
+        d = interned(d.type, _thread.cuda_index if d.type == "cuda" else 0)
+    jax_device(d)
+    return d
+
+
+def _canonical_cpu(d: device) -> device:
+    if not d.index or len(jax_devices("cpu")) == 1:  # PyTorch accepts any index for its one CPU
+        return _CPU
+    jax_device(d)
+    return d
+
+
+_RESOLVED: dict[device, jax.Device] = {}
+
+
+def jax_device(d: device) -> jax.Device:
+    """The JAX device that ``d`` stands for; PyTorch's error where there is none."""
+    found = _RESOLVED.get(d)
+    return _resolve(d) if found is None else found
+
+
+def _resolve(d: device) -> jax.Device:
+    if d.type == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    devices = jax_devices(d.type)
+    if not devices:
+        raise _absent(d.type)
+    if d.type == "cpu" and len(devices) == 1:
+        return _RESOLVED.setdefault(d, devices[0])
+    if d.index is None and d.type == "cuda":  # what this is may change: not remembered
+        return devices[_thread.cuda_index]
+    index = d.index or 0
+    if index >= len(devices):
+        raise invalid_ordinal(d.type)
+    return _RESOLVED.setdefault(d, devices[index])
+
+
+def invalid_ordinal(type: str) -> AcceleratorError:
+    """The error of an index that no device of a type that is there has."""
+    count = len(jax_devices(type))
+    return AcceleratorError(f"{type.upper()} error: invalid device ordinal\nThere are {count} {type} devices.")
+
+
+def _absent(type: str) -> Exception:
+    """The error of a type that is not there; "compiled" stands for "is JAX installed with it" here."""
+    if type in ("cuda", "xpu", "mtia"):
+        return AssertionError(f"Torch not compiled with {type.upper()} enabled")
+    return RuntimeError(f"PyTorch is not linked with support for {type} devices")
+
+
+def of_jax(d: jax.Device) -> device:
+    """The torch device that a JAX device is: ``cpu`` or ``cuda`` with its index, ``xla`` for any other kind."""
+    kind = {"cpu": "cpu", "gpu": "cuda"}.get(d.platform, "xla")
+    index = jax_devices(kind).index(d)
+    return _CPU if kind == "cpu" and index == 0 else interned(kind, index)

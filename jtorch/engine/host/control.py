@@ -1,0 +1,63 @@
+"""Control flow: the bodies are host programs themselves."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jtorch.engine.host.program import build
+from jtorch.engine.host.rules import Equation, require, rule
+
+SCAN_LIMIT = 20_000     # equations run by a loop of known length, beyond which compiling it is quicker
+
+
+def _arrays(values) -> list[np.ndarray]:
+    return [np.asarray(v) for v in values]
+
+
+@rule("cond")
+def _cond(e: Equation) -> Callable:
+    branches = [build(b).run for b in e.params["branches"]]
+    last, single = len(branches) - 1, len(e.outs) == 1
+
+    def cond(index, *operands):
+        outs = branches[min(max(int(index), 0), last)](operands)
+        return outs[0] if single else outs
+    return cond
+
+
+@rule("while")
+def _while(e: Equation) -> Callable:
+    nc, nb = e.params["cond_nconsts"], e.params["body_nconsts"]
+    test, body = build(e.params["cond_jaxpr"]).run, build(e.params["body_jaxpr"]).run
+    single = len(e.outs) == 1
+
+    def loop(*operands):
+        test_consts, body_consts = operands[:nc], operands[nc:nc + nb]
+        carry = list(operands[nc + nb:])
+        while test([*test_consts, *carry])[0]:
+            carry = body([*body_consts, *carry])
+        return carry[0] if single else carry
+    return loop
+
+
+@rule("scan")
+def _scan(e: Equation) -> Callable:
+    program, length = build(e.params["jaxpr"]), e.params["length"]
+    require(length * len(program) <= SCAN_LIMIT)
+    body, n_consts, n_carry = program.run, e.params["num_consts"], e.params["num_carry"]
+    order = range(length - 1, -1, -1) if e.params["reverse"] else range(length)
+    stacked, single = e.outs[n_carry:], len(e.outs) == 1
+
+    def scan(*operands):
+        consts, carry = operands[:n_consts], list(operands[n_consts:n_consts + n_carry])
+        xs = operands[n_consts + n_carry:]
+        ys = [np.empty(a.shape, a.dtype) for a in stacked]
+        for t in order:
+            outs = body([*consts, *carry, *[x[t] for x in xs]])
+            carry = outs[:n_carry]
+            for y, out in zip(ys, outs[n_carry:], strict=True):
+                y[t] = out
+        outs = carry + ys
+        return outs[0] if single else outs
+    return scan

@@ -1,0 +1,212 @@
+"""Indexing: dynamic slices, gather and scatter with all their dimension numbers.
+
+Gather and scatter become one advanced index. Operand dimensions taken whole need no index of their own and are moved
+last; every other dimension gets an array of positions that broadcasts over (batch dimensions, partial windows).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from jtorch.engine.host.rules import Equation, highest, ints, kind, lowest, require, rule
+
+
+@rule("dynamic_slice")
+def _dynamic_slice(e: Equation) -> Callable:
+    require(len(e.ins) == 1 + len(e.shape))
+    sizes = e.shape
+    limits = [n - m for n, m in zip(e.ins[0].shape, sizes, strict=True)]
+
+    def run(x, *starts):
+        return x[_window(starts, limits, sizes)]
+    return run
+
+
+@rule("dynamic_update_slice")
+def _dynamic_update_slice(e: Equation) -> Callable:
+    sizes = e.ins[1].shape
+    limits = [n - m for n, m in zip(e.shape, sizes, strict=True)]
+
+    def run(x, update, *starts):
+        out = x.copy()
+        out[_window(starts, limits, sizes)] = update
+        return out
+    return run
+
+
+def _window(starts, limits, sizes) -> tuple[slice, ...]:
+    index = []
+    for start, limit, size in zip(starts, limits, sizes, strict=True):
+        s = min(max(int(start), 0), limit)
+        index.append(slice(s, s + size))
+    return tuple(index)
+
+
+@dataclass(slots=True)
+class _Layout:
+    """Which operand dimensions are indexed and how; shared by gather and scatter."""
+
+    shape: tuple[int, ...]          # of the operand
+    sizes: tuple[int, ...]          # of the window, per operand dimension
+    batch: tuple[int, ...]          # the shape of the indices without the index vector
+    start_map: tuple[int, ...]      # operand dimension of each element of the index vector
+    batching: dict[int, int]        # operand dimension -> batch dimension it runs along with
+    windows: tuple[int, ...]        # operand dimensions that the result (or the updates) keep
+    whole: list[int]                # those of them that are taken whole
+    part: list[int]                 # the others
+
+    @property
+    def lead(self) -> list[int]:
+        return [d for d in range(len(self.shape)) if d not in self.whole]
+
+    def positions(self, start: np.ndarray) -> list[np.ndarray | int]:
+        """An index for each dimension of ``lead``; ``start`` has the index vector last and lies inside the bounds."""
+        nb, npart = len(self.batch), len(self.part)
+        out: list[np.ndarray | int] = []
+        for d in self.lead:
+            at: np.ndarray | int = 0
+            if d in self.start_map:
+                at = start[..., self.start_map.index(d)].reshape(self.batch + (1,) * npart)
+            elif d in self.batching:
+                at = _along(self.batching[d], nb + npart, self.shape[d])
+            if d in self.part:
+                at = at + _along(nb + self.part.index(d), nb + npart, self.sizes[d])
+            out.append(at)
+        return out
+
+    def limits(self) -> np.ndarray:
+        """The largest valid start, per element of the index vector."""
+        return np.array([self.shape[d] - self.sizes[d] for d in self.start_map], np.intp)
+
+    def axes(self, window_positions: tuple[int, ...]) -> list[int]:
+        """For each dimension of the result, where it lies in (batch, partial windows, whole windows)."""
+        nb, order = len(self.batch), [*self.part, *self.whole]
+        batch = iter(range(nb))
+        return [nb + order.index(self.windows[window_positions.index(d)]) if d in window_positions else next(batch)
+                for d in range(nb + len(order))]
+
+
+def _along(axis: int, rank: int, n: int) -> np.ndarray:
+    return np.arange(n).reshape((1,) * axis + (n,) + (1,) * (rank - axis - 1))
+
+
+def _layout(shape, sizes, batch, start_map, op_batch, index_batch, dropped, *, clamps: bool) -> _Layout:
+    """``clamps``: starts are clamped, so a window as long as its dimension takes it whole wherever it starts."""
+    windows = tuple(d for d in range(len(shape)) if d not in dropped and d not in op_batch)
+    whole = [d for d in windows if sizes[d] == shape[d] and (clamps or d not in start_map)]
+    return _Layout(shape, sizes, batch, start_map, dict(zip(op_batch, index_batch, strict=True)), windows, whole,
+                   [d for d in windows if d not in whole])
+
+
+def _index_array(indices) -> np.ndarray:
+    return indices if indices.dtype == np.intp else indices.astype(np.intp)
+
+
+@rule("gather")
+def _gather(e: Equation) -> Callable:
+    dn, sizes, mode = e.params["dimension_numbers"], ints(e.params["slice_sizes"]), e.params["mode"].name
+    require(mode in ("CLIP", "PROMISE_IN_BOUNDS", "FILL_OR_DROP"))
+    layout = _layout(e.ins[0].shape, sizes, e.ins[1].shape[:-1], ints(dn.start_index_map),
+                     ints(dn.operand_batching_dims), ints(dn.start_indices_batching_dims),
+                     ints(dn.collapsed_slice_dims), clamps=True)
+    limits, permutation = layout.limits(), [*layout.lead, *layout.whole]
+    axes, npart, shape, dtype = layout.axes(ints(dn.offset_dims)), len(layout.part), e.shape, e.dtype
+    fills = mode == "FILL_OR_DROP"
+    fill = _fill_value(e.params["fill_value"], dtype)
+    if 0 in e.ins[0].shape or 0 in shape:
+        return lambda x, i: np.full(shape, fill, dtype)
+    unmoved, ordered = permutation == sorted(permutation), axes == sorted(axes)
+    before = layout.batch + (1,) * npart
+    middle = layout.batch + tuple(sizes[d] for d in layout.part + layout.whole)
+
+    def gather(x, indices):
+        start = _index_array(indices)
+        inside = ((start >= 0) & (start <= limits)).all(-1)
+        ok = inside.all()
+        if not ok:
+            start = np.minimum(np.maximum(start, 0), limits)
+        out = (x if unmoved else x.transpose(permutation))[tuple(layout.positions(start))]
+        if not ok and fills:
+            out = np.broadcast_to(out, middle)
+            out = np.where(inside.reshape(before + (1,) * (out.ndim - len(before))), out, fill)
+        out = out if ordered else np.broadcast_to(out, middle).transpose(axes)
+        return out if out.shape == shape else np.broadcast_to(out, shape)
+    return gather
+
+
+def _fill_value(value, dtype: np.dtype):
+    if value is None:
+        if kind(dtype) in "bu":
+            value = highest(dtype)
+        else:
+            value = np.nan if kind(dtype) in "fc" else lowest(dtype)
+    return np.asarray(value).astype(dtype)
+
+
+COMBINE = {"scatter-add": np.add, "scatter-sub": np.subtract, "scatter-mul": np.multiply, "scatter-min": np.minimum,
+           "scatter-max": np.maximum}
+
+
+@rule("scatter", *COMBINE)
+def _scatter(e: Equation) -> Callable:
+    dn, mode, combine = e.params["dimension_numbers"], e.params["mode"].name, COMBINE.get(e.name)
+    require(mode in ("CLIP", "PROMISE_IN_BOUNDS", "FILL_OR_DROP"))
+    require(combine is not None or _overwrites(e.params["update_jaxpr"]))
+    operand, indices, updates = (v.shape for v in e.ins)
+    layout = _scatter_layout(dn, operand, indices, updates, clamps=mode == "CLIP")
+    permutation, tail = [*layout.lead, *layout.whole], tuple(operand[d] for d in layout.whole)
+    lead = tuple(operand[d] for d in layout.lead)
+    to_middle = np.argsort(layout.axes(ints(dn.update_window_dims))).tolist() if updates else []
+    inverse = np.argsort(permutation).tolist()
+    limits, rows, width, nb = layout.limits(), prod(lead), prod(tail), len(layout.batch)
+    steps = [prod(lead[i + 1:]) for i in range(len(lead))]
+    if 0 in operand or 0 in updates:
+        return lambda x, i, u: x
+
+    def scatter(x, indices, updates):
+        start, updates = _index_array(indices), np.asarray(updates).transpose(to_middle)
+        inside = ((start >= 0) & (start <= limits)).all(-1)
+        ok = inside.all()
+        if not ok:
+            start = np.minimum(np.maximum(start, 0), limits)
+        line = sum([p * s for p, s in zip(layout.positions(start), steps, strict=True)], np.intp(0))
+        line = np.broadcast_to(line, updates.shape[:updates.ndim - len(tail)])
+        if not ok and mode != "CLIP":
+            line, updates = line[inside], updates[inside]
+        out = np.array(x.transpose(permutation), order="C").reshape(rows, width)
+        _write(out, line.reshape(-1), updates.reshape(-1, width), combine)
+        return out.reshape(lead + tail).transpose(inverse)
+    assert nb == len(indices) - 1
+    return scatter
+
+
+def _scatter_layout(dn, operand, indices, updates, *, clamps: bool) -> _Layout:
+    op_batch, inserted = ints(dn.operand_batching_dims), ints(dn.inserted_window_dims)
+    sizes, taken = [1] * len(operand), iter(ints(dn.update_window_dims))
+    for d in range(len(operand)):
+        if d not in inserted and d not in op_batch:
+            sizes[d] = updates[next(taken)]
+    return _layout(operand, tuple(sizes), indices[:-1], ints(dn.scatter_dims_to_operand_dims), op_batch,
+                   ints(dn.scatter_indices_batching_dims), inserted, clamps=clamps)
+
+
+def _write(out: np.ndarray, line: np.ndarray, updates: np.ndarray, combine: np.ufunc | None) -> None:
+    """``out[line] = updates``, or each combined with what is there, duplicates one after another."""
+    width = out.shape[1]
+    if combine is None:
+        out[line] = updates
+    elif width == 1:
+        combine.at(out.reshape(-1), line, updates.reshape(-1))
+    else:           # a flat index is NumPy's quick case
+        flat = (line[:, None] * width + np.arange(width)).reshape(-1)
+        combine.at(out.reshape(-1), flat, np.ascontiguousarray(updates).reshape(-1))
+
+
+def _overwrites(update_jaxpr) -> bool:
+    if update_jaxpr is None:
+        return True
+    jaxpr = getattr(update_jaxpr, "jaxpr", update_jaxpr)
+    return not jaxpr.eqns and jaxpr.outvars[0] is jaxpr.invars[1]

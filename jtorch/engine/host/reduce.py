@@ -1,0 +1,108 @@
+"""Reductions, scans along an axis, and sorting."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jtorch.engine.host.rules import (
+    FLOAT32,
+    HALF,
+    Equation,
+    compute_dtype,
+    highest,
+    in_compute_dtype,
+    ints,
+    kind,
+    lowest,
+    require,
+    rule,
+)
+
+
+@rule("reduce_sum", "reduce_prod")
+def _sum(e: Equation) -> Callable:
+    axes, dtype = ints(e.params["axes"]), e.dtype
+    reduce = (np.add if e.name == "reduce_sum" else np.multiply).reduce
+    wide = compute_dtype(dtype)
+    if wide == dtype:
+        return lambda x: reduce(x, axes, dtype)
+    return lambda x: reduce(x.astype(wide), axes, wide).astype(dtype)
+
+
+@rule("reduce_max", "reduce_min")
+def _max(e: Equation) -> Callable:
+    axes, is_max = ints(e.params["axes"]), e.name == "reduce_max"
+    reduce = (np.maximum if is_max else np.minimum).reduce
+    if 0 not in e.ins[0].shape:
+        return lambda x: reduce(x, axes)
+    require(kind(e.dtype) != "c")
+    shape, initial = e.shape, np.asarray((lowest if is_max else highest)(e.dtype), e.dtype)
+    return lambda x: np.broadcast_to(initial, shape)
+
+
+@rule("reduce_and", "reduce_or", "reduce_xor")
+def _bits(e: Equation) -> Callable:
+    axes = ints(e.params["axes"])
+    kinds = {"reduce_and": np.bitwise_and, "reduce_or": np.bitwise_or, "reduce_xor": np.bitwise_xor}
+    if kind(e.dtype) == "b":
+        kinds = {"reduce_and": np.logical_and, "reduce_or": np.logical_or, "reduce_xor": np.logical_xor}
+    reduce = kinds[e.name].reduce
+    return lambda x: reduce(x, axes)
+
+
+@rule("argmax", "argmin")
+def _arg(e: Equation) -> Callable:
+    (axis,) = e.params["axes"]
+    find, dtype, half = (np.argmax if e.name == "argmax" else np.argmin), e.dtype, e.ins[0].dtype in HALF
+    return lambda x: find(x.astype(FLOAT32) if half else x, axis).astype(dtype)
+
+
+CUMULATIVE = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum,
+              "cumlogsumexp": np.logaddexp}
+
+
+@rule(*CUMULATIVE)
+def _cumulative(e: Equation) -> Callable:
+    require(e.name != "cumlogsumexp" or kind(e.dtype) == "f")
+    axis, wide, accumulate = e.params["axis"], compute_dtype(e.dtype), CUMULATIVE[e.name].accumulate
+    back = (slice(None),) * axis + (slice(None, None, -1),)
+    if e.params["reverse"]:
+        return in_compute_dtype(lambda x: accumulate(x[back], axis, wide)[back], e.dtype)
+    return in_compute_dtype(lambda x: accumulate(x, axis, wide), e.dtype)
+
+
+def _order(keys, axis: int) -> np.ndarray:
+    keys = [k.astype(FLOAT32) if k.dtype in HALF else k for k in keys]
+    if len(keys) == 1:
+        return np.argsort(keys[0], axis, kind="stable")
+    order = np.argsort(keys[-1], axis, kind="stable")
+    for key in keys[-2::-1]:        # by the least significant key first; each sort keeps the order of the one before
+        step = np.argsort(np.take_along_axis(key, order, axis), axis, kind="stable")
+        order = np.take_along_axis(order, step, axis)
+    return order
+
+
+@rule("sort")
+def _sort(e: Equation) -> Callable:
+    axis, n = e.params["dimension"], e.params["num_keys"]
+    if len(e.ins) == 1 and e.dtype not in HALF:
+        return lambda x: np.sort(x, axis, kind="stable")
+
+    def sort(*arrays):
+        order = _order(arrays[:n], axis)
+        return [np.take_along_axis(x, order, axis) for x in arrays]
+    return sort if len(e.ins) > 1 else lambda x: sort(x)[0]
+
+
+@rule("top_k")
+def _top_k(e: Equation) -> Callable:
+    k, dtype, size = e.params["k"], e.outs[1].dtype, e.ins[0].shape
+    axis = e.params.get("axis", -1) % len(size)
+    back = (slice(None),) * axis + (slice(None, None, -1),)
+    first, n = (slice(None),) * axis + (slice(0, k),), size[axis]
+
+    def top_k(x):       # ties are to come in order of position, hence ascending over the reversed array
+        order = (n - 1 - _order([x[back]], axis)[back])[first]
+        return np.take_along_axis(x, order, axis), order.astype(dtype)
+    return top_k

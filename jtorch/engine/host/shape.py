@@ -1,0 +1,131 @@
+"""Primitives that only move elements: broadcasts, slices, joins. Views where NumPy has them."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jtorch.engine.host.rules import Equation, ints, require, rule
+
+SMALL = 1 << 13     # below this many elements filling an array is quicker than making a broadcast view
+
+
+@rule("broadcast_in_dim")
+def _broadcast_in_dim(e: Equation) -> Callable:
+    require(len(e.ins) == 1)
+    shape, dtype, old = e.shape, e.dtype, e.ins[0].shape
+    wide = [1] * len(shape)
+    for d, n in zip(e.params["broadcast_dimensions"], old, strict=True):
+        wide[d] = n
+    wide = tuple(wide)
+    if wide == shape:
+        return lambda x: x.reshape(shape)
+    if e.outs[0].size > SMALL:
+        return lambda x: np.broadcast_to(x.reshape(wide), shape)
+
+    def fill(x):
+        out = np.empty(shape, dtype)
+        out[...] = x.reshape(wide)
+        return out
+    return fill
+
+
+@rule("tile")
+def _tile(e: Equation) -> Callable:
+    reps = e.params["reps"]
+    return lambda x: np.tile(x, reps)
+
+
+@rule("reshape", "squeeze")
+def _reshape(e: Equation) -> Callable:
+    shape, first = e.shape, e.params.get("dimensions") if e.name == "reshape" else None
+    if first is not None:
+        return lambda x: x.transpose(first).reshape(shape)
+    return lambda x: x.reshape(shape)
+
+
+@rule("transpose")
+def _transpose(e: Equation) -> Callable:
+    permutation = ints(e.params["permutation"])
+    return lambda x: x.transpose(permutation)
+
+
+@rule("rev")
+def _rev(e: Equation) -> Callable:
+    index = [slice(None)] * len(e.shape)
+    for d in e.params["dimensions"]:
+        index[d] = slice(None, None, -1)
+    return lambda x, index=tuple(index): x[index]
+
+
+@rule("slice")
+def _slice(e: Equation) -> Callable:
+    starts, limits, strides = e.params["start_indices"], e.params["limit_indices"], e.params["strides"]
+    index = tuple(map(slice, starts, limits, strides or (1,) * len(starts)))
+    return lambda x: x[index] if index else x
+
+
+@rule("split")
+def _split(e: Equation) -> Callable:
+    axis, parts, start = e.params["axis"], [], 0
+    for n in e.params["sizes"]:
+        parts.append((slice(None),) * axis + (slice(start, start + n),))
+        start += n
+    return lambda x: [x[p] for p in parts]
+
+
+@rule("concatenate")
+def _concatenate(e: Equation) -> Callable:
+    axis = e.params["dimension"]
+    return lambda *parts: np.concatenate(parts, axis)
+
+
+@rule("stack")
+def _stack(e: Equation) -> Callable:
+    axis = e.params["axis"]
+    return lambda *parts: np.stack(parts, axis)
+
+
+@rule("unstack")
+def _unstack(e: Equation) -> Callable:
+    axis, n = e.params["axis"], len(e.outs)
+    picks = [(slice(None),) * axis + (k,) for k in range(n)]
+    return lambda x: [x[p] for p in picks]
+
+
+@rule("pad")
+def _pad(e: Equation) -> Callable:
+    return pad(e.ins[0].shape, e.shape, e.params["padding_config"])
+
+
+def pad(old: tuple[int, ...], shape: tuple[int, ...], config) -> Callable:
+    """``lax.pad``: between and around the elements; a negative count cuts elements off."""
+    target, source = [], []
+    for n, size, (low, _, inner) in zip(old, shape, config, strict=True):
+        step = inner + 1
+        first = max(0, -(low // step)) if low < 0 else 0        # the first element that lands inside
+        start = low + first * step
+        count = max(0, min(n - first, (size - start + step - 1) // step))
+        target.append(slice(start, start + count * step, step))
+        source.append(slice(first, first + count))
+    target, source = tuple(target), tuple(source)
+
+    def run(x, value):
+        out = np.full(shape, value, x.dtype)
+        out[target] = x[source]
+        return out
+    return run
+
+
+@rule("iota")
+def _iota(e: Equation) -> Callable:
+    d, shape, dtype = e.params["dimension"], e.shape, e.dtype
+    wide = [1] * len(shape)
+    wide[d] = shape[d]
+    return lambda *_: np.broadcast_to(np.arange(shape[d]).astype(dtype).reshape(wide), shape)
+
+
+@rule("empty", "empty2", "zeros_like")
+def _empty(e: Equation) -> Callable:
+    shape, dtype = e.shape, e.dtype
+    return lambda *_: np.zeros(shape, dtype)

@@ -1,0 +1,189 @@
+"""Calls (an op with its static arguments) and kernels (a call for given avals): how one op is run.
+
+A kernel on the CPU starts on the host, where its jaxpr is evaluated with NumPy and needs no compiler, and moves to XLA
+once it has cost about as much time as compiling it will. On an accelerator it is compiled at once.
+"""
+from __future__ import annotations
+
+import time
+
+import jax
+import numpy as np
+
+from jtorch.engine import host, stats
+from jtorch.engine.values import Aval, Value, aval_of, host_array
+from jtorch.ops.registry import Op
+
+COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
+MAX_KERNELS = 4096
+
+
+class Call:
+    """An op with its static arguments (a template). Interned per op, so records compare calls by identity."""
+
+    __slots__ = ("backward_name", "check", "creates", "fn", "kernels", "nodes", "op", "template", "vjps")
+
+    def __init__(self, op: Op, template: tuple, creates: object = None):
+        self.op, self.template, self.creates = op, template, creates
+        self.fn = op.function_of(template)
+        self.check = op.check_of(template) if op.value_check is not None else None
+        self.kernels: dict[tuple[Aval, ...], Kernel] = {}
+        self.vjps: dict = {}
+        self.nodes: dict = {}
+        self.backward_name = None
+
+    def __repr__(self):
+        return f"<call {self.op.name}{self.template}>"
+
+
+_calls: dict[tuple, Call] = {}
+
+
+def call_of(op: Op, template: tuple, creates: object = None) -> Call:
+    """The one call of ``op`` with ``template`` (and, for an op that makes tensors, the device it makes them on)."""
+    key = (op, template, creates)
+    found = _calls.get(key)
+    if found is None:
+        if len(_calls) > 50_000:
+            _calls.clear()
+        found = _calls[key] = Call(op, template, creates)
+    return found
+
+
+class Kernel:
+    """One call for given input avals: its output avals, and the fastest way known to run it."""
+
+    __slots__ = ("avals", "call", "check", "compiled", "cost", "is_tuple", "on_host", "outs", "runs", "used")
+
+    def __init__(self, call: Call, avals: tuple):
+        self.call, self.avals = call, avals
+        self.cost, self.runs, self.compiled, self.check = 0.0, 0, None, None
+        device = _device_of(call, avals)
+        sds = [a.sds for a in avals]
+        with jax.enable_x64(True):
+            self.on_host = host.compile_on_host(call.fn, sds)
+            shapes, self.is_tuple = self._shapes(sds)
+            if call.check is not None:
+                self.check = _check_function(call, sds)
+        self.used = self.on_host.used if self.on_host is not None else (True,) * len(avals)
+        self.outs = tuple([aval_of(tuple(s.shape), np.dtype(s.dtype), device) for s in shapes])
+        if device.type != "cpu":
+            self.on_host = None
+
+    def _shapes(self, sds: list) -> tuple[list, bool]:
+        if self.on_host is not None:
+            return self.on_host.out_avals, self.on_host.is_tuple
+        out = jax.eval_shape(self.call.fn, *sds)
+        return flatten(out), isinstance(out, (tuple, list))
+
+    def run(self, arrays: list) -> list:
+        """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions)."""
+        self.runs += 1
+        if self.on_host is None or self.cost > COMPILE_SECONDS:
+            return self._run_compiled(arrays)
+        start = time.perf_counter()
+        out = self.on_host([a if a.__class__ is np.ndarray else np.asarray(a) for a in arrays])
+        self.cost += time.perf_counter() - start
+        return out
+
+    def _run_compiled(self, arrays: list) -> list:
+        if self.compiled is None:
+            self._compile()
+        with jax.enable_x64(True):
+            out = self.compiled(*arrays)
+        if out and self.outs[0].device.type == "cpu":
+            out[0].block_until_ready()      # as in PyTorch, the work is done when the call returns
+        return out
+
+    def _compile(self) -> None:
+        start = time.perf_counter()
+        with jax.enable_x64(True):
+            self.compiled = jax.jit(self._flat).lower(*[a.placed for a in self._placed()]).compile()
+        stats.kernel_compiled(self, time.perf_counter() - start)
+
+    def _flat(self, *arrays):
+        out = self.call.fn(*arrays)
+        return flatten(out) if self.is_tuple else [out]
+
+    def _placed(self) -> tuple[Aval, ...]:
+        device = self.outs[0].device if self.outs else None
+        return tuple(a if a.device is device else aval_of(a.shape, a.np, device or a.device) for a in self.avals)
+
+    def raise_if_bad(self, arrays: list) -> None:
+        """Raises the error that the values of the arguments call for, if any."""
+        with jax.enable_x64(True):
+            bad, detail = (np.asarray(x) for x in self.check([np.asarray(a) for a in arrays]))
+        if bad:
+            raise value_error(self.call, self.avals, int(detail))
+
+
+def _check_function(call: Call, sds: list):
+    on_host = host.compile_on_host(call.check, sds)
+    if on_host is not None:
+        return on_host
+    compiled = jax.jit(call.check)
+    return lambda arrays: compiled(*arrays)
+
+
+def value_error(call: Call, avals: tuple, detail: int) -> Exception:
+    """The exception that the op's record makes for wrong values."""
+    _, error = call.op.value_check
+    made: list[Exception] = []
+
+    def body(*args, **kw):
+        made.append(error(detail, *args, **kw))
+        return 0
+
+    from jtorch.ops.registry import _bound
+    with jax.enable_x64(True):
+        jax.eval_shape(_bound(call.op, call.template, body), *[a.sds for a in avals])
+    return made[0]
+
+
+def flatten(out) -> list:
+    """The arrays of a (nested) tuple or list, in order."""
+    if isinstance(out, (tuple, list)):
+        return [x for o in out for x in flatten(o)]
+    return [out]
+
+
+def _device_of(call: Call, avals: tuple):
+    """The device the call runs on; RuntimeError where tensors are on several (0-dim CPU tensors go along with any)."""
+    if call.creates is not None:
+        return call.creates
+    device = None
+    for aval in avals:
+        if device is None or (not _follows(aval) and _follows_only(device, avals)):
+            device = aval.device
+    for aval in avals:
+        if aval.device is not device and not _follows(aval):
+            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                               f"{_named(avals[0].device)} and {_named(aval.device)}!")
+    return device
+
+
+def _follows(aval: Aval) -> bool:
+    return aval.device.type == "cpu" and not aval.shape
+
+
+def _follows_only(device, avals: tuple) -> bool:
+    return all(_follows(a) for a in avals if a.device is device)
+
+
+def _named(device) -> str:
+    return "cpu" if device.type == "cpu" else f"{device.type}:{device.index or 0}"
+
+
+def kernel_of(call: Call, avals: tuple) -> Kernel:
+    """The kernel of ``call`` for these avals (a Python number has the aval of its host array)."""
+    found = call.kernels.get(avals)
+    if found is None:
+        if len(call.kernels) >= MAX_KERNELS:
+            call.kernels.pop(next(iter(call.kernels)))
+        found = call.kernels[avals] = Kernel(call, avals)
+    return found
+
+
+def host_arrays(values: list[Value]) -> list[np.ndarray]:
+    """The host arrays of computed values."""
+    return [host_array(v) for v in values]

@@ -1,0 +1,277 @@
+"""Programs: a whole record compiled by XLA, keyed by which of its values somebody still holds.
+
+Values that nobody holds are not outputs, so XLA fuses them away; inputs that nobody else holds are donated, so that an
+optimizer's update happens in place.
+"""
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from sys import getrefcount
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch.engine import stats
+from jtorch.engine.kernel import flatten, value_error
+from jtorch.engine.values import CPU, Value, aval_of, device_array
+from jtorch.flags import ENGINE_MODE
+from jtorch.ops.registry import Marker
+
+if TYPE_CHECKING:
+    from jtorch.engine.record import State
+
+MAX_PROGRAMS = 512
+_recent: OrderedDict[tuple, State] = OrderedDict()      # (state, pattern) of the compiled programs, oldest use first
+
+
+def _counts(values: list[Value]) -> list[int]:
+    return list(map(getrefcount, values))
+
+
+# What getrefcount says of a value that only a record's list holds; measured, since it differs between Pythons.
+_UNHELD = _counts([Value(None)])[0]     # type: ignore[arg-type]
+
+
+def _array_count(value: Value) -> int:
+    return getrefcount(value.array)
+
+
+_UNSHARED = _array_count(Value(None, object()))     # type: ignore[arg-type]
+
+
+def pattern(values: list[Value]) -> tuple[bool, ...]:
+    """For each slot of a record, whether anybody beside the record holds its value."""
+    return tuple([c > _UNHELD for c in map(getrefcount, values)])
+
+
+def expected_seconds(calls: int) -> float:
+    """About what compiling a record of so many calls takes; measured in docs/engine.md."""
+    return 0.03 + 0.008 * calls
+
+
+def heat(state: State) -> None:
+    """Makes the calls on the way to ``state`` be held back from now on, and the record be compiled at its next end."""
+    state.why = state.why or f"ran {state.count} times call by call, {state.cost * 1e3:.1f} ms in all"
+    while state.parent is not None and not state.hot:
+        state.hot = True
+        state = state.parent
+
+
+def wanted(state: State, held: tuple, natural: bool) -> Program | None:
+    """The program to compile for a record whose calls were held back, or None if it has not come up often enough."""
+    if ENGINE_MODE == "hot":
+        return _compile(state, held, "JTORCH_ENGINE=hot")
+    if not natural:
+        return None
+    state.seen[held] = times = state.seen.get(held, 0) + 1
+    if state.why is None:                 # others go on from here, but this end has not been compiled yet
+        if times >= 16 and not is_timing_loop(state):
+            return _compile(state, held, f"ended here {times} times on the way to a program")
+        return None
+    if len(state.programs) > 0 and times < 4:
+        return None
+    return _compile(state, held, state.why)
+
+
+def _compile(state: State, held: tuple, why: str) -> Program:
+    made = Program(state, held, why)
+    state.programs[held] = made
+    _recent[state, held] = state
+    while len(_recent) > MAX_PROGRAMS:
+        (old, old_held), _ = _recent.popitem(last=False)
+        old.programs.pop(old_held, None)
+        _cool(old)
+    return made
+
+
+def _cool(state: State) -> None:
+    """Takes back ``heat`` where no program is left on the way."""
+    while state.parent is not None and not state.programs \
+            and not any(s.hot for s in state.next.values()):
+        state.hot, state.count, state.cost = ENGINE_MODE == "hot", 0, 0.0
+        state.why = None
+        state.seen.clear()
+        state = state.parent
+
+
+def forget() -> None:
+    """Drops all programs, with the trie they hang in."""
+    _recent.clear()
+
+
+def unconsumed(path: list[State]) -> list[int]:
+    """The first slot of each call whose results no later call uses. They stay outputs: asked-for work is done."""
+    used = {i for s in path for i in s.args if i >= 0}
+    return [s.first for s in path if s.outs and not any(i in used for i in range(s.first, s.first + len(s.outs)))]
+
+
+def is_timing_loop(state: State) -> bool:
+    """Whether the record computes the same thing over and over and drops it. Compiled, it would compute it once."""
+    path = state.path()
+    calls = [(s.call, s.args) for s in path]
+    if len(set(calls)) == len(calls):
+        return False
+    dropped = set(unconsumed(path))
+    repeated = [s for s in path if s.first in dropped and calls.count((s.call, s.args)) > 1]
+    return len(repeated) > 1
+
+
+class Program:
+    """A record compiled for one pattern of held values. ``run`` gives the held values their arrays."""
+
+    def __init__(self, state: State, held: tuple, why: str):
+        self.path = state.path()
+        self.line, self.runs, self.why = state.line, 0, why
+        made = {i for s in self.path for i in range(s.first, s.first + len(s.outs))}
+        self.ins = [i for i in range(len(held)) if i not in made]
+        kept = set(unconsumed(self.path))
+        self.outs = [i for i in sorted(made) if held[i] or i in kept]
+        self.avals = self._avals()
+        self.donated = self._donated(held)
+        self.checks = [s for s in self.path if s.call.check is not None]
+        self._plan_numbers()
+        start = time.perf_counter()
+        self.compiled = self._compile()
+        self.seconds = time.perf_counter() - start
+        stats.program_compiled(self, why, self.seconds)
+
+    def summary(self) -> str:
+        """What was compiled, in a few words."""
+        names = [s.call.op.name for s in self.path]
+        shown = ", ".join(names) if len(names) <= 6 else f"{', '.join(names[:3])}, …, {', '.join(names[-2:])}"
+        return f"{len(names)} calls ({shown}), {len(self.ins)} inputs, {len(self.outs)} outputs, {len(self.donated)} donated"
+
+    def _avals(self) -> dict:
+        avals = {}
+        for s in self.path:
+            for i, aval in zip(s.args, s.kernel.avals, strict=True):
+                if i >= 0:
+                    avals[i] = aval
+            for k, aval in enumerate(s.outs):
+                avals[s.first + k] = aval
+        return avals
+
+    def _donated(self, held: tuple) -> list[int]:
+        """The inputs that nobody else holds and whose memory an output can take."""
+        room: dict = {}
+        for i in self.outs:
+            room[self.avals[i]] = room.get(self.avals[i], 0) + 1
+        donated = []
+        for i in self.ins:
+            aval = self.avals[i]
+            if not held[i] and room.get(aval, 0) and aval.numel:
+                room[aval] -= 1
+                donated.append(i)
+        return donated
+
+    def _plan_numbers(self) -> None:
+        """Where each Python number goes: floats and complex parts in one float64 array, ints and bools in one of int64."""
+        self.where: dict[int, tuple[str, int]] = {}
+        self.floats: list[tuple[int, str]] = []
+        self.ints: list[int] = []
+        for s in self.path:
+            for i, mark in zip(s.args, _markers(s.call.template), strict=True):
+                if i < 0:
+                    self._plan_number(-i - 1, mark.number_type)
+        self.last_numbers: list | None = None
+        self.packed: list = []
+
+    def _plan_number(self, k: int, kind: type) -> None:
+        if kind is complex:
+            self.where[k] = ("complex", len(self.floats))
+            self.floats += [(k, "real"), (k, "imag")]
+        elif kind is float:
+            self.where[k] = ("float", len(self.floats))
+            self.floats.append((k, "real"))
+        else:
+            self.where[k] = ("bool" if kind is bool else "int", len(self.ints))
+            self.ints.append(k)
+
+    def _number(self, k: int, floats, ints):
+        kind, at = self.where[k]
+        if kind == "complex":
+            return jax.lax.complex(floats[at], floats[at + 1])
+        if kind == "float":
+            return floats[at]
+        return ints[at].astype(bool) if kind == "bool" else ints[at]
+
+    def _trace(self, floats, ints, donated, kept):
+        env = dict(zip(self.donated, donated, strict=True))
+        env.update(zip([i for i in self.ins if i not in self.donated], kept, strict=True))
+        flags = []
+        for s in self.path:
+            args = [env[i] if i >= 0 else self._number(-i - 1, floats, ints) for i in s.args]
+            if s.call.check is not None:
+                bad, detail = s.call.check(*args)
+                flags += [jnp.asarray(bad, np.int64), jnp.asarray(detail, np.int64)]
+            for k, x in enumerate(flatten(s.call.fn(*args))):
+                env[s.first + k] = x
+        return [env[i] for i in self.outs], (jnp.stack(flags) if flags else None)
+
+    def _compile(self):
+        device = self.path[-1].outs[0].device if self.path[-1].outs else CPU
+        kept = [i for i in self.ins if i not in self.donated]
+        self.order = self.donated + kept
+
+        def placed(i):
+            aval = self.avals[i]
+            return (aval if aval.device is device else aval_of(aval.shape, aval.np, device)).placed
+
+        self.device = device
+        numbers = [aval_of((len(x),), np.dtype(t), device).placed for x, t in ((self.floats, "f8"), (self.ints, "i8"))]
+        with jax.enable_x64(True):
+            jitted = jax.jit(self._trace, donate_argnums=(2,), keep_unused=True)
+            return jitted.lower(*numbers, [placed(i) for i in self.donated], [placed(i) for i in kept]).compile()
+
+    def _pack(self, numbers: list) -> None:
+        floats = np.array([getattr(numbers[k], part) for k, part in self.floats], np.float64)
+        ints = np.array([numbers[k] for k in self.ints], np.int64)
+        self.packed = [floats, ints]
+        self.last_numbers = list(numbers)
+
+    def run(self, values: list[Value], numbers: list) -> None:
+        """Computes the record's held values."""
+        self.runs += 1
+        stats.counters.program_runs += 1
+        if numbers != self.last_numbers:
+            self._pack(numbers)
+        donated = [self._to_give(values[i]) for i in self.donated]
+        kept = [device_array(values[i]) for i in self.order[len(self.donated):]]
+        with jax.enable_x64(True):
+            outs, flags = self.compiled(*self.packed, donated, kept)
+        for i, array in zip(self.outs, outs, strict=True):
+            values[i].array = array
+        if flags is not None:
+            self._raise_if_bad(np.asarray(flags))
+        elif outs and self.device is CPU:
+            outs[0].block_until_ready()     # as in PyTorch, the work is done when the call returns
+
+    @staticmethod
+    def _to_give(value: Value):
+        array = device_array(value)
+        return array if getrefcount(array) <= _UNSHARED + 1 else array.copy()
+
+    def _raise_if_bad(self, flags: np.ndarray) -> None:
+        for k, s in enumerate(self.checks):
+            if flags[2 * k]:
+                error = value_error(s.call, s.kernel.avals, int(flags[2 * k + 1]))
+                name_line(error, s)
+                raise error
+
+
+def name_line(error: Exception, state: State) -> None:
+    """Adds to an error that is raised late which call it comes from."""
+    error.add_note(f"raised by {state.call.op.name} called at {state.line}")
+
+
+def _markers(template: tuple) -> list[Marker]:
+    out: list[Marker] = []
+    for t in template:
+        if t.__class__ is Marker:
+            out.append(t)
+        elif t.__class__ is tuple:
+            out += _markers(t)
+    return out

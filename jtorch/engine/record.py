@@ -1,0 +1,311 @@
+"""Records: what a thread has called since the last end, as a path in a trie of all records seen.
+
+A call looks itself up among the children of the record's current state. Where the path leads to a compiled program
+(``state.hot``) calls are held back and run together at the record's end; a call that leaves the path makes what was
+held back run kernel by kernel, and the rest of the record runs call by call.
+"""
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from jtorch.engine import program as programs
+from jtorch.engine import stats
+from jtorch.engine.kernel import Call, Kernel, flatten, kernel_of
+from jtorch.engine.values import CPU, Value, aval_of, traced_aval
+from jtorch.flags import ENGINE_MODE
+
+MAX_LENGTH = 4000           # calls in a record; a longer one ends, and is never compiled
+MAX_STATES = 200_000        # states in the trie; beyond that it starts anew
+CALL_SECONDS = 15e-6        # what a call costs beside its kernel when it runs at once
+EAGERNESS = 20              # a record is compiled when it has cost 1/20 of what compiling it is expected to
+MIN_REPEATS = 8
+
+NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
+                bool: aval_of((), np.dtype(np.bool_), CPU), complex: aval_of((), np.dtype(np.complex128), CPU)}
+LOCK = threading.RLock()    # held while a record's values are assigned, so that another thread may ask for one
+
+
+class State:
+    """A record so far: its last call, and the states that one more call has led to."""
+
+    __slots__ = ("args", "call", "cost", "count", "depth", "first", "hot", "kernel", "line", "next", "nnumbers", "outs",
+                 "parent", "programs", "seen", "single", "why")
+
+    def __init__(self, parent: State | None, call: Call | None, args: tuple, kernel: Kernel | None, first: int):
+        self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
+        self.next: dict[tuple, State] = {}
+        self.programs: dict[tuple, programs.Program] = {}     # by pattern of held values
+        self.seen: dict[tuple, int] = {}
+        self.why: str | None = None         # why the record was given a program, once it was
+        self.outs = kernel.outs if kernel is not None else ()
+        self.single = self.outs[0] if kernel is not None and not kernel.is_tuple else None
+        self.hot = ENGINE_MODE == "hot"
+        self.count, self.cost = 0, 0.0
+        self.depth = parent.depth + 1 if parent is not None else 0
+        self.nnumbers = (parent.nnumbers if parent is not None else 0) + sum(a < 0 for a in args)
+        self.line = stats.user_line() if call is not None else ""
+
+    def path(self) -> list[State]:
+        """The states from the first call to this one."""
+        out, state = [], self
+        while state.parent is not None:
+            out.append(state)
+            state = state.parent
+        out.reverse()
+        return out
+
+
+class _Trie:
+    """The root of all records, replaced when it has grown too large."""
+
+    def __init__(self):
+        self.clear()
+
+    def clear(self) -> None:
+        self.root, self.states = State(None, None, (), None, 0), 0
+        programs.forget()
+
+
+class Stamp:
+    """The identity of one record. Values carry the stamp of the record they were born in and of the last that met them."""
+
+    __slots__ = ("rec",)
+
+    def __init__(self, rec: Record):
+        self.rec = rec
+
+
+class Record:
+    """What one thread has called since the last end. ``held``: None (empty), True (nothing has run), False (all has)."""
+
+    __slots__ = ("after_backward", "cost", "held", "numbers", "stamp", "state", "values")
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self) -> None:
+        """Starts a new, empty record."""
+        self.state, self.stamp = TRIE.root, Stamp(self)
+        self.values: list[Value] = []
+        self.numbers: list = []
+        self.held, self.cost, self.after_backward = None, 0.0, False
+
+
+TRIE = _Trie()
+
+
+class _Local(threading.local):
+    def __init__(self):
+        self.rec = Record()
+
+
+local = _Local()
+
+
+def record(call: Call, args) -> Value | list[Value]:
+    """Notes ``call`` of ``args`` (values and Python numbers), and runs it now unless the record's path is hot."""
+    rec = local.rec
+    stamp, values, state = rec.stamp, rec.values, rec.state
+    n = len(values)
+    key = [call]
+    for a in args:
+        if a.__class__ is Value:
+            if a.stamp is stamp:
+                key.append(a.slot)
+            else:
+                if a.array is None:
+                    _rollback(rec, state)
+                    finish(a)
+                    return record(call, args)
+                key.append(a.aval)
+                a.stamp = stamp
+                a.slot = n
+                n += 1
+                values.append(a)
+        else:
+            rec.numbers.append(a)
+    after = state.next.get(tuple(key))
+    if after is None:
+        try:
+            after = _new_state(rec, state, call, args, tuple(key))
+        except BaseException:
+            _rollback(rec, state)
+            raise
+        if after is None:
+            _rollback(rec, state)
+            return _run_traced(call, args)
+    single = after.single
+    if single is not None:
+        out = Value(single, None, stamp, n)
+        values.append(out)
+    else:
+        out = [Value(aval, None, stamp, n + i) for i, aval in enumerate(after.outs)]
+        values.extend(out)
+    rec.state = after
+    if after.hot and rec.held is not False:
+        rec.held = True
+    else:
+        _run_now(rec, state, after)
+    if after.depth >= MAX_LENGTH:
+        end(natural=False)
+    return out
+
+
+def _new_state(rec: Record, state: State, call: Call, args, key: tuple) -> State | None:
+    """The state after a call that this path has not led to before; None where the arguments are JAX tracers."""
+    if any(a.__class__ is Value and a.aval.traced for a in args):
+        return None
+    kernel = kernel_of(call, tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args]))
+    number = state.nnumbers
+    slots = []
+    for a in args:
+        if a.__class__ is Value:
+            slots.append(a.slot)
+        else:
+            number += 1
+            slots.append(-number)
+    after = state.next[key] = State(state, call, tuple(slots), kernel, len(rec.values))
+    TRIE.states += 1
+    return after
+
+
+def _rollback(rec: Record, state: State) -> None:
+    """Takes back what a call that did not come about has noted since ``state``."""
+    n = state.first + len(state.outs)
+    for v in rec.values[n:]:
+        v.stamp = None
+    del rec.values[n:]
+    del rec.numbers[state.nnumbers:]
+    rec.state = state
+
+
+def _run_traced(call: Call, args):
+    """Under a JAX transformation the op runs at once on the tracers, unrecorded."""
+    import jax
+    for a in args:
+        if a.__class__ is Value and a.array is None:
+            finish(a)
+    with jax.enable_x64(True):
+        out = call.fn(*[a.array if a.__class__ is Value else np.asarray(a, NUMBER_AVALS[a.__class__].np) for a in args])
+    made = [Value(traced_aval(x), x) for x in flatten(out)]
+    return made if isinstance(out, (tuple, list)) else made[0]
+
+
+def _run_now(rec: Record, before: State, after: State) -> None:
+    if rec.held:
+        _catch_up(rec, before)
+        stats.counters.departures += 1
+    rec.held = False
+    kernel = after.kernel
+    arrays = _arguments(after, rec.values, rec.numbers)
+    cost = kernel.cost
+    try:
+        if kernel.check is not None:
+            kernel.raise_if_bad(arrays)
+        outs = kernel.run(arrays)
+    except BaseException:
+        _rollback(rec, before)
+        raise
+    rec.cost += kernel.cost - cost
+    for v, array in zip(rec.values[after.first:], outs, strict=True):
+        v.array = array
+
+
+def _arguments(state: State, values: list[Value], numbers: list) -> list:
+    return [values[i].array if i >= 0 else _number(numbers[-i - 1]) for i in state.args]
+
+
+def _number(x) -> np.ndarray:
+    return np.asarray(x, NUMBER_AVALS[x.__class__].np)
+
+
+def _catch_up(rec: Record, state: State, upto: int | None = None) -> None:
+    """Runs kernel by kernel what was held back on the way to ``state`` (to slot ``upto``)."""
+    values, numbers = rec.values, rec.numbers
+    with LOCK:
+        for s in state.path():
+            if upto is not None and s.first > upto:
+                break
+            if all([v.array is not None for v in values[s.first:s.first + len(s.outs)]]):
+                continue
+            arrays = _arguments(s, values, numbers)
+            if s.kernel.check is not None:
+                _check_late(s, arrays)
+            for v, array in zip(values[s.first:s.first + len(s.outs)], s.kernel.run(arrays), strict=True):
+                v.array = array
+
+
+def _check_late(state: State, arrays: list) -> None:
+    try:
+        state.kernel.raise_if_bad(arrays)
+    except Exception as error:
+        programs.name_line(error, state)
+        raise
+
+
+def end(natural: bool = True) -> None:
+    """Ends the thread's record: runs what it holds back. ``natural`` ends (reads, optimizer steps) may become programs."""
+    rec = local.rec
+    state = rec.state
+    if state.parent is None:
+        if rec.values:
+            rec.reset()
+        return
+    stats.counters.records += 1
+    try:
+        if rec.held:
+            _end_held(rec, state, natural)
+        elif natural and ENGINE_MODE == "auto":
+            _note_cost(state, rec.cost)
+    finally:
+        rec.reset()
+        if TRIE.states > MAX_STATES:
+            TRIE.clear()
+            rec.reset()
+
+
+def _end_held(rec: Record, state: State, natural: bool) -> None:
+    pattern = programs.pattern(rec.values)
+    found = state.programs.get(pattern)
+    if found is None:
+        found = programs.wanted(state, pattern, natural)
+        if found is None:
+            _catch_up(rec, state)
+            return
+    with LOCK:
+        found.run(rec.values, rec.numbers)
+
+
+def _note_cost(state: State, seconds: float) -> None:
+    state.count += 1
+    state.cost += seconds + state.depth * CALL_SECONDS
+    if state.count >= MIN_REPEATS and state.cost * EAGERNESS > programs.expected_seconds(state.depth) \
+            and not programs.is_timing_loop(state):
+        programs.heat(state)
+
+
+def finish(value: Value) -> None:
+    """Computes a value that waits in a record: this thread's record ends, another's is caught up with."""
+    stamp = value.born
+    rec = stamp.rec if stamp is not None else None
+    if rec is None or rec.stamp is not stamp:
+        if value.array is None:
+            raise RuntimeError("This tensor was never computed: the run of recorded calls that was to compute it raised "
+                               "an error.")
+        return
+    if rec is local.rec:
+        end()
+        if value.array is None:
+            finish(value)
+        return
+    with LOCK:
+        if rec.stamp is stamp and value.array is None:
+            _catch_up(rec, rec.state, value.slot)
+
+
+def read(value: Value) -> None:
+    """Makes sure ``value`` is computed. Reading what the current record made ends the record."""
+    if value.array is None or value.born is local.rec.stamp:
+        finish(value)

@@ -1,0 +1,37 @@
+"""``jtorch.engine.report()``: what was compiled, why, at which user line, how long it took and how often it ran."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jtorch.engine import stats
+
+
+@dataclass(frozen=True)
+class Report:
+    """A snapshot of the engine's counters and compilations. ``str()`` is a table; ``events`` the rows."""
+
+    counters: stats.Counters
+    events: tuple[stats.Event, ...]
+
+    def __str__(self):
+        c = self.counters
+        head = (f"{c.programs} programs and {c.kernels} kernels compiled in {c.compile_seconds:.2f} s; "
+                f"{c.records} records ended, {c.program_runs} of them run as programs; {c.departures} departures")
+        return "\n".join([head, *[_row(e) for e in self.events]])
+
+    __repr__ = __str__
+
+
+def _row(e: stats.Event) -> str:
+    return f"  {e.kind:<7} {e.seconds * 1e3:7.0f} ms  {e.runs:7} runs  {e.what}\n          at {e.line}: {e.why}"
+
+
+def report() -> Report:
+    """What the engine has compiled so far, and why.
+
+    >>> import jtorch
+    >>> print(jtorch.engine.report())       # doctest: +ELLIPSIS
+    ... programs and ... kernels compiled in ...
+    """
+    c = stats.counters
+    return Report(stats.Counters(**vars(c)), tuple(stats.events))

@@ -1,0 +1,72 @@
+"""What the engine did: the events behind ``jtorch.engine.report()``."""
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from dataclasses import dataclass, field
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+@dataclass
+class Event:
+    """One compilation: of a kernel (one op) or of a program (a whole record)."""
+
+    kind: str
+    what: str
+    why: str
+    line: str
+    seconds: float
+    subject: object = field(repr=False, default=None)
+
+    @property
+    def runs(self) -> int:
+        """How often what was compiled has run since."""
+        return getattr(self.subject, "runs", 0)
+
+
+@dataclass
+class Counters:
+    """Totals since the start (or the last ``reset``)."""
+
+    kernels: int = 0
+    programs: int = 0
+    compile_seconds: float = 0.0
+    program_runs: int = 0
+    departures: int = 0
+    records: int = 0
+
+
+events: deque[Event] = deque(maxlen=1000)
+counters = Counters()
+
+
+def user_line() -> str:
+    """``file:line`` of the innermost frame that is not jtorch's own."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
+
+
+def kernel_compiled(kernel, seconds: float) -> None:
+    """Notes that one op was compiled."""
+    counters.kernels += 1
+    counters.compile_seconds += seconds
+    why = "no host rule" if kernel.on_host is None else f"cost {kernel.cost * 1e3:.0f} ms on the host"
+    what = f"{kernel.call.op.name}({', '.join(map(repr, kernel.avals))})"
+    events.append(Event("kernel", what, why, user_line(), seconds, kernel))
+
+
+def program_compiled(program, why: str, seconds: float) -> None:
+    """Notes that a record was compiled."""
+    counters.programs += 1
+    counters.compile_seconds += seconds
+    events.append(Event("program", program.summary(), why, program.line, seconds, program))
+
+
+def reset() -> None:
+    """Forgets all events and counts."""
+    events.clear()
+    counters.__init__()     # type: ignore[misc]

@@ -1,0 +1,109 @@
+"""Avals and values: what the engine computes with. A value never changes; a tensor changes by taking another value."""
+from __future__ import annotations
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from jtorch import device as devices
+from jtorch import dtype as dtypes
+
+
+class Aval:
+    """Shape, dtype and device of a value. Interned: two equal avals are one object, compared by identity."""
+
+    __slots__ = ("device", "dtype", "kind", "nbytes", "np", "numel", "sds", "shape", "traced")
+
+    def __init__(self, shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device):
+        self.shape, self.np, self.device = shape, np_dtype, device
+        self.dtype = dtypes.of_numpy(np_dtype)
+        self.numel = int(np.prod(shape, dtype=np.int64)) if shape else 1
+        self.nbytes = self.numel * np_dtype.itemsize
+        self.kind = self.dtype.is_floating_point or self.dtype.is_complex   # whether it can carry a gradient
+        self.sds = jax.ShapeDtypeStruct(shape, np_dtype)
+        self.traced = False
+
+    def __repr__(self):
+        return f"{self.dtype.name}{list(self.shape)}@{self.device}"
+
+    @property
+    def placed(self) -> jax.ShapeDtypeStruct:
+        """The same for JAX's compiler, with its device."""
+        return jax.ShapeDtypeStruct(self.shape, self.np, sharding=sharding_of(self.device))
+
+
+_avals: dict[tuple, Aval] = {}
+_shardings: dict[devices.device, SingleDeviceSharding] = {}
+
+
+def sharding_of(device: devices.device) -> SingleDeviceSharding:
+    """JAX's name for the place where values of ``device`` live."""
+    found = _shardings.get(device)
+    if found is None:
+        found = _shardings[device] = SingleDeviceSharding(devices.jax_device(device))
+    return found
+
+
+def aval_of(shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device) -> Aval:
+    """The one aval of these."""
+    key = (shape, np_dtype, device)
+    found = _avals.get(key)
+    if found is None:
+        if len(_avals) > 100_000:
+            _avals.clear()
+        found = _avals[key] = Aval(tuple(int(n) for n in shape), np.dtype(np_dtype), device)
+    return found
+
+
+def traced_aval(tracer) -> Aval:
+    """An aval of its own for a JAX tracer, so that no record ever matches it."""
+    aval = Aval(tuple(tracer.shape), np.dtype(tracer.dtype), CPU)
+    aval.traced = True
+    return aval
+
+
+CPU = devices.device("cpu")
+
+
+class Value:
+    """An immutable array, perhaps not computed yet.
+
+    ``array`` is a NumPy or JAX array, or None while the value waits in the record it was ``born`` in. ``stamp`` and
+    ``slot`` say where it stands in the record that last met it.
+    """
+
+    __slots__ = ("array", "aval", "born", "slot", "stamp")
+
+    def __init__(self, aval: Aval, array=None, stamp=None, slot=0):
+        self.aval, self.array, self.slot = aval, array, slot
+        self.stamp = self.born = stamp
+
+    def __repr__(self):
+        return f"<value {self.aval}{' pending' if self.array is None else ''}>"
+
+
+def device_array(value: Value) -> jax.Array:
+    """The JAX array of a computed value, made once."""
+    array = value.array
+    if array.__class__ is np.ndarray:
+        array = value.array = put(array, value.aval.device)
+    return array
+
+
+def put(array: np.ndarray, device: devices.device) -> jax.Array:
+    """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
+    with jax.enable_x64(True):
+        return jax.device_put(array, sharding_of(device), may_alias=False)
+
+
+def host_array(value: Value) -> np.ndarray:
+    """A computed value's elements as a NumPy array that nobody may write to."""
+    array = value.array
+    return array if array.__class__ is np.ndarray else np.asarray(array)
+
+
+def moved(value: Value, device: devices.device):
+    """A computed value's array on another device."""
+    if device is CPU:
+        return np.array(value.array)
+    return put(host_array(value), device)

@@ -1,0 +1,8 @@
+"""Settings read from the environment once, at import."""
+from __future__ import annotations
+
+import os
+
+ENGINE_MODE = os.environ.get("JTORCH_ENGINE", "auto")
+if ENGINE_MODE not in ("auto", "eager", "hot"):
+    raise ValueError(f"JTORCH_ENGINE must be auto, eager or hot, not {ENGINE_MODE!r}")

@@ -1,0 +1,132 @@
+"""torch.Generator: a stream of PyTorch's CPU numbers, or, for an accelerator, a JAX key and how often it was used."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jtorch.stream import DEFAULT_SEED, Stream, seed_of
+
+_STATE_OF_KEY = np.dtype([("seed", "<u8"), ("offset", "<i8")])      # the bytes of a CUDA generator's state
+_STEP = 4                                                           # PyTorch counts offsets in fours
+
+
+def _to_tensor(array: np.ndarray) -> Any:
+    """What get_state returns for the bytes of a state; the tensor layer replaces this."""
+    return array
+
+
+def _from_tensor(value: Any) -> np.ndarray:
+    """The array in what set_state was given; the tensor layer replaces this."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"expected a torch.ByteTensor, but got {type(value).__name__}")
+    return value
+
+
+def _to_device(device: Any) -> Any:
+    """The device object for what was passed as ``device``; the tensor layer replaces this."""
+    return device
+
+
+class Generator:
+    """A source of random numbers with a state of its own. See torch.Generator."""
+
+    __slots__ = ("_key", "_offset", "_seed", "device", "stream")
+
+    def __init__(self, device: Any = "cpu"):
+        self.device = _to_device(device)
+        self.stream = Stream() if str(self.device).split(":")[0] == "cpu" else None
+        self._seed, self._offset = DEFAULT_SEED, 0
+        self._key: Any = None
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Starts again from ``seed`` and returns the generator."""
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")  # noqa: TRY004, as PyTorch
+        if self.stream is not None:
+            self.stream.manual_seed(int(seed))
+        self._seed, self._offset, self._key = seed_of(int(seed)), 0, None
+        return self
+
+    def seed(self) -> int:
+        """Starts again from a seed of the system's entropy and returns the seed."""
+        self.manual_seed(Stream().seed())
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed this generator was started with."""
+        return self.stream.initial_seed() if self.stream is not None else self._seed
+
+    def get_state(self) -> Any:
+        """The state as a tensor of bytes, the same that PyTorch gives."""
+        if self.stream is not None:
+            return _to_tensor(self.stream.get_state())
+        return _to_tensor(np.array([(self._seed, self._offset)], _STATE_OF_KEY).view(np.uint8))
+
+    def set_state(self, new_state: Any) -> Generator:
+        """Goes to a state that get_state gave."""
+        raw = _from_tensor(new_state)
+        if raw.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if self.stream is not None:
+            self.stream.set_state(raw)
+        else:
+            if raw.size != _STATE_OF_KEY.itemsize:
+                raise RuntimeError("RNG state is wrong size")
+            seed, offset = np.ascontiguousarray(raw).reshape(-1).view(_STATE_OF_KEY)[0]
+            self._seed, self._offset, self._key = int(seed), int(offset), None
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator in the same state."""
+        other = Generator(self.device)
+        other.set_state(self.get_state())
+        return other
+
+    def get_offset(self) -> int:
+        """How far an accelerator's generator has gone."""
+        self._require_key()
+        return self._offset
+
+    def set_offset(self, offset: int) -> Generator:
+        """Moves an accelerator's generator to ``offset``."""
+        self._require_key()
+        if offset % _STEP:
+            raise RuntimeError("offset must be a multiple of 4")
+        self._offset = offset
+        return self
+
+    def _require_key(self) -> None:
+        if self.stream is not None:
+            raise RuntimeError("CPU Generator does not use offset")
+
+    def next_key(self) -> Any:
+        """A JAX key that no other call gets; on the CPU it comes from the stream."""
+        import jax
+
+        if self.stream is not None:
+            return _key(int(self.stream.long_words(1)[0]))
+        if self._key is None:
+            self._key = _key(self._seed)
+        self._offset += _STEP
+        return jax.random.fold_in(self._key, self._offset // _STEP & 0xFFFFFFFF)
+
+    def __reduce__(self):
+        offset = None if self.stream is not None else self._offset
+        return _restored, (self.device, self.initial_seed(), offset, self.get_state())
+
+
+def _restored(device: Any, seed: int, offset: int | None, state: Any) -> Generator:
+    generator = Generator(device).manual_seed(seed)
+    return generator.set_state(state)
+
+
+def _key(seed: int) -> Any:
+    import jax
+
+    with jax.enable_x64(True):          # else the key would take 32 bits of the seed
+        return jax.random.key(seed - (1 << 64) if seed >> 63 else seed)
+
+
+default_generator = Generator()
+default_generator.seed()

@@ -1,0 +1,224 @@
+"""``t[...]`` and ``t[...] = value``: basic indices become views, tensors and masks become ``index`` and ``index_put``.
+
+As in PyTorch, the basic part (ints, slices, None, ellipsis) is applied first; index tensors then index the result.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jtorch import dtype as dtypes
+from jtorch import engine, storage
+from jtorch.creation import as_tensor, tensor
+from jtorch.dispatch import (
+    call,
+    call_inplace,
+    call_view,
+    check_inplace,
+    fit,
+    make_node,
+    write_with_history,
+)
+from jtorch.engine import call_of
+from jtorch.no_grad import mode
+from jtorch.ops.registry import OPS, T
+from jtorch.storage import value_of
+from jtorch.tensor import Tensor, requires_grad
+
+_INTS = (int, np.integer)
+_LONG = dtypes.int64
+
+
+def getitem(t: Tensor, index: Any) -> Tensor:
+    """``t[index]``."""
+    if index.__class__ is int and storage.aval_of(t).shape:
+        return _select(t, 0, index)
+    viewed, tensors = _split(t, index)
+    if tensors is None:
+        return viewed if viewed is not t else _alias_view(t)
+    return _advanced(viewed, tensors)
+
+
+def _advanced(t: Tensor, tensors: list[Tensor | None]) -> Tensor:
+    marks = tuple([None if x is None else T for x in tensors])
+    return call(call_of(OPS["index"], (T, marks)), [t, *[x for x in tensors if x is not None]])
+
+
+def _alias_view(t: Tensor) -> Tensor:
+    return call_view(call_of(OPS["alias"], (T,)), (t,))
+
+
+def _select(t: Tensor, dim: int, i: int) -> Tensor:
+    shape = storage.aval_of(t).shape
+    if not -shape[dim] <= i < shape[dim]:
+        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {shape[dim]}")
+    return call_view(call_of(OPS["select"], (T, dim, i % shape[dim])), (t,))
+
+
+def _split(t: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
+    """The view that the basic part of an index gives, and the index tensors that are left for its dims."""
+    items = _expanded(t, _as_tuple(index))
+    dim, tensors = 0, []
+    for item in items:
+        if item is None:
+            t = call_view(call_of(OPS["unsqueeze"], (T, dim)), (t,))
+            dim += 1
+        elif isinstance(item, slice):
+            t = _slice(t, dim, item)
+            dim += 1
+        elif isinstance(item, bool) or (isinstance(item, Tensor) and item.dim() == 0 and item.dtype.name == "bool"):
+            t = call_view(call_of(OPS["unsqueeze"], (T, dim)), (t,))
+            tensors += [None] * (dim - len(tensors))
+            tensors.append(tensor([0] if bool(item) else [], dtype=_LONG))
+            dim += 1
+        elif isinstance(item, _INTS):
+            t = _select(t, dim, int(item))
+        elif item.dim() == 0 and not requires_index(item):
+            t = _select(t, dim, int(item))
+        else:
+            tensors += [None] * (dim - len(tensors))
+            columns = _columns(t, dim, item)
+            tensors += columns
+            dim += len(columns)
+    return t, tensors or None
+
+
+def requires_index(item: Tensor) -> bool:
+    """Whether a 0-dim index is to stay a tensor (under a JAX transformation its value is not known)."""
+    return storage.aval_of(item).traced
+
+
+def _as_tuple(index: Any) -> tuple:
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and any(isinstance(x, (slice, Tensor, list, tuple, type(None), type(...))) for x in index) and \
+            not _is_nested_numbers(index):
+        return tuple(index)
+    return (index,)
+
+
+def _is_nested_numbers(x: Any) -> bool:
+    return isinstance(x, (int, float, np.generic)) or (isinstance(x, (list, tuple)) and all(_is_nested_numbers(y) for y in x))
+
+
+def _expanded(t: Tensor, index: tuple) -> list:
+    """The items of an index with the ellipsis written out and sequences turned into tensors."""
+    items = [_item(x) for x in index]
+    used = sum(_dims_used(x) for x in items)
+    if used > t.dim():
+        raise IndexError(f"too many indices for tensor of dimension {t.dim()}")
+    at = [i for i, x in enumerate(items) if x is Ellipsis]
+    if len(at) > 1:
+        at = at[:1]
+        items = [x for i, x in enumerate(items) if x is not Ellipsis or i == at[0]]
+    if at:
+        items[at[0]:at[0] + 1] = [slice(None)] * (t.dim() - used)
+    return items
+
+
+def _dims_used(x: Any) -> int:
+    if x is None or x is Ellipsis or isinstance(x, bool):
+        return 0
+    if isinstance(x, Tensor) and x.dtype.name in ("bool", "uint8"):
+        return x.dim()
+    return 1
+
+
+def _item(x: Any) -> Any:
+    if x is None or x is Ellipsis or isinstance(x, (slice, bool, *_INTS)):
+        return x
+    if isinstance(x, Tensor):
+        _check_index_dtype(x)
+        return x
+    if isinstance(x, (list, tuple, np.ndarray, range)):
+        made = tensor(list(x) if isinstance(x, range) else x) if not isinstance(x, np.ndarray) else as_tensor(x)
+        return made.to(_LONG) if not made.numel() else _item(made)      # type: ignore[attr-defined]
+    if isinstance(x, np.bool_):
+        return bool(x)
+    if hasattr(x, "__index__"):
+        return x.__index__()
+    raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+                    f"{type(x).__name__})")
+
+
+def _check_index_dtype(x: Tensor) -> None:
+    if x.dtype.name not in ("int64", "int32", "int16", "int8", "uint8", "bool"):
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+
+
+def _columns(t: Tensor, dim: int, item: Tensor) -> list[Tensor]:
+    """An index tensor as int64; a mask as the columns of its true places."""
+    if item.dtype.name in ("bool", "uint8"):
+        for k, n in enumerate(item.shape):
+            if n != t.shape[dim + k]:
+                raise IndexError(f"The shape of the mask {list(item.shape)} at index {k} does not match the shape of the indexed "
+                                 f"tensor {list(t.shape)} at index {dim + k}")
+        return list(OPS_FUNCTIONS["nonzero"](item, as_tuple=True))
+    return [item if item.dtype is _LONG else item.to(_LONG)]        # type: ignore[attr-defined]
+
+
+def _slice(t: Tensor, dim: int, s: slice) -> Tensor:
+    start, stop, step = (None if x is None else int(x.item() if isinstance(x, Tensor) else x.__index__())
+                         for x in (s.start, s.stop, s.step))
+    step = 1 if step is None else step
+    if step <= 0:
+        raise ValueError("step must be greater than zero")
+    n = storage.aval_of(t).shape[dim]
+    start, stop, _ = slice(start, stop, step).indices(n)
+    if start == 0 and stop == n and step == 1:
+        return t
+    return call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
+
+
+# ---------------------------------------------------------------- writing
+
+def setitem(t: Tensor, index: Any, value: Any) -> None:
+    """``t[index] = value``."""
+    if index.__class__ is not tuple and isinstance(index, Tensor) and index.dtype.name == "bool" and not isinstance(value, Tensor):
+        if tuple(index.shape) == tuple(t.shape):
+            t.masked_fill_(index, value)        # type: ignore[attr-defined]
+            return
+    viewed, tensors = _split(t, index)
+    value = value if isinstance(value, Tensor) else _value_like(t, value)
+    if tensors is None:
+        copy_(viewed if viewed is not t else t, _trimmed(value, viewed))
+        return
+    if value.dtype is not t.dtype:
+        value = value.to(t.dtype)       # type: ignore[attr-defined]
+    marks = tuple([None if x is None else T for x in tensors])
+    c = call_of(OPS["index_put"], (T, marks, T, False))
+    call_inplace(c, [viewed, *[x for x in tensors if x is not None], value])
+
+
+def _value_like(t: Tensor, value: Any) -> Tensor:
+    if isinstance(value, np.ndarray):
+        return as_tensor(value)
+    return tensor(value, dtype=t.dtype, device=t.device)
+
+
+def _trimmed(value: Tensor, target: Tensor) -> Tensor:
+    """``value`` without the leading dims of size 1 that the target lacks."""
+    while value.dim() > target.dim() and value.shape[0] == 1:
+        value = value[0]        # type: ignore[index]
+    return value
+
+
+def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Writes ``src``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
+    if not isinstance(src, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    if src.device != target.device:
+        src = src.to(target.device)     # type: ignore[attr-defined]
+    tracked = mode.grad and (requires_grad(target) or requires_grad(src))
+    check_inplace(target, tracked)
+    aval = storage.aval_of(target)
+    c = call_of(OPS["_copy_into"], (T, aval.shape, aval.dtype))
+    args = [value_of(src)]
+    out = engine.record(c, args)
+    node = make_node(c, [src], args) if tracked and aval.kind else None
+    write_with_history(target, fit(out, aval), node)
+    return target
+
+
+OPS_FUNCTIONS: dict[str, Any] = {}      # generated functions that indexing calls; filled when they are bound

@@ -1,0 +1,140 @@
+"""Grad modes: whether calls are recorded for backward. Each thread has its own."""
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+
+
+class _Mode(threading.local):
+    grad = True
+    inference = False
+    anomaly = False
+    anomaly_check_nan = True
+
+
+mode = _Mode()
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded for backward in this thread. See torch.is_grad_enabled."""
+    return mode.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread. See torch.is_inference_mode_enabled."""
+    return mode.inference
+
+
+class _Context:
+    """A context manager that is also a decorator of functions, generators and classes."""
+
+    def __call__(self, func):
+        if inspect.isgeneratorfunction(func):
+            return self._wrap_generator(func)
+
+        @functools.wraps(func)
+        def wrapped(*args, **kwargs):
+            with self.clone():
+                return func(*args, **kwargs)
+        return wrapped
+
+    def _wrap_generator(self, func):
+        """Each resumption of the generator runs in the mode, and what runs between them does not."""
+        @functools.wraps(func)
+        def wrapped(*args, **kwargs):
+            gen = func(*args, **kwargs)
+            step, sent = gen.send, None
+            while True:
+                try:
+                    with self.clone():
+                        out = step(sent)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    step, sent = gen.send, (yield out)
+                except GeneratorExit:
+                    gen.close()
+                    raise
+                except BaseException as error:
+                    step, sent = gen.throw, error
+        return wrapped
+
+    def clone(self):
+        """A fresh context of the same kind."""
+        return type(self)()
+
+
+class no_grad(_Context):
+    """Turns gradient recording off: ``with torch.no_grad():`` or ``@torch.no_grad()``. See torch.no_grad."""
+
+    def __new__(cls, orig_func=None):
+        self = super().__new__(cls)
+        if orig_func is None:
+            return self
+        self.__init__()
+        return self(orig_func)
+
+    def __init__(self, orig_func=None):
+        self.prev = False
+
+    def __enter__(self) -> None:
+        self.prev = mode.grad
+        mode.grad = False
+
+    def __exit__(self, *exc) -> None:
+        mode.grad = self.prev
+
+
+class enable_grad(no_grad):
+    """Turns gradient recording on, inside ``no_grad`` say. See torch.enable_grad."""
+
+    def __enter__(self) -> None:
+        self.prev = mode.grad
+        mode.grad = True
+
+
+class set_grad_enabled(_Context):
+    """Sets gradient recording on or off, at once and, used as a context, until its end. See torch.set_grad_enabled."""
+
+    def __init__(self, mode_: bool):
+        self.prev, self.mode = mode.grad, mode_
+        mode.grad = mode_
+
+    def __call__(self, func):
+        mode.grad = self.prev
+        return super().__call__(func)
+
+    def __enter__(self) -> None:
+        mode.grad = self.mode
+
+    def __exit__(self, *exc) -> None:
+        mode.grad = self.prev
+
+    def clone(self):
+        """A fresh context of the same kind."""
+        return type(self)(self.mode)
+
+
+class inference_mode(_Context):
+    """Stronger ``no_grad``: what is made here can never enter autograd. See torch.inference_mode."""
+
+    def __new__(cls, mode=True):
+        if isinstance(mode, bool):
+            return super().__new__(cls)
+        return cls()(mode)
+
+    def __init__(self, mode: bool = True):
+        self.mode, self.prev = mode, (True, False)
+
+    def __enter__(self) -> None:
+        self.prev = (mode.grad, mode.inference)
+        mode.inference = self.mode
+        mode.grad = not self.mode
+
+    def __exit__(self, *exc) -> None:
+        mode.grad, mode.inference = self.prev
+
+    def clone(self):
+        """A fresh context of the same kind."""
+        return type(self)(self.mode)

@@ -1,0 +1,251 @@
+"""Pointwise ops with two operands that Python has operators for: sums, products, quotients, remainders, powers."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jtorch import dtype as dtypes
+from jtorch.ops import check, promotion
+from jtorch.ops.elementwise import (
+    NEVER,
+    broadcast,
+    derivative,
+    divides_by_zero,
+    floor_div,
+    kind,
+    like,
+    numbered,
+    trunc_div,
+    unsupported,
+    zero_division,
+)
+from jtorch.ops.registry import Number, T, Tensor, op
+
+
+@op(promote="numeric", operators=("__add__", "__radd__", "__iadd__"), saves="none")
+def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
+    """Adds ``alpha`` times ``other``. See torch.add."""
+    return input + (other if isinstance(alpha, int) and alpha == 1 else alpha * other)
+
+
+def _no_bools(input, other):
+    if kind(input) == "b":
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. "
+                           "Use the `^` or `logical_xor()` operator instead.")
+
+
+@op(promote="numeric", aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"), saves="none",
+    backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1")
+def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
+    """Subtracts ``alpha`` times ``other``. See torch.sub."""
+    _no_bools(input, other)
+    return input - (other if isinstance(alpha, int) and alpha == 1 else alpha * other)
+
+
+@op(promote="numeric", saves="none", method=False, inplace=False, out=False,
+    backward_name=numbered("Rsub", 1, tensor=0, number=1))
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
+    """``other`` minus ``alpha`` times ``input``. See torch.rsub."""
+    _no_bools(input, other)
+    return other - (input if isinstance(alpha, int) and alpha == 1 else alpha * input)
+
+
+@op(promote="numeric", aliases=("multiply",), operators=("__mul__", "__rmul__", "__imul__"))
+def mul(input: Tensor | Number, other: Tensor | Number):
+    """The product. See torch.mul."""
+    return input * other
+
+
+def _div_backward(template) -> str:
+    if template[2] is None:
+        return "DivBackward0"
+    return f"DivBackward{2 if template[1] is T else 3}"
+
+
+_ROUNDING = (None, "trunc", "floor")
+
+
+def _rounded(input, other, rounding_mode: str):
+    unsupported(f"div_{rounding_mode}_cpu", input, "bc")
+    exact = trunc_div if rounding_mode == "trunc" else floor_div
+    return lax.stop_gradient(exact(input, other))
+
+
+@derivative(lambda t, r, a, b: t / b, lambda t, r, a, b: -t * (r / b))
+def _true_div(a, b):
+    return a / b
+
+
+@op(promote="numeric", aliases=("divide",), backward_name=_div_backward, value_check=(
+    lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER, zero_division))
+def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None):
+    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
+    if rounding_mode not in _ROUNDING:
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    if rounding_mode is not None:
+        return _rounded(input, other, rounding_mode)
+    to = promotion.to_float(np.dtype(input.dtype))
+    return _true_div(input.astype(to), other.astype(to))
+
+
+@op(promote="numeric", operators=("__truediv__", "__itruediv__"), backward_name="DivBackward0")
+def true_divide(input: Tensor | Number, other: Tensor | Number):
+    """The quotient. See torch.true_divide."""
+    return div(input, other)
+
+
+@op(promote="numeric", operators=("__rtruediv__",), function=False, method=False, inplace=False, out=False,
+    backward_name="MulBackward0")
+def rdiv(input: Number, other: Tensor):
+    """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
+    other = other.astype(promotion.to_float(np.dtype(other.dtype)))
+    return _true_div(like(other, 1), other) * input.astype(other.dtype)
+
+
+@op(promote="numeric", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"), differentiable=False,
+    value_check=(divides_by_zero, zero_division))
+def floor_divide(input: Tensor | Number, other: Tensor | Number):
+    """The quotient rounded down. See torch.floor_divide."""
+    return _rounded(input, other, "floor")
+
+
+@derivative(lambda t, r, a, b: t, lambda t, r, a, b: -t * floor_div(a, b))
+def _remainder(a, b):
+    mod = lax.rem(*broadcast(a, b))
+    return jnp.where((mod != 0) & ((b < 0) != (mod < 0)), mod + b, mod)
+
+
+@op(promote="numeric", operators=("__mod__", "__rmod__", "__imod__"), value_check=(divides_by_zero, zero_division),
+    backward_name=numbered("Remainder", 1, tensor=1, number=0))
+def remainder(input: Tensor | Number, other: Tensor | Number):
+    """What floor division leaves, with the sign of ``other``. See torch.remainder."""
+    unsupported("remainder_cpu", input, "bc")
+    return _remainder(input, other)
+
+
+@derivative(lambda t, r, a, b: t, lambda t, r, a, b: -t * trunc_div(a, b))
+def _fmod(a, b):
+    return lax.rem(*broadcast(a, b))
+
+
+@op(promote="numeric", value_check=(divides_by_zero, zero_division),
+    backward_name=numbered("Fmod", 1, tensor=1, number=0))
+def fmod(input: Tensor, other: Tensor | Number):
+    """What truncating division leaves, with the sign of ``input``. See torch.fmod."""
+    unsupported("fmod_cpu", input, "bc")
+    return _fmod(input, other)
+
+
+def _pow_d_exponent(t, r, a, b):
+    nonnegative = b.real >= 0 if kind(b) != "c" else (b.imag == 0) & (b.real >= 0)
+    flat = (a == 0) & nonnegative
+    return t * jnp.where(flat, 0, r * jnp.log(jnp.where(flat, 1, a)))
+
+
+@derivative(lambda t, r, a, b: t * jnp.where(b == 0, 0, b * _power(a, b - 1)), _pow_d_exponent)
+def _power(a, b):
+    return jnp.power(a, b)
+
+
+def _int_power(a, b):
+    """Integers to integer powers, wrapping; to a negative power only 1 and -1 do not vanish."""
+    odd = jnp.where(b % 2 == 0, jnp.ones_like(a), a)
+    unit = (a == 1) | (a == like(a, -1)) if a.dtype.kind == "i" else a == 1
+    return jnp.where(b < 0, jnp.where(unit, odd, jnp.zeros_like(a)), jnp.power(a, jnp.maximum(b, 0)))
+
+
+def _static_power(x, exponent):
+    """``x`` to a power that is known: multiplications and roots where PyTorch uses them."""
+    if exponent == 0:
+        return lax.stop_gradient(jnp.ones_like(x))
+    if exponent in (0.5, -0.5):
+        return jnp.sqrt(x) if exponent > 0 else lax.rsqrt(x)
+    if not isinstance(exponent, complex) and float(exponent).is_integer() and abs(exponent) <= 16 or kind(x) == "i":
+        return lax.integer_pow(x, int(exponent))
+    return _power(x, like(x, exponent))
+
+
+def _pow_backward(template) -> str:
+    if template[1] is not T:
+        return "PowBackward0"
+    return f"PowBackward{1 if template[0] is T else 2}"
+
+
+@op(promote="numeric", operators=("__pow__", "__rpow__", "__ipow__"), backward_name=_pow_backward)
+def pow(input: Tensor | Number, exponent: Tensor | complex):
+    """``input`` to the power ``exponent``. See torch.pow."""
+    if not isinstance(exponent, (bool, int, float, complex)):
+        unsupported("pow", input, "b")
+        return _int_power(input, exponent) if kind(input) == "i" else _power(input, exponent)
+    operands = ((np.dtype(input.dtype), promotion.DIM), (dtypes.default_of_number(type(exponent)), promotion.NUMBER))
+    compute = promotion.result_type(operands)
+    if compute == np.bool_:
+        return input | (not exponent)
+    if compute.kind in "iu" and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return _static_power(input.astype(compute), exponent)
+
+
+@op(inplace=True, backward_name=_pow_backward)
+def float_power(input: Tensor | Number, exponent: Tensor | complex):
+    """``pow`` computed in float64 or complex128. See torch.float_power."""
+    complex_ = any(isinstance(x, complex) or (hasattr(x, "dtype") and kind(x) == "c") for x in (input, exponent))
+    to = jnp.complex128 if complex_ else jnp.float64
+    if not hasattr(exponent, "dtype"):
+        return _static_power(input.astype(to), exponent)
+    return _power(*broadcast(input.astype(to), exponent.astype(to)))
+
+
+@op(promote="numeric", backward_name="PowBackward0")
+def square(input: Tensor):
+    """Each element times itself. See torch.square."""
+    return pow(input, 2)
+
+
+@op(promote="numeric")
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
+    """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
+    unsupported("addcmul_cpu_out", input, "b")
+    return input + (tensor1 if isinstance(value, int) and value == 1 else value * tensor1) * tensor2
+
+
+@op(promote="numeric")
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
+    """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
+    check.require(kind(input) not in "ib", _ADDCDIV)
+    return input + _true_div(tensor1 if isinstance(value, int) and value == 1 else value * tensor1, tensor2)
+
+
+_ADDCDIV = (
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division "
+    "of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+    "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+    "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+
+
+@op(inplace=True, backward_name=numbered("Lerp", 2, tensor=1, number=0))
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
+    """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
+    for name, x in (("end", end), ("weight", weight)):
+        check.require(x.dtype == input.dtype or (name == "weight" and x.ndim == 0),
+                      f"expected dtype {_c_name(input)} for `{name}` but got dtype {_c_name(x)}")
+    unsupported("lerp_kernel_tensor" if weight.ndim else "lerp_kernel_scalar", input, "ib")
+    weight = weight.astype(input.dtype)
+    input, end, weight = broadcast(input, end, weight)
+    near = jnp.abs(lax.stop_gradient(weight)) < 0.5
+    from_end = end - (end - input) * (1 - weight)
+    return jnp.where(near, input + weight * (end - input), from_end)
+
+
+def _c_name(x) -> str:
+    return {"Float": "float", "Double": "double", "Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int",
+            "Int": "int"}.get(check.scalar_name(x.dtype), check.scalar_name(x.dtype))
+
+
+@op(promote="numeric", operators=("__neg__",), aliases=("negative",), saves="none")
+def neg(input: Tensor):
+    """Minus each element. See torch.neg."""
+    check.require(kind(input) != "b", "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+                  "to invert a mask, use the `~` or `logical_not()` operator instead.")
+    return -input

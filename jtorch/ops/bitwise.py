@@ -1,0 +1,98 @@
+"""Bitwise and logical ops, on integers and truth values."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+
+from jtorch.ops.elementwise import broadcast, kind, unsupported
+from jtorch.ops.registry import Number, Tensor, op
+
+
+@op(promote="numeric", operators=("__and__", "__rand__", "__iand__"), differentiable=False)
+def bitwise_and(input: Tensor | Number, other: Tensor | Number):
+    """The bits set in both. See torch.bitwise_and."""
+    unsupported("bitwise_and_cpu", input, "fc")
+    return input & other
+
+
+@op(promote="numeric", operators=("__or__", "__ror__", "__ior__"), differentiable=False)
+def bitwise_or(input: Tensor | Number, other: Tensor | Number):
+    """The bits set in either. See torch.bitwise_or."""
+    unsupported("bitwise_or_cpu", input, "fc")
+    return input | other
+
+
+@op(promote="numeric", operators=("__xor__", "__rxor__", "__ixor__"), differentiable=False)
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number):
+    """The bits set in one of the two. See torch.bitwise_xor."""
+    unsupported("bitwise_xor_cpu", input, "fc")
+    return input ^ other
+
+
+@op(promote="numeric", differentiable=False)
+def bitwise_not(input: Tensor):
+    """Each bit inverted. See torch.bitwise_not."""
+    unsupported("bitwise_not_cpu", input, "fc")
+    return ~input
+
+
+@op(operators=("__invert__",), function=False, method=False, out=False, differentiable=False)
+def invert(input: Tensor):
+    """The operator ``~``: each bit inverted."""
+    if kind(input) in "fc":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return ~input
+
+
+def _shift_limits(input, other) -> tuple:
+    """The shift within the type's width, and whether it was not."""
+    bits = input.dtype.itemsize * 8
+    too_far = (other < 0) | (other >= bits)
+    return jnp.where(too_far, jnp.zeros_like(other), other), too_far
+
+
+@op(promote="numeric", operators=("__lshift__", "__rlshift__", "__ilshift__"), differentiable=False)
+def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number):
+    """Bits moved up by ``other``, 0 beyond the width. See torch.bitwise_left_shift."""
+    unsupported("lshift_cpu", input, "bfc")
+    by, too_far = _shift_limits(input, other)
+    return jnp.where(too_far, jnp.zeros_like(input), lax.shift_left(*broadcast(input, by)))
+
+
+@op(promote="numeric", operators=("__rshift__", "__rrshift__", "__irshift__"), differentiable=False)
+def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number):
+    """Bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
+    unsupported("rshift_cpu", input, "bfc")
+    by, too_far = _shift_limits(input, other)
+    signed = input.dtype.kind == "i"
+    input, by = broadcast(input, by)
+    shifted = (lax.shift_right_arithmetic if signed else lax.shift_right_logical)(input, by)
+    return jnp.where(too_far, jnp.where(input < 0, -jnp.ones_like(input), 0) if signed else jnp.zeros_like(input), shifted)
+
+
+def _truth(x):
+    return x if x.dtype == bool else x != 0
+
+
+@op(promote="bool", differentiable=False)
+def logical_and(input: Tensor, other: Tensor):
+    """Whether both are true. See torch.logical_and."""
+    return _truth(input) & _truth(other)
+
+
+@op(promote="bool", differentiable=False)
+def logical_or(input: Tensor, other: Tensor):
+    """Whether either is true. See torch.logical_or."""
+    return _truth(input) | _truth(other)
+
+
+@op(promote="bool", differentiable=False)
+def logical_xor(input: Tensor, other: Tensor):
+    """Whether one of the two is true. See torch.logical_xor."""
+    return _truth(input) ^ _truth(other)
+
+
+@op(promote="bool", differentiable=False)
+def logical_not(input: Tensor):
+    """Whether each element is false. See torch.logical_not."""
+    return ~_truth(input)

@@ -1,0 +1,181 @@
+"""Comparison ops. See https://docs.pytorch.org/docs/stable/torch.html#comparison-ops."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from jtorch.ops import check
+from jtorch.ops.elementwise import broadcast, derivative, kind, unsupported
+from jtorch.ops.registry import Number, Tensor, op
+
+
+@op(promote="bool", operators=("__eq__",), differentiable=False)
+def eq(input: Tensor, other: Tensor | Number):
+    """Whether the elements are equal. See torch.eq."""
+    return input == other
+
+
+@op(promote="bool", aliases=("not_equal",), operators=("__ne__",), differentiable=False)
+def ne(input: Tensor, other: Tensor | Number):
+    """Whether the elements differ. See torch.ne."""
+    return input != other
+
+
+@op(promote="bool", aliases=("less",), operators=("__lt__",), differentiable=False)
+def lt(input: Tensor, other: Tensor | Number):
+    """Whether ``input`` is less. See torch.lt."""
+    unsupported("lt_cpu", input, "c")
+    return input < other
+
+
+@op(promote="bool", aliases=("less_equal",), operators=("__le__",), differentiable=False)
+def le(input: Tensor, other: Tensor | Number):
+    """Whether ``input`` is less or equal. See torch.le."""
+    unsupported("le_cpu", input, "c")
+    return input <= other
+
+
+@op(promote="bool", aliases=("greater",), operators=("__gt__",), differentiable=False)
+def gt(input: Tensor, other: Tensor | Number):
+    """Whether ``input`` is greater. See torch.gt."""
+    unsupported("gt_cpu", input, "c")
+    return input > other
+
+
+@op(promote="bool", aliases=("greater_equal",), operators=("__ge__",), differentiable=False)
+def ge(input: Tensor, other: Tensor | Number):
+    """Whether ``input`` is greater or equal. See torch.ge."""
+    unsupported("ge_cpu", input, "c")
+    return input >= other
+
+
+def _require_tolerances(rtol: float, atol: float) -> None:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        check.require(value >= 0, f"{name} must be greater than or equal to zero, but got {value:g}")
+
+
+@op(out=False, differentiable=False)
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
+    """Whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
+    check.require(input.dtype == other.dtype,
+                  f"{check.scalar_name(input.dtype)} did not match {check.scalar_name(other.dtype)}")
+    _require_tolerances(rtol, atol)
+    input, other = broadcast(input, other)
+    close = input == other
+    if equal_nan and kind(input) in "fc":
+        close = close | (jnp.isnan(input) & jnp.isnan(other))
+    if kind(input) == "b" or (rtol == 0 and atol == 0):
+        return close
+    if kind(input) == "i":
+        input, other = input.astype(jnp.float64), other.astype(jnp.float64)
+    error = jnp.abs(input - other)
+    allowed = jnp.asarray(atol, error.dtype) + jnp.asarray(rtol, error.dtype) * jnp.abs(other)
+    return close | (jnp.isfinite(error) & (error <= allowed))
+
+
+@op(name="all_close", method=False, function=False, out=False, differentiable=False, tested=False)
+def all_close(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
+    """Whether all elements are close: ``isclose(...).all()``, what torch.allclose reads."""
+    return jnp.all(isclose(input, other, rtol, atol, equal_nan))
+
+
+@op(name="all_equal", method=False, function=False, out=False, differentiable=False, tested=False)
+def all_equal(input: Tensor, other: Tensor):
+    """Whether the tensors have the same size and elements: what torch.equal reads."""
+    if input.shape != other.shape:
+        return jnp.zeros((), bool)
+    check.require(input.dtype == other.dtype, f"Expected object of data type {check.scalar_name(input.dtype)} but got data "
+                  f"type {check.scalar_name(other.dtype)} for argument #2 'other'")
+    return jnp.all(input == other)
+
+
+@op(differentiable=False, method=False)
+def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False):
+    """Whether each element is one of ``test_elements``. See torch.isin."""
+    for x in (elements, test_elements):
+        check.require(kind(x) not in "bc", f"Unsupported input type encountered for isin(): {check.scalar_name(x.dtype)}")
+    common = jnp.promote_types(elements.dtype, test_elements.dtype) if kind(elements) == kind(test_elements) else None
+    if common is None:
+        common = elements.dtype if kind(elements) == "f" else test_elements.dtype
+    found = jnp.isin(elements.astype(common), test_elements.astype(common), invert=invert)
+    return found.reshape(elements.shape)
+
+
+@op(out=False, differentiable=False)
+def isfinite(input: Tensor):
+    """Whether each element is finite. See torch.isfinite."""
+    return jnp.isfinite(input) if kind(input) in "fc" else jnp.ones(input.shape, bool)
+
+
+@op(out=False, differentiable=False)
+def isinf(input: Tensor):
+    """Whether each element is infinite. See torch.isinf."""
+    return jnp.isinf(input) if kind(input) in "fc" else jnp.zeros(input.shape, bool)
+
+
+@op(out=False, differentiable=False)
+def isnan(input: Tensor):
+    """Whether each element is NaN. See torch.isnan."""
+    return input != input
+
+
+@op(differentiable=False)
+def isposinf(input: Tensor):
+    """Whether each element is positive infinity. See torch.isposinf."""
+    check.require(kind(input) != "c", "isposinf does not support complex inputs.")
+    return input == jnp.inf if kind(input) == "f" else jnp.zeros(input.shape, bool)
+
+
+@op(differentiable=False)
+def isneginf(input: Tensor):
+    """Whether each element is negative infinity. See torch.isneginf."""
+    check.require(kind(input) != "c", "isneginf does not support complex inputs.")
+    return input == -jnp.inf if kind(input) == "f" else jnp.zeros(input.shape, bool)
+
+
+@op(out=False, differentiable=False)
+def isreal(input: Tensor):
+    """Whether each element has no imaginary part. See torch.isreal."""
+    return input.imag == 0 if kind(input) == "c" else jnp.ones(input.shape, bool)
+
+
+def _share(a, b, wins):
+    """``a``'s share of the gradient: all where it wins, none where it loses, half at a tie."""
+    return jnp.where(a == b, jnp.asarray(0.5, a.dtype), jnp.where(wins, jnp.zeros_like(a), jnp.ones_like(a)))
+
+
+@derivative(lambda t, r, a, b: t * _share(a, b, a < b), lambda t, r, a, b: t * _share(b, a, a > b))
+def _maximum(a, b):
+    return jnp.maximum(a, b)
+
+
+@derivative(lambda t, r, a, b: t * _share(a, b, a > b), lambda t, r, a, b: t * _share(b, a, a < b))
+def _minimum(a, b):
+    return jnp.minimum(a, b)
+
+
+@op(promote="numeric", inplace=False)
+def maximum(input: Tensor, other: Tensor):
+    """The greater of two elements, NaN if either is. See torch.maximum."""
+    check.require(kind(input) != "c", "maximum not implemented for complex tensors.")
+    return _maximum(input, other)
+
+
+@op(promote="numeric", inplace=False)
+def minimum(input: Tensor, other: Tensor):
+    """The lesser of two elements, NaN if either is. See torch.minimum."""
+    check.require(kind(input) != "c", "minimum not implemented for complex tensors.")
+    return _minimum(input, other)
+
+
+@op(promote="numeric", inplace=False)
+def fmax(input: Tensor, other: Tensor):
+    """The greater of two elements, ignoring a NaN. See torch.fmax."""
+    check.require(kind(input) != "c", "fmax not implemented for complex tensors.")
+    return jnp.where((input >= other) | (other != other), input, other)
+
+
+@op(promote="numeric", inplace=False)
+def fmin(input: Tensor, other: Tensor):
+    """The lesser of two elements, ignoring a NaN. See torch.fmin."""
+    check.require(kind(input) != "c", "fmin not implemented for complex tensors.")
+    return jnp.where((input <= other) | (other != other), input, other)

@@ -1,0 +1,181 @@
+"""Which values there are and how often: unique, bincount, histc, histogram."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jtorch.ops import check, promotion
+from jtorch.ops.reduce import refuse
+from jtorch.ops.registry import Tensor, op
+
+# Unique values -------------------------------------------------------------------------------------------------------
+# These bodies get and return NumPy arrays, since the shapes of their results depend on values.
+
+
+def _chosen(values, inverse, counts, return_inverse: bool, return_counts: bool):
+    found = [values]
+    if return_inverse:
+        found.append(inverse.astype(np.int64))
+    if return_counts:
+        found.append(counts.astype(np.int64))
+    return tuple(found) if len(found) > 1 else values
+
+
+def _check_unique(input, dim: int | None) -> int | None:
+    if dim is None:
+        refuse("unique", input, "c")
+        return None
+    check.require(input.ndim > 0, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+    dim = check.wrap_dim(dim, input.ndim)
+    refuse("unique_dim", input, "c")
+    empty = input.shape.count(0)
+    if input.shape[dim] == 0:
+        check.require(empty == 1, "Number of zero sized dimensions is more than one, so unique cannot be applied ")
+    else:
+        check.require(empty == 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    return dim
+
+
+@op(dynamic=True, differentiable=False)
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+           dim: int | None = None):
+    """The distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
+    dim = _check_unique(input, dim)
+    if dim is not None and input.shape[dim] == 0:
+        return _chosen(input, np.zeros(0), np.zeros(0), return_inverse, return_counts)
+    values, inverse, counts = np.unique(input, return_inverse=True, return_counts=True, equal_nan=False, axis=dim)
+    inverse = inverse.reshape(input.shape if dim is None else -1)
+    return _chosen(values, inverse, counts, return_inverse, return_counts)
+
+
+@op(dynamic=True, differentiable=False)
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+                       dim: int | None = None):
+    """The elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
+    axis = _check_unique(input, dim)
+    rows = input.reshape(-1) if axis is None else np.moveaxis(input, axis, 0)
+    n = len(rows)
+    new = np.ones(n, bool)
+    if rows.size:
+        new[1:] = (rows[1:] != rows[:-1]).reshape(n - 1, rows[0].size).any(1)
+    starts = np.flatnonzero(new)
+    inverse = (np.cumsum(new) - 1).reshape(input.shape if axis is None else -1)
+    values = rows[starts] if axis is None else np.moveaxis(rows[starts], 0, axis)
+    return _chosen(values, inverse, np.diff(starts, append=n), return_inverse, return_counts)
+
+
+@op(dynamic=True, differentiable=False)
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0):
+    """How often each non-negative integer occurs, or the sum of its weights. See torch.bincount."""
+    refuse("bincount_cpu", input, "bfcV")
+    check.require(minlength >= 0, "minlength should be >= 0")
+    check.require(input.ndim == 1 and (input.size == 0 or input.min() >= 0),
+                  "bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return np.bincount(input.astype(np.int64), minlength=minlength).astype(np.int64)
+    check.require(weights.shape == input.shape, "weights should be 1-d and have the same length as input")
+    total = np.bincount(input.astype(np.int64), weights.astype(np.float64), minlength)
+    return total.astype(np.float32 if weights.dtype == np.float32 else np.float64)
+
+
+# Histograms ----------------------------------------------------------------------------------------------------------
+
+def _limits(input, low, high, margin: float):
+    """The range of the bins: given, or else that of ``input``, widened by ``margin`` where it is a single number."""
+    if low == high and input.size:
+        low, high = jnp.min(input), jnp.max(input)
+    low, high = jnp.asarray(low, input.dtype), jnp.asarray(high, input.dtype)
+    return jnp.where(low == high, low - margin, low), jnp.where(low == high, high + margin, high)
+
+
+def _add_up(index, inside, weight, bins: int):
+    """The sums of ``weight`` by ``index``, of those ``inside``."""
+    index = jnp.where(inside, jnp.clip(index, 0, bins - 1), bins)
+    return jnp.zeros(bins, weight.dtype).at[index].add(weight, mode="drop")
+
+
+def _infinite(input, bins=100, min=0, max=0):
+    none = jnp.zeros((), jnp.int64)
+    return (~jnp.all(jnp.isfinite(input)) if min == max and input.size else none != 0), none
+
+
+def _infinite_error(detail: int, input, bins=100, min=0, max=0):
+    content = np.asarray(input, np.float64)
+    low, high = content.min(), content.max()
+    return RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+
+
+@op(differentiable=False, value_check=(_infinite, _infinite_error))
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0):
+    """How many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
+    refuse("linspace_cpu", input, "b")
+    refuse("aminmax_cpu", input, "c")
+    refuse("histogram_cpu", input, "iu")
+    check.require(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    check.require(np.isfinite(min) and np.isfinite(max), f"torch.histc: range of [{min:g}, {max:g}] is not finite")
+    check.require(min <= max, "torch.histc: max must be larger than min")
+    input = input.reshape(-1)
+    low, high = _limits(input, min, max, 1.0)
+    inside = (input >= low) & (input <= high)
+    place = (jnp.where(inside, input, low) - low) * jnp.asarray(bins, input.dtype) / (high - low)
+    return _add_up(place.astype(jnp.int64), inside, jnp.ones_like(input), bins)
+
+
+def _linspace(low, high, bins: int):
+    """``bins + 1`` edges from both ends towards the middle, as torch.linspace rounds them."""
+    step = (high - low) / bins
+    i = jnp.arange(bins + 1)
+    from_low, from_high = low + step * i.astype(low.dtype), high - step * (bins - i).astype(low.dtype)
+    return jnp.where(i < (bins + 1) // 2, from_low, from_high)
+
+
+def _edges(input, bins, range):
+    if not isinstance(bins, int):
+        start = "torch.histogramdd: "
+        check.require(bins.ndim == 1, f"{start}bins tensor should have one dimension, but got {bins.ndim} dimensions in the "
+                      "bins tensor for dimension 0")
+        check.require(bins.size > 0, f"{start}bins tensor should have at least 1 element, but got 0 elements in the bins "
+                      "tensor for dimension 0")
+        names = [{"float32": "float", "float64": "double"}.get(x.dtype.name, x.dtype.name) for x in (input, bins)]
+        check.require(bins.dtype == input.dtype, f"{start}input tensor and bins tensors should have the same dtype, but got "
+                      f"input with dtype {names[0]} and bins for dimension 0 with dtype {names[1]}")
+        return bins
+    check.require(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    low, high = range or (0.0, 0.0 if input.size else 1.0)
+    check.require(low <= high, f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for "
+                  "dimension 0")
+    if range is not None and low == high:
+        low, high = low - 0.5, high + 0.5
+    return _linspace(*_limits(input, low, high, 0.5), bins)
+
+
+def _histogram_infinite(input, bins=100, *, range=None, **options):
+    none = jnp.zeros((), jnp.int64)
+    return (~jnp.all(jnp.isfinite(input)) if isinstance(bins, int) and range is None else none != 0), none
+
+
+def _histogram_infinite_error(detail: int, input, *args, **options):
+    content = np.asarray(input, np.float64)
+    return RuntimeError(f"torch.histogramdd: dimension 0's range [{content.min():g}, {content.max():g}] is not finite")
+
+
+@op(differentiable=False, returns="hist bin_edges", value_check=(_histogram_infinite, _histogram_infinite_error))
+def histogram(input: Tensor, bins: Tensor | int = 100, *, range: tuple[float, float] | None = None,
+              weight: Tensor | None = None, density: bool = False):
+    """How many elements, or what weight, lie in each bin, and the edges of the bins. See torch.histogram."""
+    check.require(promotion.is_float(input.dtype), f"\"histogramdd\" not implemented for '{check.scalar_name(input.dtype)}'",
+                  NotImplementedError)
+    check.require(weight is None or weight.shape == input.shape, "torch.histogramdd: if weight tensor is provided it should "
+                  "have the same shape as the input tensor excluding its innermost dimension, but got input with shape "
+                  f"{[input.size, 1]} and weight with shape {None if weight is None else [weight.size]}")
+    input = input.reshape(-1)
+    edges = _edges(input, bins, range)
+    check.require(edges.size > 1, "torch.histogram(): bins must be > 0, but got 0 for dimension 0")
+    inside = (input >= edges[0]) & (input <= edges[-1])
+    index = jnp.searchsorted(edges, input, side="right") - 1
+    weight = jnp.ones_like(input) if weight is None else weight.reshape(-1).astype(input.dtype)
+    hist = _add_up(index, inside, weight, edges.size - 1)
+    if density:
+        hist = hist / jnp.sum(hist) / (lax.slice(edges, (1,), edges.shape) - lax.slice(edges, (0,), (edges.size - 1,)))
+    return hist, edges

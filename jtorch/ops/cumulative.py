@@ -1,0 +1,159 @@
+"""Running sums, products and extremes, differences and the trapezoidal rule. See torch.cumsum and the ops beside it."""
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jtorch.ops import check, promotion, reduce
+from jtorch.ops.reduce import refuse, wide
+from jtorch.ops.registry import Number, Tensor, op
+
+
+def _running(scan, input, dim: int, dtype: np.dtype | None):
+    dim = check.wrap_dim(dim, input.ndim)
+    if dtype is None:
+        dtype = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
+    input = input.astype(dtype)
+    return scan(wide(input), dim).astype(dtype) if input.ndim else input
+
+
+@op(saves="none", inplace=True)
+def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None):
+    """The sums of the elements so far along ``dim``. See torch.cumsum."""
+    return _running(lax.cumsum, input, dim, dtype)
+
+
+@op(inplace=True)
+def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None):
+    """The products of the elements so far along ``dim``. See torch.cumprod."""
+    return _running(lax.cumprod, input, dim, dtype)
+
+
+def _cumulative_extreme(name: str, scan, input, dim: int):
+    """The extremes so far and the index of the last element equal to each; the gradient goes to that element."""
+    dim = check.wrap_dim(dim, input.ndim)
+    refuse(f"{name}_cpu", input, "c")
+    if input.ndim == 0:
+        return input, jnp.zeros((), jnp.int64)
+    content = input.astype(jnp.uint8) if input.dtype == bool else lax.stop_gradient(input)
+    best = scan(content, dim)
+    record = (content == best) | (content != content)
+    index = lax.cummax(jnp.where(record, lax.broadcasted_iota(jnp.int64, input.shape, dim), 0), dim)
+    return jnp.take_along_axis(input, index, dim, mode="promise_in_bounds"), index
+
+
+@op(saves="none", returns="values indices")
+def cummax(input: Tensor, dim: int):
+    """The largest elements so far along ``dim``, with their indices. See torch.cummax."""
+    return _cumulative_extreme("cummax", lax.cummax, input, dim)
+
+
+@op(saves="none", returns="values indices")
+def cummin(input: Tensor, dim: int):
+    """The smallest elements so far along ``dim``, with their indices. See torch.cummin."""
+    return _cumulative_extreme("cummin", lax.cummin, input, dim)
+
+
+@op
+def logcumsumexp(input: Tensor, dim: int):
+    """The logarithm of the cumulative sums of exponentials. See torch.logcumsumexp."""
+    dim = check.wrap_dim(dim, input.ndim)
+    refuse("logcumsumexp_out_cpu", input, "biu")
+    return lax.cumlogsumexp(wide(input), dim).astype(input.dtype) if input.ndim else input
+
+
+def _slice(input, start: int, stop: int, dim: int):
+    return lax.slice_in_dim(input, start, stop, axis=dim)
+
+
+def _steps(input, dim: int):
+    """The differences of neighbours."""
+    n = input.shape[dim]
+    return _slice(input, 1, n, dim) - _slice(input, 0, n - 1, dim)
+
+
+def _common_dtype(*arrays) -> np.dtype:
+    return promotion.result_type([(np.dtype(a.dtype), promotion.DIM if a.ndim else promotion.ZERO_DIM) for a in arrays])
+
+
+def _with_ends(input, prepend, append, dim: int):
+    parts = [p for p in (prepend, input, append) if p is not None]
+    for p in parts:
+        check.require(p.ndim == input.ndim, "diff expects prepend or append to be the same dimension as input")
+        for i, (a, b) in enumerate(zip(p.shape, input.shape, strict=True)):
+            check.require(i == dim or a == b, "diff expects the shape of tensor to prepend or append to match that of input "
+                          "except along the differencing dimension; input.size({0}) = {2}, but got tensor.size({0}) = {1}"
+                          .format(i, a, b))
+    found = _common_dtype(*parts)
+    return lax.concatenate([p.astype(found) for p in parts], dim) if len(parts) > 1 else input
+
+
+@op(saves="none", backward_name="SubBackward0")
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
+    """The ``n``-th differences of neighbours along ``dim``. See torch.diff."""
+    check.require(input.ndim > 0, "diff expects input to be at least one-dimensional")
+    check.require(n >= 0, f"order must be non-negative but got {n}")
+    dim = check.wrap_dim(dim, input.ndim)
+    input = _with_ends(input, prepend, append, dim)
+    for _ in range(min(n, input.shape[dim])):
+        m = input.shape[dim]
+        input = (_slice(input, 1, m, dim) != _slice(input, 0, m - 1, dim)) if input.dtype == bool else _steps(input, dim)
+    return input
+
+
+def _samples(name: str, y, x, dim: int):
+    """``y`` and the widths of the steps between the sample points ``x``, broadcastable, in their common dtype."""
+    if x.ndim == 1:
+        check.require(x.shape[0] == y.shape[dim], f"{name}: There must be one `x` value for each sample point")
+        x = x.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
+    elif x.ndim < y.ndim:
+        x = x.reshape((1,) * (y.ndim - x.ndim) + x.shape)
+    found = _common_dtype(y, x)
+    return y.astype(found), _steps(x.astype(found), dim)
+
+
+def _pair_sums(y, dim: int):
+    n = y.shape[dim]
+    return _slice(y, 1, n, dim) + _slice(y, 0, n - 1, dim)
+
+
+def _times(a, b):
+    shape = check.broadcast_shapes(a.shape, b.shape)
+    return jnp.broadcast_to(a, shape) * jnp.broadcast_to(b, shape)
+
+
+def _double_areas(name: str, y, x, dx, dim: int):
+    """Twice the areas of the trapezoids between neighbours along ``dim``; of integers in integers, as PyTorch has it."""
+    check.require(y.ndim > 0, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+    said = "`y`" if x is None else "`x` or `y`"
+    check.require(bool not in (y.dtype, y.dtype if x is None else x.dtype),
+                  f"{name}: received a bool input for {said}, but bool is not supported")
+    dim = check.wrap_dim(dim, y.ndim)
+    if y.shape[dim] == 0:
+        return y.astype(promotion.to_float(y.dtype))
+    if x is not None:
+        y, steps = _samples(name, y, x, dim)
+        return _times(_pair_sums(y, dim), steps)
+    y = y.astype(promotion.to_float(y.dtype))
+    return _pair_sums(y, dim) * (1 if dx is None else jnp.asarray(dx).astype(y.dtype))
+
+
+def _half(total):
+    return total.astype(promotion.to_float(total.dtype)) / 2
+
+
+def _name(without_x: str):
+    return lambda template: without_x if template[1] is None else "DivBackward1"
+
+
+@op(aliases=("trapz",), method=False, backward_name=_name("MulBackward1"))
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = None, dim: int = -1):
+    """The integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
+    return _half(reduce.sum(_double_areas("trapezoid", y, x, dx, dim), dim))
+
+
+@op(method=False, backward_name=_name("CumsumBackward0"))
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = None, dim: int = -1):
+    """The integrals so far of ``y`` along ``dim`` by the trapezoidal rule. See torch.cumulative_trapezoid."""
+    return _half(cumsum(_double_areas("cumulative_trapezoid", y, x, dx, dim), dim))

@@ -1,0 +1,97 @@
+"""What the bodies of pointwise ops share: PyTorch's "not implemented for" errors, its derivatives, its division."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_derivatives import SymbolicZero
+
+from jtorch.ops import check, promotion
+from jtorch.ops.registry import T
+
+NEVER = (np.False_, np.int64(0))    # what a value check returns where the dtypes alone rule the error out
+
+
+def kind(x) -> str:
+    """``b``, ``i``, ``f`` or ``c``: what the elements of ``x`` are."""
+    d = np.dtype(x.dtype)
+    return "f" if promotion.is_float(d) else {"b": "b", "c": "c"}.get(d.kind, "i")
+
+
+def unsupported(kernel: str, x, kinds: str) -> None:
+    """Raises what PyTorch raises for a dtype of these kinds: ``"abs_cpu" not implemented for 'Bool'``."""
+    if kind(x) in kinds:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{check.scalar_name(x.dtype)}'")
+
+
+def only_double(kernel: str, x) -> None:
+    """Raises for what PyTorch's float32 and float64 kernels do not take: complex and 16-bit floats."""
+    unsupported(kernel, x, "c" if np.dtype(x.dtype).itemsize > 2 else "cf")
+
+
+def broadcast(*arrays) -> list:
+    """The arrays in their common shape; RuntimeError where there is none."""
+    shape = check.broadcast_shapes(*[a.shape for a in arrays])
+    return [jnp.broadcast_to(a, shape) for a in arrays]
+
+
+def like(x, value):
+    """The Python number ``value`` as a 0-dim array of ``x``'s dtype."""
+    return jnp.asarray(value, x.dtype)
+
+
+def derivative(*partials: Callable | None) -> Callable:
+    """Gives a function its derivatives: ``partial(t, result, *arguments)`` is what the tangent ``t`` of an argument adds.
+
+    For functions whose gradient PyTorch defines otherwise than JAX, at ties, edges and infinities. None: no gradient.
+    """
+    def decorate(fn: Callable) -> Callable:
+        wrapped = jax.custom_jvp(fn)
+
+        def rule(primals, tangents):
+            result = wrapped(*primals)
+            terms = [partial(t, result, *primals) for t, partial in zip(tangents, partials, strict=True)
+                     if partial is not None and not isinstance(t, SymbolicZero)]
+            if not terms:
+                return result, SymbolicZero.from_primal_value(result)
+            return result, jnp.broadcast_to(sum(terms[1:], terms[0]), result.shape)
+
+        wrapped.defjvp(rule, symbolic_zeros=True)
+        return wrapped
+    return decorate
+
+
+def numbered(name: str, position: int, *, tensor: int, number: int) -> Callable:
+    """The backward name of an op that has one for a tensor and one for a number as its argument at ``position``."""
+    return lambda template: f"{name}Backward{tensor if template[position] is T else number}"
+
+
+def divides_by_zero(input, other, *_, **__):
+    """Whether integers are divided by zero, for ``value_check``."""
+    if kind(other) != "i" or kind(input) != "i":
+        return NEVER
+    return jnp.any(other == 0) & (input.size > 0), jnp.zeros((), jnp.int64)
+
+
+def zero_division(*_, **__) -> Exception:
+    """PyTorch's error for an integer divided by zero."""
+    return RuntimeError("ZeroDivisionError")
+
+
+def floor_div(a, b):
+    """``a // b``, of floats the way Python does it, so that it agrees with the remainder."""
+    if kind(a) == "i":
+        return jnp.floor_divide(a, b)
+    mod = jax.lax.rem(*broadcast(a, b))
+    div = (a - mod) / b
+    div = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), div - 1, div)
+    floor = jnp.floor(div)
+    whole = jnp.where(div - floor > 0.5, floor + 1, floor)
+    return jnp.where(b == 0, a / b, jnp.where(div == 0, jnp.copysign(jnp.zeros_like(div), a / b), whole))
+
+
+def trunc_div(a, b):
+    """``a / b`` rounded towards zero."""
+    return jax.lax.div(*broadcast(a, b)) if kind(a) == "i" else jnp.trunc(a / b)

@@ -1,0 +1,443 @@
+"""Indexing, slicing, picking and placing elements.
+
+See https://docs.pytorch.org/docs/stable/torch.html#indexing-slicing-joining-mutating-ops. Indices out of range are
+errors (``value_check``), so reads and writes promise XLA that there are none. Where a place is written twice, the last
+value stays.
+"""
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch.ops import check, strided
+from jtorch.ops.registry import Number, T, Tensor, op
+from jtorch.ops.view_part import diagonal_geometry, select_geometry, slice_geometry
+
+# which values of an index are errors
+
+
+def _outside(index, n: int, low: int | None = None):
+    """(whether some index is not in [low, n), the first such); ``low`` is -n if not given."""
+    if index.size == 0:
+        return np.asarray(False), np.asarray(0, np.int64)
+    index = index.reshape(-1).astype(np.int64)
+    bad = (index < (-n if low is None else low)) | (index >= n)
+    return jnp.any(bad), index[jnp.argmax(bad)]
+
+
+def _size_at(input, dim: int) -> int:
+    dim = check.wrap_dim(dim, input.ndim)
+    return input.shape[dim] if input.ndim else 1
+
+
+def at_dim(low: int | None, error: type[Exception] = IndexError, message: str = ""):
+    """The value check of an op of (input, dim, index, …) whose index counts along ``dim`` from ``low``."""
+    def flag(input, dim, index, *_, **__):
+        return _outside(index, _size_at(input, dim), low)
+
+    def raised(detail, input, dim, index, *_, **__):
+        text = message or "index {} is out of bounds for dimension {} with size {}"
+        return error(text.format(detail, check.wrap_dim(dim, input.ndim), _size_at(input, dim)))
+    return flag, raised
+
+
+def _in_flat(name: str):
+    """The value check of an op of (input, index, …) whose index counts along all elements."""
+    def flag(input, index, *_, **__):
+        return _outside(index, input.size)
+
+    def raised(detail, input, *_, **__):
+        return IndexError(f"{name}out of range: tried to access index {detail} on a tensor of {input.size} elements.")
+    return flag, raised
+
+
+def small(index, n: int):
+    """The index from the front, in the smallest dtype: XLA's code for 32 bits is faster."""
+    index = index.astype(np.int32 if n < 2**31 else np.int64)
+    return jnp.where(index < 0, index + index.dtype.type(n), index)
+
+
+# index arrays
+
+
+def _check_indices(input, indices) -> None:
+    check.require(len(indices) <= input.ndim, f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})",
+                  IndexError)
+    given = [i for i in indices if i is not None]
+    try:
+        np.broadcast_shapes(*[i.shape for i in given])
+    except ValueError:
+        raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
+                         + ", ".join(str(list(i.shape)) for i in given)) from None
+    for i, n in zip(indices, input.shape, strict=False):
+        check.require(i is None or n or not i.size, "index is out of bounds for dimension with size 0", IndexError)
+
+
+def _slots(input, indices) -> tuple:
+    """What ``.at[]`` takes: the indices broadcast, full slices for None."""
+    _check_indices(input, indices)
+    shape = np.broadcast_shapes(*[i.shape for i in indices if i is not None])
+    return tuple(slice(None) if i is None else jnp.broadcast_to(small(i, n), shape)
+                 for i, n in zip(indices, input.shape, strict=False))
+
+
+def _indices_outside(input, indices, *_, **__):
+    """As ``_outside`` for several indices: the detail is 64 times the index plus the dim."""
+    bad, detail = np.asarray(False), np.asarray(0, np.int64)
+    for d, i in enumerate(indices[:input.ndim]):
+        if i is not None:
+            this, value = _outside(i, input.shape[d])
+            detail = jnp.where(bad, detail, value * 64 + d)
+            bad = bad | this
+    return bad, detail
+
+
+def _index_error(detail, input, *_, **__):
+    value, d = divmod(int(detail), 64)
+    return IndexError(f"index {value} is out of bounds for dimension {d} with size {input.shape[d]}")
+
+
+@op(value_check=(_indices_outside, _index_error), function=False, method=False)
+def index(input: Tensor, indices: list[Tensor | None]):
+    """``input[indices]`` for index arrays, None for a full slice. See torch.Tensor.__getitem__."""
+    return input.at[_slots(input, indices)].get(mode="promise_in_bounds")
+
+
+@op(value_check=(_indices_outside, _index_error), inplace=True)
+def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False):
+    """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
+    check.require(values.dtype == input.dtype, "Index put requires the source and destination dtypes match, got "
+                  f"{check.scalar_name(input.dtype)} for the destination and {check.scalar_name(values.dtype)} for the source.")
+    at = _slots(input, indices)
+    shape = jax.eval_shape(lambda x: x.at[at].get(mode="promise_in_bounds"), input).shape
+    fits = values.ndim <= len(shape) and all(v in (1, n) for v, n in zip(values.shape[::-1], shape[::-1], strict=False))
+    check.require(fits, f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result "
+                  f"of shape {list(shape)}")
+    values = jnp.broadcast_to(values, shape)
+    if accumulate:
+        return input.at[at].add(values, mode="promise_in_bounds")
+    return set_last(input, at, values)
+
+
+def set_last(x, at: tuple, values):
+    """``x.at[at].set(values)`` where the last of several values for a place stays; ``at``: indices and full slices."""
+    dims = [d for d, i in enumerate(at) if not isinstance(i, slice)]
+    if not dims or 0 in values.shape:
+        return jnp.broadcast_to(values, x.shape) if not dims else x
+    count = math.prod(x.shape[d] for d in dims)
+    place = at[dims[0]].astype(np.int32 if count < 2**31 else np.int64)
+    for d in dims[1:]:
+        place = place * x.shape[d] + at[d].astype(place.dtype)
+    if place.size > 1:
+        place = strided.last_wins(place, count)
+        # Beyond the end of all dims is beyond the end of the first: such a value is dropped.
+        first = jnp.where(place < count, at[dims[0]].astype(place.dtype), place)
+        at = (*at[:dims[0]], first, *at[dims[0] + 1:])
+    return x.at[at].set(values, mode="drop", unique_indices=True)
+
+
+@op(saves="inputs", value_check=_in_flat(""))
+def take(input: Tensor, index: Tensor):
+    """The elements at places in the flattened input. See torch.take."""
+    check.require(index.dtype == np.int64, f"take(): Expected a long tensor for index, but got "
+                  f"{check.scalar_name(index.dtype)}")
+    check.require(input.size or not index.size, "take(): tried to take from an empty tensor", IndexError)
+    return input.reshape(-1).at[small(index, input.size)].get(mode="promise_in_bounds")
+
+
+@op(inplace=True, value_check=_in_flat(""), out=False)
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
+    """``source`` written to places in the flattened input. See torch.Tensor.put_."""
+    check.require(index.dtype == np.int64, f"put_(): Expected a long tensor for index, but got "
+                  f"{check.scalar_name(index.dtype)}")
+    check.require(source.dtype == input.dtype, "put_(): self and source expected to have the same dtype, but got self.dtype "
+                  f"= {check.scalar_name(input.dtype)} and source.dtype = {check.scalar_name(source.dtype)}")
+    check.require(source.size == index.size, "put_(): Expected source and index to have the same number of elements, but "
+                  f"got source.numel() = {source.size}, index.numel() = {index.size}", IndexError)
+    flat, at, values = input.reshape(-1), (small(index, input.size).reshape(-1),), source.reshape(-1)
+    written = flat.at[at].add(values, mode="promise_in_bounds") if accumulate else set_last(flat, at, values)
+    return written.reshape(input.shape)
+
+
+# one index along a dim
+
+
+def _check_vector(index, message: str, error: type[Exception] = IndexError) -> None:
+    check.require(index.ndim <= 1, message, error)
+
+
+@op(value_check=at_dim(0, message="index out of range in self"))
+def index_select(input: Tensor, dim: int, index: Tensor):
+    """The slices of a dim at an index vector. See torch.index_select."""
+    dim = check.wrap_dim(dim, input.ndim)
+    check.require(index.dtype in (np.int32, np.int64), "index_select(): Expected dtype int32 or int64 for index")
+    _check_vector(index, "index_select(): Index is supposed to be a vector")
+    if not input.ndim:
+        check.require(index.size == 1, f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
+        return input
+    check.require(input.shape[dim] or not index.size, "index out of range in self", IndexError)
+    return jnp.take(input, small(index.reshape(-1), input.shape[dim]), dim, mode="promise_in_bounds" if index.size else "fill")
+
+
+def along(input, dim: int, index) -> tuple:
+    """The ``.at[]`` of an index vector along ``dim``."""
+    return (*[slice(None)] * dim, small(index.reshape(-1), _size_at(input, dim)))
+
+
+def check_source(name: str, input, dim: int, index, source) -> None:
+    check.require(index.dtype in (np.int32, np.int64), f"{name}: Expected dtype int32/int64 for index but got: "
+                  f"{check.scalar_name(index.dtype)}")
+    _check_vector(index, f"{name}: Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+                  f"{check.scalar_name(index.dtype)} and size: {list(index.shape)}")
+    check.require(source.dtype == input.dtype, f"{name}: self ({check.scalar_name(input.dtype)}) and source "
+                  f"({check.scalar_name(source.dtype)}) must have the same scalar type")
+    n = source.shape[dim] if dim < source.ndim else 1
+    check.require(index.size == n, f"{name}: Number of indices ({index.size}) should be equal to source.size(dim): ({n}), "
+                  f"for dim: {dim}")
+    same = source.ndim == input.ndim and all(a == b for d, (a, b) in enumerate(zip(input.shape, source.shape, strict=True))
+                                             if d != dim)
+    check.require(same or (input.ndim <= 1 and source.ndim <= 1), "source tensor shape must match self tensor shape, "
+                  f"excluding the specified dimension. Got self.shape = {list(input.shape)} source.shape = "
+                  f"{list(source.shape)}")
+
+
+def as_1d(*arrays):
+    return tuple(a.reshape(1) if a.ndim == 0 else a for a in arrays)
+
+
+@op(inplace=True, value_check=at_dim(0, RuntimeError))
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
+    """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
+    dim = check.wrap_dim(dim, input.ndim)
+    check_source("index_add_()", input, dim, index, source)
+    scaled = source if isinstance(alpha, int) and alpha == 1 else source * jnp.asarray(alpha).astype(source.dtype)
+    x, scaled = as_1d(input, scaled)
+    return x.at[along(input, dim, index)].add(scaled, mode="promise_in_bounds").reshape(input.shape)
+
+
+@op(inplace=True, value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}"))
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
+    """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
+    dim = check.wrap_dim(dim, input.ndim)
+    _check_copy(input, dim, index, source)
+    x, source = as_1d(input, source)
+    return set_last(x, along(input, dim, index), source).reshape(input.shape)
+
+
+def _check_copy(input, dim: int, index, source) -> None:
+    name, n = "index_copy_()", source.shape[dim] if dim < source.ndim else 1
+    _check_vector(index, f"{name}: Index should have dimension 1 or 0 (got {index.ndim})")
+    check.require(source.ndim in (0, input.ndim) or not input.ndim, f"{name}: When source and destination are not scalars, "
+                  f"their dimensionality must match. Source dimensionality ({source.ndim}), destination dimensionality "
+                  f"({input.ndim})", IndexError)
+    check.require(index.dtype == np.int64, f"{name}: Expected a long tensor for index, but got "
+                  f"{check.scalar_name(index.dtype)}")
+    check.require(source.dtype == input.dtype, f"{name}: self and source expected to have the same dtype, but got (self) "
+                  f"{check.scalar_name(input.dtype)} and (source) {check.scalar_name(source.dtype)}")
+    rest, given = ([str(m) for d, m in enumerate(a.shape) if d != dim] for a in (input, source))
+    check.require(rest == given, f"{name}: Source/destination tensor must have same slice shapes. Destination slice shape: "
+                  f"{' '.join(rest)} at dimension {dim} and source slice shape: {' '.join(given)} at dimension 0.")
+    check.require(index.size == n, f"{name}: Number of indices ({index.size}) should be equal to source.size(dim) ({n})",
+                  IndexError)
+
+
+def _number_name(template: tuple, position: int, name: str) -> str:
+    return f"{name}{1 if template[position] is T else 0}"
+
+
+@op(inplace=True, out=False, value_check=at_dim(None),
+    backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"))
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
+    """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
+    dim = check.wrap_dim(dim, input.ndim)
+    check.require(value.ndim == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                  f"{value.ndim} dimension(s).")
+    check.require(index.dtype == np.int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
+    _check_vector(index, "Index has to be a vector/scalar", RuntimeError)
+    check.require(value.dtype.kind != "c" or input.dtype.kind == "c", "index_fill_(): Converting complex Scalar to "
+                  "non-complex type is not supported")
+    hit = jnp.zeros(_size_at(input, dim), np.bool_).at[small(index.reshape(-1), _size_at(input, dim))].set(True)
+    hit = hit.reshape([-1 if d == dim else 1 for d in range(input.ndim)])
+    return jnp.where(jnp.broadcast_to(hit, input.shape), value.astype(input.dtype), input)
+
+
+# one index for each element
+
+
+def _expanded_to(index, input, dim: int):
+    """(input, index) cut to the same sizes but for ``dim``, both with at least one dim."""
+    input, index = as_1d(input, index)
+    for d in range(input.ndim):
+        if d != dim and input.shape[d] != index.shape[d]:
+            input = jax.lax.slice_in_dim(input, 0, index.shape[d], axis=d)
+    return input, index
+
+
+def check_index_dtype(name: str, index) -> None:
+    check.require(index.dtype in (np.int32, np.int64), f"{name}(): Expected dtype int32/int64 for index")
+
+
+@op(value_check=at_dim(0, RuntimeError))
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False):
+    """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
+    dim = check.wrap_dim(dim, input.ndim)
+    check_index_dtype("gather", index)
+    if not index.size:
+        return jnp.zeros(index.shape, input.dtype)
+    check.require(max(input.ndim, 1) == max(index.ndim, 1), "Index tensor must have the same number of dimensions as input "
+                  "tensor")
+    for d, (i, n) in enumerate(zip(index.shape, input.shape, strict=False)):
+        check.require(d == dim or i <= n, f"Size does not match at dimension {d} expected index {list(index.shape)} to be "
+                      f"no larger than self {list(input.shape)} apart from dimension {dim}")
+    x, at = _expanded_to(index, input, dim)
+    return jnp.take_along_axis(x, small(at, _size_at(input, dim)), dim, mode="promise_in_bounds").reshape(index.shape)
+
+
+@op(value_check=(lambda input, indices, dim=None: (np.asarray(False), np.asarray(0, np.int64)), lambda detail, *_: IndexError()),
+    backward_name="GatherBackward0")
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
+    """``gather`` with both arguments broadcast; indices wrap around. See torch.take_along_dim."""
+    check.require(indices.dtype == np.int64, "torch.take_along_dim(): dtype of indices should be Long but got "
+                  f"{check.scalar_name(indices.dtype)}")
+    if dim is None:
+        return input.reshape(-1).at[_wrapped(indices.reshape(-1), input.size)].get(mode="promise_in_bounds")
+    check.require(input.ndim == indices.ndim, "torch.take_along_dim(): input and indices should have the same number of "
+                  f"dimensions, but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+    d = check.wrap_dim(dim, input.ndim)
+    rest = check.broadcast_shapes(*[(*a.shape[:d], *a.shape[d + 1:]) for a in (input, indices)])
+    x, at = (jnp.broadcast_to(a, (*rest[:d], *a.shape[d:d + 1], *rest[d:])) for a in (input, indices))
+    x, at = as_1d(x, at)
+    n = x.shape[d]
+    return jnp.take_along_axis(x, _wrapped(at, n), d, mode="promise_in_bounds").reshape(at.shape if indices.ndim else ())
+
+
+def _wrapped(index, n: int):
+    return (index % max(n, 1)).astype(np.int32 if n < 2**31 else np.int64)
+
+
+@op(saves="inputs", promote="numeric", promotes="input other", inplace=False, method=False)
+def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number):
+    """``input`` where the condition holds, ``other`` elsewhere. See torch.where."""
+    check.require(condition.dtype in (np.bool_, np.uint8), "where expected condition to be a boolean tensor, but got a tensor "
+                  f"with dtype {check.scalar_name(condition.dtype)}")
+    shape = check.broadcast_shapes(condition.shape, input.shape, other.shape)
+    condition, input, other = (jnp.broadcast_to(a, shape) for a in (condition.astype(np.bool_), input, other))
+    return jnp.where(condition, input, other)
+
+
+# masks
+
+
+def _masked(input, mask, name: str):
+    shape = check.broadcast_shapes(mask.shape, input.shape)
+    return jnp.broadcast_to(input, shape), jnp.broadcast_to(mask, shape)
+
+
+@op(inplace=True, out=False, backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"))
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
+    """One value where the mask holds. See torch.Tensor.masked_fill_."""
+    check.require(mask.dtype == np.bool_, "masked_fill_ only supports boolean masks, but got mask with dtype "
+                  f"{_c_name(mask.dtype)}")
+    check.require(value.ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                  f"{value.ndim} dimension(s).")
+    check.require(value.dtype.kind != "c" or input.dtype.kind == "c", "value cannot be converted to type "
+                  f"{_c_name(input.dtype)} without overflow")
+    x, mask = _masked(input, mask, "masked_fill")
+    return jnp.where(mask, value.astype(input.dtype), x)
+
+
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int",
+            "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+
+
+def _c_name(d) -> str:
+    return _C_NAMES.get(np.dtype(d).name, np.dtype(d).name)
+
+
+def _too_few(input, mask, source):
+    shape = check.broadcast_shapes(mask.shape, input.shape)
+    ones = jnp.sum(mask.astype(np.int64)) * (math.prod(shape) // max(mask.size, 1))
+    return ones > source.size, ones
+
+
+@op(inplace=True, out=False, value_check=(_too_few, lambda detail, *_: RuntimeError(
+    "Number of elements of source < number of ones in mask")))
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
+    """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""
+    check.require(source.dtype == input.dtype, "masked_scatter: expected self and source to have same dtypes but got"
+                  f"{check.scalar_name(input.dtype)} and {check.scalar_name(source.dtype)}")
+    check.require(mask.dtype == np.bool_, "masked_scatter_ only supports boolean masks, but got mask with dtype "
+                  f"{check.scalar_name(mask.dtype)}")
+    x, mask = _masked(input, mask, "masked_scatter")
+    if not x.size or not source.size:
+        return x
+    place = jnp.cumsum(mask.reshape(-1).astype(np.int32)).reshape(mask.shape) - 1
+    return jnp.where(mask, source.reshape(-1).at[jnp.maximum(place, 0)].get(mode="clip"), x)
+
+
+@op(dynamic=True)
+def masked_select(input: Tensor, mask: Tensor):
+    """The elements where the mask holds, in one dim. See torch.masked_select."""
+    check.require(mask.dtype == np.bool_, "masked_select: expected BoolTensor for mask")
+    shape = check.broadcast_shapes(mask.shape, input.shape)
+    return np.broadcast_to(input, shape)[np.broadcast_to(mask, shape)]
+
+
+@op(dynamic=True, differentiable=False)
+def nonzero(input: Tensor, *, as_tuple: bool = False):
+    """The indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
+    if as_tuple:
+        return tuple(i.astype(np.int64) for i in np.nonzero(np.atleast_1d(input)))
+    return _argwhere(input)
+
+
+@op(dynamic=True, differentiable=False, out=False)
+def argwhere(input: Tensor):
+    """The indices of the elements that are not 0, as rows. See torch.argwhere."""
+    return _argwhere(input)
+
+
+def _argwhere(input):
+    return np.argwhere(np.asarray(input)).astype(np.int64)
+
+
+# a view of a new tensor written: the view's geometry over dense elements
+
+
+def _write_view(input, src, geometry):
+    check.require(tuple(src.shape) == tuple(geometry[0]), "expected src to have a size equal to the slice of self. src size = "
+                  f"{list(src.shape)}, slice size = {list(geometry[0])}")
+    return strided.strided_write(input.reshape(-1), src.astype(input.dtype), *geometry).reshape(input.shape)
+
+
+def _dense(input) -> tuple:
+    return input.shape, strided.contiguous_strides(input.shape), 0
+
+
+@op(saves="none")
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int):
+    """``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
+    return _write_view(input, src, select_geometry(*_dense(input), dim, index))
+
+
+@op(saves="none")
+def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
+                  step: int = 1):
+    """``input`` with a slice of a dim replaced. See torch.slice_scatter."""
+    return _write_view(input, src, slice_geometry(*_dense(input), dim, start, end, step))
+
+
+@op(saves="none")
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
+    """``input`` with a diagonal replaced. See torch.diagonal_scatter."""
+    return _write_view(input, src, diagonal_geometry(*_dense(input), offset, dim1, dim2))
+
+
+@op(saves="none")
+def as_strided_scatter(input: Tensor, src: Tensor, size: tuple[int, ...], stride: tuple[int, ...],
+                       storage_offset: int | None = None):
+    """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
+    return _write_view(input, src, (size, stride, storage_offset or 0))

@@ -1,0 +1,413 @@
+"""torch.linalg: determinants, inverses, linear systems and functions of matrices. See linalg_factor for factorizations."""
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch.ops import check, promotion
+from jtorch.ops.create import powers
+from jtorch.ops.linalg_norms import singular_values
+from jtorch.ops.matmul import product, same_scalar_type
+from jtorch.ops.registry import Tensor, op
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that a function of torch.linalg cannot work with: singular, not positive definite, …"""
+
+
+def check_matrix(A, name: str, argument: str = "A", *, square: bool = False, complete: bool = True) -> None:
+    """PyTorch's errors for a tensor that is no batch of (square) matrices of a floating or complex dtype."""
+    check.require(A.ndim >= 2, f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+    if square:
+        check.require(A.shape[-1] == A.shape[-2], f"{name}: {argument} must be batches of square matrices, but they are "
+                      f"{A.shape[-2]} by {A.shape[-1]} matrices")
+    check.require(promotion.is_inexact(np.dtype(A.dtype)), f"{name}: Expected a floating point or complex tensor as input. "
+                  f"Got {check.scalar_name(A.dtype)}")
+    low = A.dtype.itemsize < 4
+    check.require(not low, f"{name}: Low precision dtypes not supported. Got {check.scalar_name(A.dtype)}")
+
+
+def adjoint(A):
+    """The conjugate transpose of matrices."""
+    return jnp.conj(jnp.swapaxes(A, -2, -1))
+
+
+def first_bad(bad):
+    """(any, where): the 1-based index of the first True of the last dimension, as value_check wants it.
+
+    For batches ``where`` is index + n * (position in the batch + 1), see ``of_batch``.
+    """
+    n = bad.shape[-1]
+    if bad.size == 0:
+        return jnp.zeros((), bool), jnp.zeros((), np.int64)
+    flat = bad.reshape(-1)
+    at = jnp.argmax(flat).astype(np.int64)
+    return jnp.any(flat), at % n + (1 if bad.ndim == 1 else 1 + (n + 1) * (at // n + 1))
+
+
+def of_batch(detail: int, n: int, batched: bool) -> tuple[str, int]:
+    """What ``first_bad`` said: PyTorch's "(Batch element 3): " or "", and the 1-based index."""
+    if not batched:
+        return "", detail
+    return f"(Batch element {(detail - 1) // (n + 1) - 1}): ", (detail - 1) % (n + 1) + 1
+
+
+def zero_pivots(A):
+    """Where the U of an LU factorization has a zero on its diagonal."""
+    return first_bad(jnp.diagonal(jax.lax.linalg.lu(A)[0], axis1=-2, axis2=-1) == 0)
+
+
+def singular(name: str, doing: str):
+    """The value_check that A's LU factorization has no zero pivot: ``doing`` could not be completed."""
+    def flag(A, *others, **options):
+        if A.shape[-1] == 0 or A.size == 0:
+            return jnp.zeros((), bool), jnp.zeros((), np.int64)
+        return zero_pivots(A)
+
+    def error(detail, A, *others, **options):
+        where, i = of_batch(detail, A.shape[-1], A.ndim > 2)
+        return LinAlgError(f"{name}: {where}The diagonal element {i} is zero, the {doing} could not be completed because the "
+                           "input matrix is singular.")
+    return flag, error
+
+
+def info_of_lu(A):
+    """PyTorch's ``info``: the 1-based index of the first zero pivot, or 0."""
+    bad = jnp.diagonal(jax.lax.linalg.lu(A)[0], axis1=-2, axis2=-1) == 0
+    if bad.shape[-1] == 0:
+        return jnp.zeros(A.shape[:-2], np.int32)
+    return jnp.where(jnp.any(bad, -1), jnp.argmax(bad, -1) + 1, 0).astype(np.int32)
+
+
+# Determinants
+
+@jax.custom_jvp
+def _det(A):
+    return jnp.prod(jnp.diagonal(jax.lax.linalg.lu(A)[0], axis1=-2, axis2=-1), -1) * _permutation_sign(A)
+
+
+def _permutation_sign(A):
+    pivots = jax.lax.linalg.lu(A)[1]
+    swaps = jnp.sum((pivots != jnp.arange(pivots.shape[-1], dtype=pivots.dtype)).astype(np.int32), -1)
+    return jnp.where(swaps % 2 == 0, 1, -1).astype(A.dtype)
+
+
+@_det.defjvp
+def _det_jvp(primals, tangents):
+    (A,), (dA,) = primals, tangents
+    return _det(A), jnp.sum(_cofactors(A) * dA, (-2, -1))
+
+
+def _cofactors(A):
+    """d det / dA, which is det(A) A⁻ᵀ; from the SVD, so that it is right for a singular matrix too."""
+    U, s, Vh = jnp.linalg.svd(A, full_matrices=False)
+    n = s.shape[-1]
+    others = jnp.where(jnp.eye(n, dtype=bool), 1, jnp.broadcast_to(s[..., None, :], (*s.shape, n)))
+    gamma = jnp.prod(others, -1).astype(A.dtype)
+    return _unit_det(U, Vh)[..., None, None] * product(jnp.conj(U) * gamma[..., None, :], jnp.conj(Vh))
+
+
+def _unit_det(U, Vh):
+    lu = jax.lax.linalg.lu
+    diagonals = [jnp.prod(jnp.diagonal(lu(M)[0], axis1=-2, axis2=-1), -1) * _permutation_sign(M) for M in (U, Vh)]
+    return jax.lax.stop_gradient(diagonals[0] * diagonals[1])
+
+
+@op(name="linalg.det", aliases=("det",), saves="result")
+def det(A: Tensor):
+    """The determinant. See torch.linalg.det."""
+    check_matrix(A, "linalg.det", square=True)
+    return _det(A) if A.shape[-1] else jnp.ones(A.shape[:-2], A.dtype)
+
+
+@op(name="linalg.slogdet", aliases=("slogdet",), returns="sign logabsdet", saves="result")
+def slogdet(A: Tensor):
+    """The determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
+    check_matrix(A, "linalg.slogdet", square=True)
+    sign, logabsdet = jnp.linalg.slogdet(A) if A.shape[-1] else (jnp.ones(A.shape[:-2], A.dtype),
+                                                                 jnp.zeros(A.shape[:-2], A.real.dtype))
+    return (sign if promotion.is_complex(np.dtype(A.dtype)) else jax.lax.stop_gradient(sign)), logabsdet
+
+
+@op(backward_name="WhereBackward0")
+def logdet(input: Tensor):
+    """The logarithm of the determinant, nan where that is negative. See torch.logdet."""
+    check_matrix(input, "logdet", square=True)
+    if input.shape[-1] == 0:
+        return jnp.zeros(input.shape[:-2], input.dtype)
+    sign, logabsdet = jnp.linalg.slogdet(input)
+    if promotion.is_complex(np.dtype(input.dtype)):
+        return jnp.log(sign) + logabsdet.astype(sign.dtype)
+    return jnp.where(sign == -1, jnp.nan, logabsdet)
+
+
+# Inverses
+
+@jax.custom_jvp
+def inverse_of(A):
+    """The inverse, with a derivative that needs no second solve."""
+    n = A.shape[-1]
+    return jnp.linalg.inv(A) if n else A
+
+
+@inverse_of.defjvp
+def _inverse_jvp(primals, tangents):
+    X = inverse_of(primals[0])
+    return X, -product(X, product(tangents[0], X))
+
+
+@op(name="linalg.inv", aliases=("inverse", "linalg.inverse"), saves="result", backward_name="LinalgInvExBackward0",
+    value_check=singular("linalg.inv", "inversion"))
+def inv(A: Tensor):
+    """The inverse of square matrices. See torch.linalg.inv."""
+    check_matrix(A, "linalg.inv", square=True)
+    return inverse_of(A)
+
+
+@op(name="linalg.inv_ex", returns="inverse info", saves="result")
+def inv_ex(A: Tensor, *, check_errors: bool = False):
+    """The inverse, and for each matrix 0 or where it is singular. See torch.linalg.inv_ex."""
+    check_matrix(A, "linalg.inv_ex" if not check_errors else "linalg.inv", square=True)
+    return inverse_of(A), info_of_lu(A)
+
+
+def _tolerance(s, rows: int, columns: int, atol, rtol):
+    """PyTorch's threshold for singular values that count as 0."""
+    a = 0 if atol is None else atol
+    if rtol is None:
+        none = np.finfo(s.dtype).eps * max(rows, columns)
+        rtol = none if atol is None else jnp.where(jnp.asarray(atol) > 0, 0, none)
+    largest = jnp.max(s, -1)
+    a, r = (jnp.asarray(t).astype(s.dtype) for t in (a, rtol))
+    bound = jnp.broadcast_to(r, np.broadcast_shapes(r.shape, largest.shape)) * jnp.broadcast_to(
+        largest, np.broadcast_shapes(r.shape, largest.shape))
+    shape = np.broadcast_shapes(a.shape, bound.shape)
+    return jnp.maximum(jnp.broadcast_to(a, shape), jnp.broadcast_to(bound, shape))
+
+
+@jax.custom_jvp
+def _pinv_svd(A, tolerance):
+    U, s, Vh = jnp.linalg.svd(A, full_matrices=False)
+    inverse = jnp.where(s > tolerance[..., None], 1 / s, 0).astype(A.dtype)
+    return product(adjoint(Vh) * inverse[..., None, :], adjoint(U))
+
+
+@_pinv_svd.defjvp
+def _pinv_svd_jvp(primals, tangents):
+    """Golub and Pereyra's formula, which holds where the rank is constant."""
+    (A, tolerance), (dA, _) = primals, tangents
+    P = _pinv_svd(A, tolerance)
+    PH, dH = adjoint(P), adjoint(dA)
+    first = product(P, product(dA, P))
+    second = product(product(P, PH), dH - product(product(dH, A), P))
+    third = product(dH - product(product(P, A), dH), product(PH, P))
+    return P, second + third - first
+
+
+@op(name="linalg.pinv", saves="result")
+def pinv(A: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False):
+    """The Moore-Penrose inverse. See torch.linalg.pinv."""
+    return _pinv(A, atol, rtol, hermitian)
+
+
+@op(backward_name="LinalgPinvBackward0", saves="result")
+def pinverse(input: Tensor, rcond: float = 1e-15):
+    """The Moore-Penrose inverse. See torch.pinverse."""
+    return _pinv(input, 0.0, rcond, False)
+
+
+def _pinv(A, atol, rtol, hermitian):
+    check_matrix(A, "linalg.pinv", square=hermitian)
+    rows, columns = A.shape[-2:]
+    if A.size == 0:
+        return jnp.zeros((*A.shape[:-2], columns, rows), A.dtype)
+    if hermitian:
+        A = jnp.tril(A) + adjoint(jnp.tril(A, -1))
+    s = jax.lax.stop_gradient(jnp.linalg.svd(A, compute_uv=False))
+    return _pinv_svd(A, jax.lax.stop_gradient(jnp.broadcast_to(_tolerance(s, rows, columns, atol, rtol), A.shape[:-2])))
+
+
+@op(name="linalg.matrix_rank", differentiable=False)
+def matrix_rank(A: Tensor, *, tol: Tensor | float | None = None, atol: Tensor | float | None = None,
+                rtol: Tensor | float | None = None, hermitian: bool = False):
+    """How many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
+    check_matrix(A, "linalg.matrix_rank", "input", square=hermitian)
+    if A.size == 0:
+        return jnp.zeros(A.shape[:-2], np.int64)
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    s = jnp.abs(jnp.linalg.eigvalsh(A, symmetrize_input=False)) if hermitian else jnp.linalg.svd(A, compute_uv=False)
+    bound = _tolerance(s, *A.shape[-2:], atol, rtol)
+    shape = np.broadcast_shapes(bound.shape, s.shape[:-1])
+    s, bound = jnp.broadcast_to(s, (*shape, s.shape[-1])), jnp.broadcast_to(bound, shape)
+    return jnp.sum((s > bound[..., None]).astype(np.int64), -1)
+
+
+# Linear systems
+
+def is_vector(A, B) -> bool:
+    """Whether linalg.solve takes ``B`` as vectors, one for each matrix of ``A``."""
+    return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
+
+
+def broadcast_system(A, B, name: str):
+    """A and B with common batch dimensions."""
+    check.require(A.shape[-2] == B.shape[-2], f"{name}: Incompatible shapes of A and B for the equation AX = B "
+                  f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
+    batch = check.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    return jnp.broadcast_to(A, batch + A.shape[-2:]), jnp.broadcast_to(B, batch + B.shape[-2:])
+
+
+def solve_system(A, B, left: bool, name: str):
+    """X of AX = B, or of XA = B."""
+    check_matrix(A, name, square=True)
+    check.require(A.dtype == B.dtype, f"{name}: Expected A and B to have the same dtype, but found A of type "
+                  f"{check.scalar_name(A.dtype)} and B of type {check.scalar_name(B.dtype)} instead")
+    vector = is_vector(A, B)
+    check.require(left or not vector, f"{name}: Vector broadcasting of the left hand side is not supported for left=False. "
+                  "In this case linalg.solve is equivalent to B / A.squeeze(-1)")
+    B = B[..., None] if vector else B
+    if not left:
+        A, B = jnp.swapaxes(A, -2, -1), jnp.swapaxes(B, -2, -1)
+    A, B = broadcast_system(A, B, name)
+    X = jnp.linalg.solve(A, B) if B.size else B
+    return X[..., 0] if vector else (X if left else jnp.swapaxes(X, -2, -1))
+
+
+@op(name="linalg.solve", backward_name="LinalgSolveExBackward0", value_check=singular("linalg.solve", "solve"))
+def solve(A: Tensor, B: Tensor, *, left: bool = True):
+    """X of AX = B, or of XA = B where ``left`` is False. See torch.linalg.solve."""
+    return solve_system(A, B, left, "linalg.solve")
+
+
+@op(name="linalg.solve_ex", returns="result info")
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False):
+    """linalg.solve, and for each matrix 0 or where it is singular. See torch.linalg.solve_ex."""
+    X = solve_system(A, B, left, "linalg.solve")
+    batch = X.shape[:-1] if is_vector(A, B) else X.shape[:-2]
+    return X, jnp.broadcast_to(info_of_lu(A), batch)
+
+
+def triangular(A, B, upper: bool, left: bool = True, transpose: bool = False, conj: bool = False, unit: bool = False):
+    """X of AX = B (XA = B) for triangular A, batches being alike."""
+    return jax.lax.linalg.triangular_solve(A, B, left_side=left, lower=not upper, transpose_a=transpose, conjugate_a=conj,
+                                           unit_diagonal=unit)
+
+
+@op(name="linalg.solve_triangular")
+def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False):
+    """X of AX = B for a triangular A. See torch.linalg.solve_triangular."""
+    A, name = input, "linalg.solve_triangular"
+    same_scalar_type(A, B)
+    check_matrix(A, name, square=True)
+    check.require(B.ndim >= 2, f"{name}: The input tensor B must have at least 2 dimensions.")
+    fits = A.shape[-1] == B.shape[-2 if left else -1]
+    check.require(fits, f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+                  f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
+    batch = check.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    A, B = (jnp.broadcast_to(M, batch + M.shape[-2:]) for M in (A, B))
+    return triangular(A, B, upper, left, unit=unitriangular) if B.size else B
+
+
+@op(returns="solution cloned_coefficient")
+def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
+    """X of AX = input for a triangular A, and A. See torch.triangular_solve."""
+    check.require(input.ndim >= 2 and A.ndim >= 2, f"torch.triangular_solve: Expected {'b' if input.ndim < 2 else 'A'} to have "
+                  f"at least 2 dimensions, but it has {(input if input.ndim < 2 else A).ndim} dimensions instead")
+    same_scalar_type(input, A)
+    batch = check.broadcast_shapes(A.shape[:-2], input.shape[:-2])
+    A, B = (jnp.broadcast_to(M, batch + M.shape[-2:]) for M in (A, input))
+    return triangular(A, B, upper, transpose=transpose, unit=unitriangular), A
+
+
+@op(name="linalg.tensorinv", backward_name="ViewBackward0")
+def tensorinv(A: Tensor, ind: int = 2):
+    """The inverse with respect to tensordot. See torch.linalg.tensorinv."""
+    check.require(ind > 0, "Expected a strictly positive integer for 'ind'")
+    n, m = math.prod(A.shape[:ind]), math.prod(A.shape[ind:])
+    check.require(n == m, "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
+                  f"but got {m} != {n}")
+    return inverse_of(A.reshape(n, m)).reshape(A.shape[ind:] + A.shape[:ind])
+
+
+@op(name="linalg.tensorsolve", backward_name="ViewBackward0")
+def tensorsolve(A: Tensor, B: Tensor, dims: list[int] | None = None):
+    """X of tensordot(A, X, X.ndim) = B. See torch.linalg.tensorsolve."""
+    if dims is not None:
+        moved = [check.wrap_dim(d, A.ndim) for d in dims]
+        A = jnp.moveaxis(A, moved, range(A.ndim - len(moved), A.ndim))
+    shape = A.shape[B.ndim:]
+    check.require(math.prod(shape) == math.prod(A.shape[:B.ndim]), "Expected self to satisfy the requirement "
+                  "prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+                  f"{math.prod(shape)} != {math.prod(A.shape[:B.ndim])}")
+    n = math.prod(shape)
+    return solve_system(A.reshape(n, n), B.reshape(n), True, "linalg.solve").reshape(shape)
+
+
+# Functions of matrices
+
+def _power_check():
+    flag, error = singular("linalg.inv", "inversion")
+
+    def flag_of(A, n):
+        return flag(A) if n < 0 else (jnp.zeros((), bool), jnp.zeros((), np.int64))
+    return flag_of, error
+
+
+@op(name="linalg.matrix_power", aliases=("matrix_power",), backward_name="MmBackward0", value_check=_power_check())
+def matrix_power(A: Tensor, n: int):
+    """A matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
+    check.require(A.ndim >= 2, "linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    check.require(A.shape[-1] == A.shape[-2], "linalg.matrix_power: A must be batches of square matrices, but they are "
+                  f"{A.shape[-2]} by {A.shape[-1]} matrices")
+    if n == 0:
+        return jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=A.dtype), A.shape)
+    if n < 0:
+        check_matrix(A, "linalg.inv", square=True)
+        A, n = inverse_of(A), -n
+    result = None
+    while n:
+        if n & 1:
+            result = A if result is None else product(result, A)
+        n >>= 1
+        A = product(A, A) if n else A
+    return result
+
+
+@op(name="linalg.matrix_exp", aliases=("matrix_exp",))
+def matrix_exp(A: Tensor):
+    """The matrix exponential. See torch.linalg.matrix_exp."""
+    check_matrix(A, "linalg.matrix_exp", square=True)
+    if A.size == 0:
+        return A
+    return jax.scipy.linalg.expm(A, max_squarings=48)
+
+
+@op(name="linalg.vecdot", backward_name="SumBackward1")
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1):
+    """The dot products of vectors along ``dim``, the first conjugated. See torch.linalg.vecdot."""
+    check.require(promotion.is_inexact(np.dtype(x.dtype)), "linalg.vecdot: Expected a floating point or complex tensor as "
+                  f"input. Got {check.scalar_name(x.dtype)}")
+    shape = check.broadcast_shapes(x.shape, y.shape)
+    same_scalar_type(x, y)
+    return jnp.sum(jnp.conj(jnp.broadcast_to(x, shape)) * jnp.broadcast_to(y, shape), check.wrap_dim(dim, len(shape)))
+
+
+@op(name="linalg.vander", backward_name="CatBackward0", out=False)
+def linalg_vander(x: Tensor, *, N: int | None = None):
+    """The Vandermonde matrices of vectors. See torch.linalg.vander."""
+    check.require(x.dtype != np.bool_, "linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+    n = (x.shape[-1] if x.ndim else 1) if N is None else N
+    check.require(n > 1, "N must be greater than 1.")
+    return powers(x if promotion.is_inexact(np.dtype(x.dtype)) else x.astype(np.int64), n)
+
+
+@op(out=False)
+def trace(input: Tensor):
+    """The sum of the diagonal. See torch.trace."""
+    check.require(input.ndim == 2, "trace: expected a matrix, but got tensor with dim " + str(input.ndim))
+    d = np.dtype(input.dtype)
+    return jnp.trace(input if promotion.is_inexact(d) else input.astype(np.int64))

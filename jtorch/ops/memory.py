@@ -1,0 +1,89 @@
+"""Reads and writes of a storage's content through a view's geometry, as ops, so that records and gradients know them."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch.ops.check import broadcast_shapes
+from jtorch.ops.registry import Tensor, op
+from jtorch.ops.strided import is_contiguous, reinterpret, strided_read, strided_write
+
+
+def _flat(content: jax.Array, dtype: np.dtype) -> jax.Array:
+    flat = content.reshape(-1)
+    return flat if flat.dtype == dtype else reinterpret(flat, dtype)
+
+
+@op(name="_read_view", function=False, method=False, out=False, saves="none", backward_name="AsStridedBackward0", tested=False)
+def read_view(content: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int, dtype: np.dtype):
+    """What a view of this geometry shows of a storage's content."""
+    return strided_read(_flat(content, dtype), size, stride, offset)
+
+
+@op(name="_write_view", function=False, method=False, out=False, saves="none", backward_name="CopySlices", tested=False)
+def write_view(content: Tensor, value: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int,
+               dtype: np.dtype):
+    """A storage's content after a write through a view of this geometry."""
+    flat = strided_write(_flat(content, dtype), value.astype(dtype), size, stride, offset)
+    if flat.dtype != content.dtype:
+        flat = reinterpret(flat, content.dtype)
+    return flat.reshape(content.shape)
+
+
+@op(name="_write_through", function=False, method=False, out=False, saves="none", backward_name="CopySlices", tested=False)
+def write_through(base: Tensor, value: Tensor, base_size: tuple[int, ...], base_stride: tuple[int, ...],
+                  size: tuple[int, ...], stride: tuple[int, ...], offset: int, dtype: np.dtype):
+    """What the base of a view shows after a write through the view, whose offset counts from the base's start."""
+    dense = is_contiguous(base_size, base_stride)
+    flat = base.reshape(-1) if dense else _spread(base, base_size, base_stride)
+    flat = flat if flat.dtype == dtype else reinterpret(flat, dtype)
+    flat = strided_write(flat, value.astype(dtype), size, stride, offset)
+    flat = flat if flat.dtype == base.dtype else reinterpret(flat, base.dtype)
+    return flat.reshape(base_size) if dense else strided_read(flat, base_size, base_stride, 0)
+
+
+def _spread(base: jax.Array, size: tuple[int, ...], stride: tuple[int, ...]) -> jax.Array:
+    """The base's elements laid out in memory as its strides say."""
+    span = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    if any(s == 0 and n > 1 for n, s in zip(size, stride, strict=True)):
+        raise NotImplementedError("writing through a view of an expanded tensor that is not its own base")
+    return strided_write(jnp.zeros((span,), base.dtype), base, size, stride, 0)
+
+
+@op(name="_to_dtype", function=False, method=False, out=False, saves="none", backward_name="ToCopyBackward0", tested=False)
+def to_dtype(input: Tensor, dtype: np.dtype):
+    """The elements cast as PyTorch casts them: complex to real drops the imaginary part, floats truncate to integers."""
+    if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype, jnp.complexfloating):
+        input = input.real
+    if jnp.issubdtype(input.dtype, jnp.floating) and dtype != np.bool_ and not jnp.issubdtype(dtype, jnp.inexact):
+        return _truncated(input, dtype)
+    return input.astype(dtype)
+
+
+def _truncated(input: jax.Array, dtype: np.dtype) -> jax.Array:
+    """Floats as integers the way C does it: through int64 and cut off, not saturated, where the target is narrow."""
+    wide = input.astype(np.int64) if np.dtype(dtype).itemsize < 8 else input
+    return wide.astype(dtype)
+
+
+@op(function=True, saves="none", out=False)
+def clone(input: Tensor):
+    """A copy that gradients flow through. See torch.clone."""
+    return jnp.array(input)
+
+
+@op(name="_read_through", function=False, method=False, out=False, saves="none", backward_name="AsStridedBackward0", tested=False)
+def read_through(base: Tensor, base_size: tuple[int, ...], base_stride: tuple[int, ...], size: tuple[int, ...],
+                 stride: tuple[int, ...], offset: int, dtype: np.dtype):
+    """What a view of the base shows; its offset counts from the base's start."""
+    flat = base.reshape(-1) if is_contiguous(base_size, base_stride) else _spread(base, base_size, base_stride)
+    return strided_read(flat if flat.dtype == dtype else reinterpret(flat, dtype), size, stride, offset)
+
+
+@op(name="_copy_into", function=False, method=False, out=False, saves="none", backward_name="CopyBackwards", tested=False)
+def copy_into(src: Tensor, shape: tuple[int, ...], dtype: np.dtype):
+    """``src`` broadcast to a shape and cast, as ``copy_`` writes it."""
+    if broadcast_shapes(src.shape, shape) != shape:
+        raise RuntimeError(f"expand(torch.{{}}{list(src.shape)}, size={list(shape)}): the number of sizes provided")
+    return jnp.broadcast_to(to_dtype(src, dtype), shape)

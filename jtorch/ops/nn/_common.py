@@ -1,0 +1,88 @@
+"""What the ops of torch.nn.functional share: the decorator, dtype checks, reductions and per-dimension arguments."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch.ops import check, promotion
+from jtorch.ops.registry import op
+
+
+def functional(fn: Callable | None = None, /, **facts) -> Any:
+    """``@op`` for a function of torch.nn.functional, which has neither a method nor ``out=``."""
+    if fn is None:
+        return lambda f: functional(f, **facts)
+    facts.setdefault("inplace", False)
+    facts.setdefault("out", False)
+    return op(fn, name=f"nn.functional.{fn.__name__}", method=False, **facts)
+
+
+def size_text(shape: Sequence[int]) -> str:
+    """How PyTorch prints a shape in a message."""
+    return f"torch.Size({list(shape)})"
+
+
+def require_float(x: jax.Array, kernel: str) -> None:
+    """NotImplementedError, as PyTorch's kernel of that name gives, unless ``x`` is real floating."""
+    if not promotion.is_float(np.dtype(x.dtype)):
+        raise not_implemented(kernel, x.dtype)
+
+
+def not_implemented(kernel: str, dtype) -> NotImplementedError:
+    """The error of a kernel that does not know a dtype."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{check.scalar_name(dtype)}'")
+
+
+def widen(x: jax.Array) -> jax.Array:
+    """``x``, in float32 if it has 16 bits: PyTorch's kernels accumulate those in float32."""
+    return x.astype(jnp.float32) if x.dtype in (jnp.bfloat16, jnp.float16) else x
+
+
+def clamp_min(x: jax.Array, low) -> jax.Array:
+    """``x`` or ``low`` if that is more. The gradient passes where they are equal (``jnp.maximum`` halves it)."""
+    return jnp.where(x < low, jnp.asarray(low, x.dtype), x)
+
+
+def _from_legacy(size_average: bool | None, reduce: bool | None) -> str:
+    average, reduce = size_average is None or size_average, reduce is None or reduce
+    reduction = "mean" if average and reduce else "sum" if reduce else "none"
+    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+                  stacklevel=2)
+    return reduction
+
+
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """``none``, ``mean`` or ``sum`` from a loss's arguments, of which the first two are deprecated."""
+    if size_average is not None or reduce is not None:
+        return _from_legacy(size_average, reduce)
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        return "mean"
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def reduced(loss: jax.Array, reduction: str) -> jax.Array:
+    """``loss`` itself, its mean or its sum; integers sum to int64."""
+    if reduction == "mean":
+        check.require(promotion.is_inexact(np.dtype(loss.dtype)), "mean(): could not infer output dtype. Input dtype must "
+                      f"be either a floating point or complex dtype. Got: {check.scalar_name(loss.dtype)}")
+        return jnp.mean(loss)
+    if reduction == "sum":
+        return jnp.sum(loss) if promotion.is_inexact(np.dtype(loss.dtype)) else jnp.sum(loss, dtype=jnp.int64)
+    return loss
+
+
+def ntuple(value: int | Sequence[int], n: int, name: str, op_name: str) -> tuple[int, ...]:
+    """``value`` once per spatial dimension: an int or a list of one stands for all ``n``."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if len(values) == 1:
+        return values * n
+    check.require(len(values) == n, f"{op_name}: {name} must either be a single int, or a tuple of {n} ints")
+    return values

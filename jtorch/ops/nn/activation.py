@@ -1,0 +1,232 @@
+"""Non-linear activation functions. See https://docs.pytorch.org/docs/stable/nn.functional.html#non-linear-activation-functions.
+
+Where a function has a corner, the comparisons are written so that JAX's gradient at the corner is PyTorch's: a value
+that a ``where`` does not select gets no gradient.
+"""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jtorch.ops import check, promotion
+from jtorch.ops.nn._common import functional, not_implemented, require_float, widen
+from jtorch.ops.registry import Tensor, op
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+@op(aliases=("nn.functional.relu",), inplace=True, out=False, saves="result")
+def relu(input: Tensor):
+    """The input where it is positive, else 0. See torch.nn.functional.relu."""
+    check.require(input.dtype != jnp.bool_, "Boolean inputs not supported for relu")
+    _not_complex(input)
+    return jax.nn.relu(input)
+
+
+def _not_complex(x: jax.Array) -> None:
+    check.require(not promotion.is_complex(np.dtype(x.dtype)), "clamp is not supported for complex types",
+                  NotImplementedError)
+
+
+def _check_hardtanh(x: jax.Array, low: float) -> None:
+    check.require(x.dtype != jnp.bool_, "Bool inputs not supported for hardtanh")
+    check.require(x.dtype != jnp.uint8 or low >= 0, "cannot do hardtanh on an unsigned type with negative limits")
+    _not_complex(x)
+
+
+def _hardtanh(x: jax.Array, low: float, high: float) -> jax.Array:
+    bottom, top = jnp.asarray(low, x.dtype), jnp.asarray(high, x.dtype)
+    return jnp.where(x <= bottom, bottom, jnp.where(x >= top, top, x))
+
+
+@functional(inplace=True)
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0):
+    """The input, at least ``min_val`` and at most ``max_val``. See torch.nn.functional.hardtanh."""
+    check.require(min_val <= max_val, "min_val cannot be greater than max_val", ValueError)
+    _check_hardtanh(input, min_val)
+    return _hardtanh(input, min_val, max_val)
+
+
+@functional(inplace=True, backward_name="HardtanhBackward0")
+def relu6(input: Tensor):
+    """The input, at least 0 and at most 6. See torch.nn.functional.relu6."""
+    _check_hardtanh(input, 0)
+    return _hardtanh(input, 0, 6)
+
+
+@functional(inplace=True)
+def leaky_relu(input: Tensor, negative_slope: float = 0.01):
+    """The input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
+    require_float(input, "leaky_relu_cpu")
+    return jnp.where(input > 0, input, input * negative_slope)
+
+
+@functional(inplace=True, backward_name="RreluWithNoiseBackward0", aliases=("rrelu",))
+def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False):
+    """leaky_relu with the mean of ``lower`` and ``upper`` as its slope. See torch.nn.functional.rrelu."""
+    check.require(lower <= upper, "Lower bound should be less than or equal to the upper bound")
+    if training:
+        raise NotImplementedError("rrelu draws its slopes outside this op where training=True")
+    require_float(input, "leaky_relu_cpu")
+    return jnp.where(input > 0, input, input * ((lower + upper) / 2))
+
+
+@op(name="_rrelu_with_noise", function=False, method=False, out=False, backward_name="RreluWithNoiseBackward0", tested=False)
+def rrelu_with_noise(input: Tensor, noise: Tensor):
+    """rrelu in training: each element that is not positive times its own ``noise``."""
+    require_float(input, "rrelu_with_noise_out_cpu")
+    return jnp.where(input <= 0, input * noise, input)
+
+
+def _elu(x: jax.Array, alpha: float, scale: float = 1.0, input_scale: float = 1.0) -> jax.Array:
+    require_float(x, "elu_cpu")
+    wide = widen(x)
+    low = jnp.where(wide > 0, 0, wide)      # no overflow, whose gradient would be nan, where it is not selected
+    return jnp.where(wide > 0, wide * scale, scale * alpha * jnp.expm1(low * input_scale)).astype(x.dtype)
+
+
+@functional(inplace=True)
+def elu(input: Tensor, alpha: float = 1.0):
+    """The input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
+    return _elu(input, alpha)
+
+
+@functional(inplace=True, aliases=("selu",), backward_name="EluBackward0")
+def selu(input: Tensor):
+    """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
+    return _elu(input, _SELU_ALPHA, _SELU_SCALE)
+
+
+@functional(inplace=True, aliases=("celu",))
+def celu(input: Tensor, alpha: float = 1.0):
+    """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
+    check.require(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _elu(input, alpha, 1.0, 1 / alpha)
+
+
+@functional
+def gelu(input: Tensor, *, approximate: str = "none"):
+    """The input times the normal distribution function at it. See torch.nn.functional.gelu."""
+    check.require(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
+    require_float(input, "GeluKernelImpl")
+    return jax.nn.gelu(widen(input), approximate=approximate == "tanh").astype(input.dtype)
+
+
+@functional(inplace=True)
+def silu(input: Tensor):
+    """``input * sigmoid(input)``. See torch.nn.functional.silu."""
+    if not promotion.is_inexact(np.dtype(input.dtype)):
+        raise not_implemented("silu_cpu", input.dtype)
+    wide = widen(input)
+    return (wide * lax.logistic(wide)).astype(input.dtype)
+
+
+@functional(inplace=True)
+def mish(input: Tensor):
+    """``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
+    require_float(input, "mish_cpu")
+    wide = widen(input)
+    return (wide * jnp.tanh(jax.nn.softplus(wide))).astype(input.dtype)
+
+
+@functional(inplace=True)
+def hardswish(input: Tensor):
+    """``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
+    require_float(input, "hardswish_cpu")
+    inner = input * (input + 3) / 6
+    return jnp.where(input <= -3, 0 * lax.stop_gradient(input), jnp.where(input >= 3, input, inner))
+
+
+@functional(inplace=True)
+def hardsigmoid(input: Tensor):
+    """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
+    require_float(input, "hardsigmoid_cpu")
+    return _hardtanh(input + 3, 0, 6) / 6
+
+
+@op(aliases=("nn.functional.hardshrink",), out=False)
+def hardshrink(input: Tensor, lambd: float = 0.5):
+    """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
+    require_float(input, "hardshrink_cpu")
+    return jnp.where((input >= -lambd) & (input <= lambd), jnp.zeros_like(input), input)
+
+
+@functional
+def softshrink(input: Tensor, lambd: float = 0.5):
+    """The input moved towards 0 by ``lambd``, or 0. See torch.nn.functional.softshrink."""
+    require_float(input, "softshrink_check")
+    check.require(0 <= lambd <= float(jnp.finfo(input.dtype).max), "lambda must be in range [0, "
+                  f"{float(jnp.finfo(input.dtype).max):g}] for input dtype {check.scalar_name(input.dtype)}, but found {lambd:g}")
+    moved = jnp.where(input > lambd, input - lambd, input + lambd)
+    return jnp.where((input >= -lambd) & (input <= lambd), jnp.zeros_like(input), moved)
+
+
+@functional(backward_name="SubBackward0")
+def tanhshrink(input: Tensor):
+    """``input - tanh(input)``. See torch.nn.functional.tanhshrink."""
+    check.require(input.dtype != jnp.bool_, "Subtraction, the `-` operator, with a bool tensor is not supported. If you "
+                  "are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+    x = input.astype(promotion.to_float(np.dtype(input.dtype)))
+    return x - jnp.tanh(x)
+
+
+@functional
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0):
+    """``log(1 + exp(beta * input)) / beta``, the input itself above ``threshold``. See torch.nn.functional.softplus."""
+    require_float(input, "softplus_cpu")
+    scaled = widen(input) * beta
+    return jnp.where(scaled > threshold, input, (jax.nn.softplus(scaled) / beta).astype(input.dtype))
+
+
+@functional(backward_name="DivBackward0")
+def softsign(input: Tensor):
+    """``input / (1 + |input|)``. See torch.nn.functional.softsign."""
+    if input.dtype == jnp.bool_:
+        raise not_implemented("abs_cpu", input.dtype)
+    x = input.astype(promotion.to_float(np.dtype(input.dtype)))
+    return x / (1 + jnp.abs(x)).astype(x.dtype)
+
+
+@functional(backward_name="LogSigmoidBackward0")
+def logsigmoid(input: Tensor):
+    """``log(sigmoid(input))``. See torch.nn.functional.logsigmoid."""
+    require_float(input, "log_sigmoid_cpu")
+    return jax.nn.log_sigmoid(widen(input)).astype(input.dtype)
+
+
+@op(aliases=("nn.functional.prelu",), out=False, backward_name="PreluKernelBackward0")
+def prelu(input: Tensor, weight: Tensor):
+    """The input where it is positive, else its channel's ``weight`` times it. See torch.nn.functional.prelu."""
+    check.require(input.dtype == weight.dtype, "prelu: Type promoting not supported. Got "
+                  f"{check.scalar_name(input.dtype)} and {check.scalar_name(weight.dtype)}")
+    require_float(input, "prelu_cpu")
+    check.require(weight.ndim <= 1, f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.size != 1:
+        check.require(input.ndim > 0, "Not allow zero-dim input tensor.")
+        check.require(weight.size == channels, "Mismatch of parameter numbers and input channel size. Found parameter "
+                      f"numbers = {weight.size} and channel size = {channels}.")
+    slope = weight.reshape((1, -1) + (1,) * (input.ndim - 2) if input.ndim > 1 else (1,) * input.ndim)
+    return jnp.where(input > 0, input, slope * input)
+
+
+@functional(inplace=True, aliases=("threshold",))
+def threshold(input: Tensor, threshold: float, value: float):
+    """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
+    if input.dtype == jnp.bool_ or promotion.is_complex(np.dtype(input.dtype)):
+        raise not_implemented("threshold_cpu", input.dtype)
+    return jnp.where(input <= jnp.asarray(threshold, input.dtype), jnp.asarray(value, input.dtype), input)
+
+
+@functional
+def glu(input: Tensor, dim: int = -1):
+    """The first half along ``dim`` times the sigmoid of the second. See torch.nn.functional.glu."""
+    check.require(input.ndim > 0, "glu does not support 0-dimensional tensors")
+    axis = check.wrap_dim(dim, input.ndim)
+    check.require(input.shape[axis] % 2 == 0, f"Halving dimension must be even, but dimension {axis} is size "
+                  f"{input.shape[axis]}")
+    require_float(input, "glu_cpu")
+    first, gate = jnp.split(input, 2, axis=axis)
+    return first * jax.nn.sigmoid(gate)

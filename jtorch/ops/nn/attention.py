@@ -1,0 +1,92 @@
+"""Attention. See torch.nn.functional.scaled_dot_product_attention."""
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch.ops import check, promotion
+from jtorch.ops.nn._common import functional, size_text, widen
+from jtorch.ops.registry import Tensor, op
+
+
+def _check(query: jax.Array, key: jax.Array, value: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> None:
+    check.require(query.dtype == key.dtype == value.dtype, "Expected query, key, and value to have the same dtype, but got "
+                  f"query.dtype: {_cpp(query)} key.dtype: {_cpp(key)} and value.dtype: {_cpp(value)} instead.")
+    check.require(min(query.ndim, key.ndim, value.ndim) >= 2, "Expected query, key, and value to all be  at least 2 "
+                  f"dimensional, but got query.dim: {query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} instead.")
+    if attn_mask is not None:
+        check.require(not is_causal, "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        check.require(attn_mask.dtype in (jnp.bool_, jnp.float32, query.dtype), "Expected attn_mask dtype to be bool or float "
+                      f"or to match query dtype, but got attn_mask.dtype: {_cpp(attn_mask)} and  query.dtype: {_cpp(query)} "
+                      "instead.")
+
+
+def _cpp(x: jax.Array) -> str:
+    names = {"Float": "float", "Double": "double", "Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int"}
+    return names.get(check.scalar_name(x.dtype), check.scalar_name(x.dtype))
+
+
+def _repeat_heads(x: jax.Array, heads: int) -> jax.Array:
+    check.require(heads % max(x.shape[-3], 1) == 0, "Number of heads in key and value must divide the number of heads in query")
+    return jnp.repeat(x, heads // x.shape[-3], axis=-3)
+
+
+def _matmul(a: jax.Array, b: jax.Array) -> jax.Array:
+    if a.shape[-1] != b.shape[-2]:
+        rows = math.prod(a.shape[-2:]), math.prod(b.shape[-2:])
+        assert rows
+        raise RuntimeError("Expected size for first two dimensions of batch2 tensor to be: "
+                           f"[{math.prod(a.shape[:-2])}, {a.shape[-1]}] but got: [{math.prod(b.shape[:-2])}, {b.shape[-2]}].")
+    batch = check.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return jnp.matmul(jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:]))
+
+
+def _masked(scores: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> jax.Array:
+    """``scores`` with what may not be attended at -inf, and a floating mask added."""
+    if is_causal:
+        attn_mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+    if attn_mask is None:
+        return scores
+    mask = jnp.broadcast_to(attn_mask, scores.shape)
+    return jnp.where(mask, scores, -jnp.inf) if mask.dtype == jnp.bool_ else scores + mask.astype(scores.dtype)
+
+
+def _safe_softmax(scores: jax.Array) -> jax.Array:
+    """softmax along the last axis that is 0, not nan, in rows where all is masked."""
+    empty = jnp.all(scores == -jnp.inf, axis=-1, keepdims=True)
+    return jnp.where(empty, 0, jax.nn.softmax(jnp.where(empty, 0, scores), axis=-1))
+
+
+def _weights(query, key, attn_mask, is_causal: bool, scale: float | None, enable_gqa: bool) -> jax.Array:
+    if enable_gqa:
+        key = _repeat_heads(key, query.shape[-3])
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf
+    scores = widen(_matmul(query, jnp.swapaxes(key, -1, -2))) * scale
+    return _safe_softmax(_masked(scores, attn_mask, is_causal)).astype(query.dtype)
+
+
+@functional(backward_name="ScaledDotProductFlashAttentionForCpuBackward0")
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
+                                 enable_gqa: bool = False):
+    """``softmax(query @ key.T * scale + attn_mask) @ value``. See torch.nn.functional.scaled_dot_product_attention."""
+    if dropout_p > 0:
+        raise NotImplementedError("scaled_dot_product_attention draws its dropout mask outside this op")
+    _check(query, key, value, attn_mask, is_causal)
+    weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)
+    return _matmul(weights, _repeat_heads(value, query.shape[-3]) if enable_gqa else value)
+
+
+@op(name="_attention_with_dropout_mask", function=False, method=False, out=False, tested=False)
+def attention_with_dropout_mask(query: Tensor, key: Tensor, value: Tensor, kept: Tensor, attn_mask: Tensor | None = None,
+                                dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
+                                enable_gqa: bool = False):
+    """scaled_dot_product_attention whose weights are dropped where ``kept`` is False and scaled up elsewhere."""
+    _check(query, key, value, attn_mask, is_causal)
+    weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)
+    weights = jnp.where(kept, weights / (1 - dropout_p), 0) if dropout_p < 1 else jnp.zeros_like(weights)
+    return _matmul(weights, _repeat_heads(value, query.shape[-3]) if enable_gqa else value)

@@ -1,0 +1,81 @@
+"""Distances. See https://docs.pytorch.org/docs/stable/nn.functional.html#distance-functions."""
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jtorch.ops import check, promotion
+from jtorch.ops.nn._common import clamp_min, functional
+from jtorch.ops.registry import Tensor
+
+
+def vector_norm(x: jax.Array, p: float, axis, *, keepdims: bool = False) -> jax.Array:
+    """The p-norm along ``axis`` with PyTorch's gradient where it has none: 0 at 0, shared among equal maxima."""
+    size = jnp.abs(x)
+    if p in (math.inf, -math.inf):
+        return (jnp.max if p > 0 else jnp.min)(size, axis=axis, keepdims=keepdims)
+    if p == 0:
+        return jnp.sum((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
+    if p == 1:
+        return jnp.sum(size, axis=axis, keepdims=keepdims)
+    zero = size == 0
+    if p == 2:
+        total = jnp.sum(jnp.real(x * jnp.conj(x)), axis=axis, keepdims=keepdims)
+    else:
+        powers = jnp.power(jnp.where(zero, 1, size), p)
+        total = jnp.sum(jnp.where(zero, 0 if p > 0 else jnp.inf, powers), axis=axis, keepdims=keepdims)
+    none = total == 0
+    root = jnp.sqrt if p == 2 else (lambda t: jnp.power(t, 1 / p))
+    return jnp.where(none, 0, root(jnp.where(none, 1, total)))
+
+
+def _common_dtype(*tensors: jax.Array) -> list[jax.Array]:
+    dtype = promotion.result_type((np.dtype(t.dtype), promotion.DIM if t.ndim else promotion.ZERO_DIM) for t in tensors)
+    shape = check.broadcast_shapes(*[t.shape for t in tensors])
+    return [jnp.broadcast_to(t.astype(dtype), shape) for t in tensors]
+
+
+@functional(aliases=("cosine_similarity",), backward_name="SumBackward1")
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8):
+    """The cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
+    x1, x2 = _common_dtype(x1, x2)
+    check.require(promotion.is_float(np.dtype(x1.dtype)), "expected common dtype to be floating point, yet common dtype is "
+                  f"{check.scalar_name(x1.dtype)}")
+    axis = check.wrap_dim(dim, x1.ndim)
+    axes = axis if x1.ndim else ()
+    units = []
+    for x in (x1, x2):
+        norm = vector_norm(x, 2, axes, keepdims=True)
+        units.append(x / (norm + lax.stop_gradient(clamp_min(norm, eps) - norm)))   # the gradient ignores the clamp
+    return jnp.sum(units[0] * units[1], axis=axes)
+
+
+@functional(aliases=("pairwise_distance",), backward_name="NormBackward1")
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False):
+    """The p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
+    x1, x2 = _common_dtype(x1, x2)
+    difference = (x1 - x2).astype(promotion.to_float(np.dtype(x1.dtype))) + eps
+    return vector_norm(difference, p, -1 if difference.ndim else (), keepdims=keepdim and difference.ndim > 0)
+
+
+@functional(aliases=("pdist",))
+def pdist(input: Tensor, p: float = 2.0):
+    """The p-norm distance of each pair of rows. See torch.nn.functional.pdist."""
+    check.require(input.ndim == 2, f"pdist only supports 2D tensors, got: {input.ndim}D")
+    check.require(promotion.is_float(np.dtype(input.dtype)), "pdist only supports floating-point dtypes")
+    check.require(p >= 0, "pdist only supports non-negative p values")
+    first, second = np.triu_indices(input.shape[0], 1)
+    return vector_norm(input[first] - input[second], p, 1)
+
+
+@functional(out=True, backward_name="DivBackward0")
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12):
+    """The input divided by its p-norm along ``dim``, or by ``eps`` if that is more. See torch.nn.functional.normalize."""
+    check.require(promotion.is_inexact(np.dtype(input.dtype)), "linalg.vector_norm: Expected a floating point or complex "
+                  f"tensor as input. Got {check.scalar_name(input.dtype)}")
+    axes = check.wrap_dims(dim, input.ndim)
+    return input / clamp_min(vector_norm(input, p, axes, keepdims=True), eps).astype(input.dtype)

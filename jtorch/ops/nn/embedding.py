@@ -1,0 +1,182 @@
+"""Embeddings. See https://docs.pytorch.org/docs/stable/nn.functional.html#sparse-functions."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jtorch.ops import check
+from jtorch.ops.nn._common import functional
+from jtorch.ops.nn.distance import vector_norm
+from jtorch.ops.registry import Tensor, op
+
+
+def _bad_index(indices: jax.Array, rows: int) -> tuple[jax.Array, jax.Array]:
+    flat = indices.reshape(-1).astype(jnp.int64)
+    if flat.size == 0:
+        return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
+    wrong = (flat < 0) | (flat >= rows)
+    return jnp.any(wrong), flat[jnp.argmax(wrong)]
+
+
+def _flag(input, weight, *_):
+    return _bad_index(input, weight.shape[0])
+
+
+def _error(detail: int, *_) -> Exception:
+    return IndexError("index out of range in self")
+
+
+def _wrapped_padding(padding_idx: int | None, rows: int) -> int | None:
+    if padding_idx is None:
+        return None
+    check.require(-rows <= padding_idx < rows, "Padding_idx must be within num_embeddings", AssertionError)
+    return padding_idx % rows
+
+
+def _renormalized(weight: jax.Array, indices: jax.Array, max_norm: float, norm_type: float) -> jax.Array:
+    """``weight`` with the rows that ``indices`` name scaled down to ``max_norm``; the gradient sees no change."""
+    norm = vector_norm(weight, norm_type, 1, keepdims=True)
+    used = jnp.zeros((weight.shape[0], 1), bool).at[indices.reshape(-1)].set(True, mode="drop")
+    scaled = jnp.where(used & (norm > max_norm), weight * (max_norm / (norm + 1e-7)).astype(weight.dtype), weight)
+    return weight + lax.stop_gradient(scaled - weight)
+
+
+def _only_value(x: jax.Array, hidden: jax.Array) -> jax.Array:
+    """``x`` without gradient where ``hidden``."""
+    return jnp.where(hidden, lax.stop_gradient(x), x)
+
+
+def _check_indices(input: jax.Array, name: str) -> None:
+    check.require(input.dtype in (jnp.int32, jnp.int64), "Expected tensor for argument #1 'indices' to have one of the "
+                  f"following scalar types: Long, Int; but got torch.{_tensor_type(input)} instead (while checking arguments "
+                  f"for {name})")
+
+
+def _tensor_type(x: jax.Array) -> str:
+    return f"{check.scalar_name(x.dtype)}Tensor"
+
+
+@functional(writes="weight", value_check=(_flag, _error))
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False):
+    """The rows of ``weight`` that ``input`` names. See torch.nn.functional.embedding. Gradients are never sparse here.
+
+    With ``max_norm`` it also returns the weight with the named rows scaled down."""
+    check.require(weight.ndim == 2, "'weight' must be 2-D")
+    _check_indices(input, "embedding")
+    pad = _wrapped_padding(padding_idx, weight.shape[0])
+    if max_norm is not None:
+        weight = _renormalized(weight, input, max_norm, norm_type)
+    rows = jnp.take(weight, input, axis=0, mode="clip")
+    if scale_grad_by_freq:
+        count = jnp.zeros(weight.shape[0], weight.dtype).at[input.reshape(-1)].add(1, mode="drop")
+        share = (1 / jnp.take(count, input, axis=0, mode="clip"))[..., None]
+        rows = rows * share + lax.stop_gradient(rows * (1 - share))
+    if pad is not None:
+        rows = _only_value(rows, (input == pad)[..., None])
+    return rows if max_norm is None else (rows, lax.stop_gradient(weight))
+
+
+def _bag_of(input: jax.Array, offsets: jax.Array | None, include_last_offset: bool) -> tuple[jax.Array, int]:
+    """The bag each flat index belongs to, and how many bags there are."""
+    if input.ndim == 2:
+        check.require(offsets is None, "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+                      "fixed length sequences. However, found offsets of type <class 'torch.Tensor'>", ValueError)
+        return jnp.repeat(jnp.arange(input.shape[0]), input.shape[1]), input.shape[0]
+    check.require(input.ndim == 1, f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}", ValueError)
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    check.require(offsets.ndim == 1, "offsets has to be a 1D Tensor", ValueError)
+    bags = offsets.shape[0] - include_last_offset
+    return jnp.searchsorted(offsets[:bags].astype(jnp.int64), jnp.arange(input.shape[0]), side="right") - 1, bags
+
+
+def _bag_maximum(rows: jax.Array, bag: jax.Array, bags: int, kept: jax.Array) -> jax.Array:
+    low = jnp.where(kept[:, None], rows, -jnp.inf)
+    top = jax.ops.segment_max(lax.stop_gradient(low), bag, bags)
+    # the first of the equal maxima gets the gradient, and empty bags are 0
+    order = jnp.arange(rows.shape[0])[:, None]
+    first = jax.ops.segment_min(jnp.where((low == top[bag]) & kept[:, None], order, rows.shape[0]), bag, bags)
+    return jax.ops.segment_sum(jnp.where(order == first[bag], rows, 0), bag, bags)
+
+
+def _check_bag(input, weight, mode: str, per_sample_weights, sparse: bool) -> None:
+    check.require(mode in ("sum", "mean", "max"), "mode has to be one of sum, mean or max", ValueError)
+    check.require(per_sample_weights is None or input.shape == per_sample_weights.shape, "embedding_bag: If per_sample_weights "
+                  f"({list(per_sample_weights.shape) if per_sample_weights is not None else ''}) is not None, then it must have "
+                  f"the same shape as the input ({list(input.shape)})", ValueError)
+    check.require(per_sample_weights is None or mode == "sum", "embedding_bag: per_sample_weights was not None. "
+                  f"per_sample_weights is only supported for mode='sum' (got mode='{mode}'). Please open a feature request on "
+                  "GitHub.", NotImplementedError)
+    check.require(not (sparse and mode == "max"), "max mode does not support sparse weights", ValueError)
+    _check_indices(input, "embedding_bag")
+
+
+@functional(writes="weight", value_check=(_flag, _error))
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
+                  norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                  per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+                  padding_idx: int | None = None):
+    """Sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse here.
+
+    With ``max_norm`` it also returns the weight with the named rows scaled down."""
+    _check_bag(input, weight, mode, per_sample_weights, sparse)
+    pad = _wrapped_padding(padding_idx, weight.shape[0])
+    bag, bags = _bag_of(input, offsets, include_last_offset)
+    flat = input.reshape(-1)
+    result = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    rows, new_weight = result if max_norm is not None else (result, None)
+    kept = jnp.ones(flat.shape, bool) if pad is None else flat != pad
+    if mode == "max":
+        out = _bag_maximum(rows, bag, bags, kept)
+    else:
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights.reshape(-1, 1)
+        out = jax.ops.segment_sum(jnp.where(kept[:, None], rows, 0), bag, bags)
+    if mode == "mean":
+        count = jax.ops.segment_sum(kept.astype(out.dtype), bag, bags)
+        out = out / jnp.maximum(count, 1)[:, None]
+    return out if new_weight is None else (out, new_weight)
+
+
+def _check_one_hot(tensor, num_classes: int) -> int:
+    """How many classes there are, after the checks that look at values."""
+    check.require(tensor.dtype == np.int64, "one_hot is only applicable to index tensor of type LongTensor.")
+    if tensor.size == 0:
+        check.require(num_classes > 0, "Can not infer total number of classes from empty tensor.")
+        return num_classes
+    check.require(int(tensor.min()) >= 0, "Class values must be non-negative.")
+    if num_classes == -1:
+        return int(tensor.max()) + 1
+    check.require(num_classes > 0, "num_classes should be positive")
+    check.require(num_classes > int(tensor.max()), "Class values must be smaller than num_classes.")
+    return num_classes
+
+
+@functional(dynamic=True, differentiable=False)
+def one_hot(tensor: Tensor, num_classes: int = -1):
+    """1 at each index along a new last dimension, 0 elsewhere. See torch.nn.functional.one_hot."""
+    classes = _check_one_hot(tensor, num_classes)
+    return (np.asarray(tensor)[..., None] == np.arange(classes)).astype(np.int64)
+
+
+def _one_hot_flag(tensor, num_classes: int):
+    if tensor.size == 0:
+        return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
+    negative = jnp.any(tensor < 0)
+    return negative | jnp.any(tensor >= num_classes), negative.astype(jnp.int64)
+
+
+def _one_hot_error(detail: int, *_) -> Exception:
+    return RuntimeError("Class values must be non-negative." if detail else "Class values must be smaller than num_classes.")
+
+
+@op(name="_one_hot_of", function=False, method=False, out=False, differentiable=False, tested=False,
+    value_check=(_one_hot_flag, _one_hot_error))
+def one_hot_of(tensor: Tensor, num_classes: int):
+    """one_hot with a known number of classes, so that no value has to be read."""
+    check.require(tensor.dtype == jnp.int64, "one_hot is only applicable to index tensor of type LongTensor.")
+    check.require(num_classes > 0, "num_classes should be positive")
+    return jax.nn.one_hot(tensor, num_classes, dtype=jnp.int64)

@@ -1,0 +1,109 @@
+"""Linear functions. See https://docs.pytorch.org/docs/stable/nn.functional.html#linear-functions."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jtorch import dtype as dtypes
+from jtorch.ops import check
+from jtorch.ops.nn._common import functional
+from jtorch.ops.registry import Tensor
+
+
+def _check_dtypes(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -> None:
+    if input.dtype == weight.dtype and (bias is None or bias.dtype == input.dtype):
+        return
+    name = check.scalar_name
+    if input.dtype != weight.dtype:
+        if bias is None and input.ndim <= 2:
+            a, b = (_cpp_name(x.dtype) for x in (input, weight))
+            raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a} != {b}")
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {name(input.dtype)} and {name(weight.dtype)}")
+    assert bias is not None
+    raise RuntimeError(f"self and mat2 must have the same dtype, but got {name(bias.dtype)} and {name(weight.dtype)}")
+
+
+def _cpp_name(d) -> str:
+    """What C++ calls the type (``long long``), which this message shows."""
+    return {"int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
+            "float32": "float", "float64": "double"}.get(dtypes.of_numpy(d).name, f"c10::{check.scalar_name(d)}")
+
+
+def _check_linear(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -> None:
+    check.require(input.ndim > 0 and weight.ndim > 0, "both arguments to linear need to be at least 1D, but they are "
+                  f"{input.ndim}D and {weight.ndim}D")
+    check.require(weight.ndim <= 2, f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+    check.require(weight.ndim == 2 or bias is None, "mat2 must be a matrix, got 1-D tensor")
+    rows, features = _rows(input), input.shape[-1]
+    if features != weight.shape[-1]:
+        raise RuntimeError(_mismatch(input, weight, rows))
+    _check_dtypes(input, weight, bias)
+    target = (rows, weight.shape[0])
+    if bias is not None and (bias.ndim > 2 and bias.shape != (*input.shape[:-1], weight.shape[0])):
+        raise RuntimeError(f"expand(torch.{check.scalar_name(bias.dtype)}Tensor{{{list(bias.shape)}}}, size={list(target)}): "
+                           f"the number of sizes provided (2) must be greater or equal to the number of dimensions in the "
+                           f"tensor ({bias.ndim})")
+    if bias is not None and bias.ndim <= 2:
+        _check_expands(bias.shape, target)
+
+
+def _rows(input: jax.Array) -> int:
+    rows = 1
+    for n in input.shape[:-1]:
+        rows *= n
+    return rows
+
+
+def _mismatch(input: jax.Array, weight: jax.Array, rows: int) -> str:
+    features = input.shape[-1]
+    if weight.ndim == 2:
+        return (f"mat1 and mat2 shapes cannot be multiplied ({rows}x{features} and "
+                f"{weight.shape[1]}x{weight.shape[0]})")
+    if input.ndim == 1:
+        return (f"inconsistent tensor size, expected tensor [{features}] and src [{weight.shape[0]}] to have the same "
+                f"number of elements, but got {features} and {weight.shape[0]} elements respectively")
+    return f"size mismatch, got input ({rows}), mat ({rows}x{features}), vec ({weight.shape[0]})"
+
+
+def _check_expands(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    for i in range(1, len(shape) + 1):
+        check.require(shape[-i] in (1, target[-i]), f"The expanded size of the tensor ({target[-i]}) must match the existing "
+                      f"size ({shape[-i]}) at non-singleton dimension {len(target) - i}.  Target sizes: {list(target)}.  "
+                      f"Tensor sizes: {list(shape)}")
+
+
+def _linear_name(template: tuple) -> str:
+    return "MmBackward0" if template[2] is None else "AddmmBackward0"
+
+
+@functional(backward_name=_linear_name)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
+    """``input @ weight.T + bias``. See torch.nn.functional.linear."""
+    _check_linear(input, weight, bias)
+    out = lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())),
+                          preferred_element_type=input.dtype)
+    if bias is None:
+        return out
+    if bias.ndim == 2 and input.ndim != 2:      # a bias per row applies to the flattened input
+        return (out.reshape(-1, weight.shape[0]) + bias).reshape(out.shape)
+    return out + jnp.broadcast_to(bias, out.shape)
+
+
+def _check_bilinear(input1: jax.Array, input2: jax.Array, weight: jax.Array, bias: jax.Array | None) -> None:
+    check.require(input1.ndim == input2.ndim, f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for i, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        check.require(a == b, f"bilinear(): input batch dimensions do not match at dim {i}: got {a} and {b}")
+    for i, x in ((1, input1), (2, input2)):
+        check.require(x.shape[-1] == weight.shape[i], f"bilinear(): input{i} size does not match weight size: got "
+                      f"{x.shape[-1]} but expected {weight.shape[i]}")
+    check.require(bias is None or bias.shape[0] == weight.shape[0], "bilinear(): bias size does not match weight size: "
+                  f"got {bias.shape[0] if bias is not None and bias.ndim else 0} but expected {weight.shape[0]}")
+
+
+@functional(aliases=("bilinear",), backward_name=lambda t: "ViewBackward0" if t[3] is None else "AddBackward0")
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
+    """``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
+    _check_bilinear(input1, input2, weight, bias)
+    out = jnp.einsum("...i,kij,...j->...k", input1, weight, input2)
+    return out if bias is None else out + jnp.broadcast_to(bias, out.shape)

@@ -1,0 +1,204 @@
+"""Normalization. See https://docs.pytorch.org/docs/stable/nn.functional.html#normalization-functions.
+
+Statistics are computed in float32 for 16-bit inputs, as PyTorch does.
+"""
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jtorch.ops import check, promotion
+from jtorch.ops.nn._common import functional, not_implemented, require_float, size_text, widen
+from jtorch.ops.registry import Number, Tensor
+
+
+def _standardize(x: jax.Array, axes: tuple[int, ...], eps: float) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """``x`` with mean 0 and variance 1 over ``axes``, and the mean and (biased) variance it had."""
+    mean = jnp.mean(x, axis=axes, keepdims=True)
+    centered = x - mean
+    var = jnp.mean(jnp.square(centered), axis=axes, keepdims=True)
+    return centered * lax.rsqrt(var + eps), mean, var
+
+
+def _affine(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shape: tuple[int, ...]) -> jax.Array:
+    """``x * weight + bias``, each of them in ``shape``."""
+    if weight is not None:
+        x = x * weight.astype(x.dtype).reshape(shape)
+    return x if bias is None else x + bias.astype(x.dtype).reshape(shape)
+
+
+def _check_normalized(input, normalized_shape: tuple[int, ...], separator: str = ", ", **affine) -> None:
+    n = len(normalized_shape)
+    check.require(n >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+                  "got normalized_shape = []")
+    for name, x in affine.items():
+        check.require(x is None or x.shape == normalized_shape, f"Expected {name} to be of same shape as normalized_shape, but "
+                      f"got {name} of shape {list(x.shape) if x is not None else []} and normalized_shape = "
+                      f"{list(normalized_shape)}")
+    star = separator + ", ".join(map(str, normalized_shape))
+    check.require(input.ndim >= n and input.shape[-n:] == normalized_shape, f"Given normalized_shape={list(normalized_shape)}, "
+                  f"expected input with shape [*{star}], but got input of size{list(input.shape)}")
+
+
+def _same_dtype(input: jax.Array, *others: jax.Array | None) -> None:
+    for x in others:
+        check.require(x is None or x.dtype == input.dtype or input.dtype in (jnp.bfloat16, jnp.float16), "expected scalar type "
+                      f"{check.scalar_name(input.dtype)} but found {check.scalar_name(x.dtype) if x is not None else ''}")
+
+
+@functional(aliases=("layer_norm",), backward_name="NativeLayerNormBackward0")
+def layer_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5):
+    """The input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
+    shape = _int_shape(normalized_shape, "layer_norm")
+    _check_normalized(input, shape, weight=weight, bias=bias)
+    require_float(input, "LayerNormKernelImpl")
+    _same_dtype(input, weight, bias)
+    axes = tuple(range(input.ndim - len(shape), input.ndim))
+    out, _, _ = _standardize(widen(input), axes, eps)
+    return _affine(out, weight, bias, (1,) * (input.ndim - len(shape)) + shape).astype(input.dtype)
+
+
+def _int_shape(shape, name: str) -> tuple[int, ...]:
+    check.require(isinstance(shape, (tuple, list)), f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, "
+                  f"not {type(shape).__name__}", TypeError)
+    return tuple(shape)
+
+
+@functional(aliases=("rms_norm",), backward_name=lambda t: "MulBackward0")
+def rms_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None = None, eps: float | None = None):
+    """The input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
+    shape = _int_shape(normalized_shape, "rms_norm")
+    _check_normalized(input, shape, "", weight=weight)      # the message lacks the comma in PyTorch as well
+    x = widen(input)
+    eps = float(jnp.finfo(x.dtype).eps) if eps is None else eps
+    axes = tuple(range(input.ndim - len(shape), input.ndim))
+    scale = lax.rsqrt(jnp.mean(jnp.square(x), axis=axes, keepdims=True) + eps)
+    return _affine(x * scale, weight, None, (1,) * (input.ndim - len(shape)) + shape).astype(input.dtype)
+
+
+def _check_group_norm(input: jax.Array, groups: int, weight: jax.Array | None, bias: jax.Array | None) -> None:
+    check.require(input.ndim >= 2, f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    _check_more_than_one(input, (input.shape[0] * input.shape[1] // max(groups, 1), groups, *input.shape[2:]))
+    check.require(groups > 0, f"Expected num groups to be greater than 0, got {groups}")
+    channels = input.shape[1]
+    check.require(channels % groups == 0, "Expected number of channels in input to be divisible by num_groups, but got input "
+                  f"of shape {list(input.shape)} and num_groups={groups}")
+    for name, x in (("weight", weight), ("bias", bias)):
+        check.require(x is None or x.shape == (channels,), f"Expected {name} to be a vector of size equal to the number of "
+                      f"channels in input, but got {name} of shape {list(x.shape) if x is not None else []} and input of shape "
+                      f"{list(input.shape)}")
+
+
+def _check_more_than_one(input: jax.Array, shape: tuple[int, ...]) -> None:
+    check.require(shape[0] * math.prod(shape[2:]) != 1, "Expected more than 1 value per channel when training, got input size "
+                  f"{size_text(shape)}", ValueError)
+
+
+@functional(aliases=("group_norm",), backward_name="NativeGroupNormBackward0")
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5):
+    """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
+    _check_group_norm(input, num_groups, weight, bias)
+    require_float(input, "GroupNormKernelImpl")
+    _same_dtype(input, weight, bias)
+    n, channels = input.shape[:2]
+    grouped = widen(input).reshape(n, num_groups, -1 if input.size else 0)
+    out = _standardize(grouped, (2,), eps)[0].reshape(input.shape) if input.size else widen(input)
+    return _affine(out, weight, bias, (1, channels) + (1,) * (input.ndim - 2)).astype(input.dtype)
+
+
+def _check_batch_norm(input: jax.Array, **vectors: jax.Array | None) -> None:
+    check.require(input.ndim >= 2, f"Expected 2D or higher input, got {input.ndim}D", IndexError)
+    for name, x in vectors.items():
+        check.require(x is None or x.size == input.shape[1], f"{name} should contain {input.shape[1]} elements not "
+                      f"{x.size if x is not None else 0}")
+    require_float(input, "batch_norm")
+
+
+def _updated(running: jax.Array, batch: jax.Array, momentum) -> jax.Array:
+    """The running statistic moved towards that of the batch."""
+    wide = widen(running)
+    m = jnp.asarray(momentum).astype(wide.dtype)
+    return ((1 - m) * wide + m * lax.stop_gradient(batch).astype(wide.dtype)).astype(running.dtype)
+
+
+def _unbiased(var: jax.Array, n: int) -> jax.Array:
+    return var * (n / (n - 1)) if n > 1 else var * jnp.nan
+
+
+@functional(writes="running_mean running_var", backward_name="NativeBatchNormBackward0")
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+               bias: Tensor | None = None, training: bool = False, momentum: Number = 0.1, eps: float = 1e-5):
+    """The input with mean 0 and variance 1 per channel. See torch.nn.functional.batch_norm.
+
+    In training it also returns the new running statistics, where there are any."""
+    if training:
+        _check_more_than_one(input, input.shape)
+    else:
+        check.require(running_mean is not None and running_var is not None,
+                      f"running_{'mean' if running_mean is None else 'var'} must be defined in evaluation mode")
+    if input.ndim == 1 and input.size == 0:
+        return (input, running_mean, running_var) if training and running_mean is not None else input
+    _check_batch_norm(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    x, per_channel = widen(input), (1, input.shape[1]) + (1,) * (input.ndim - 2)
+    if not training:
+        assert running_mean is not None and running_var is not None
+        mean, var = (s.astype(x.dtype).reshape(per_channel) for s in (running_mean, running_var))
+        return _affine((x - mean) * lax.rsqrt(var + eps), weight, bias, per_channel).astype(input.dtype)
+    out, mean, var = _standardize(x, (0, *range(2, input.ndim)), eps)
+    out = _affine(out, weight, bias, per_channel).astype(input.dtype)
+    if running_mean is None or running_var is None:
+        return out
+    unbiased = _unbiased(var, input.size // max(input.shape[1], 1))
+    return (out, _updated(running_mean, mean.reshape(running_mean.shape), momentum),
+            _updated(running_var, unbiased.reshape(running_var.shape), momentum))
+
+
+def _check_instance_norm(input: jax.Array, use_input_stats: bool) -> None:
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError("Expected more than 1 spatial element when training, got input size " + size_text(input.shape))
+
+
+@functional(writes="running_mean running_var", backward_name="ViewBackward0")
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
+                  momentum: Number = 0.1, eps: float = 1e-5):
+    """The input with mean 0 and variance 1 per sample and channel. See torch.nn.functional.instance_norm."""
+    _check_instance_norm(input, use_input_stats)
+    check.require(use_input_stats or (running_mean is not None and running_var is not None),
+                  "Expected running_mean and running_var to be defined when use_input_stats is false")
+    _check_batch_norm(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    x, per_channel = widen(input), (1, input.shape[1]) + (1,) * (input.ndim - 2)
+    out, mean, var = _standardize(x, tuple(range(2, input.ndim)), eps)
+    out = _affine(out, weight, bias, per_channel).astype(input.dtype)
+    if running_mean is None or running_var is None:
+        return out
+    unbiased = _unbiased(var, math.prod(input.shape[2:]))
+    return (out, _updated(running_mean, jnp.mean(mean, axis=0).reshape(running_mean.shape), momentum),
+            _updated(running_var, jnp.mean(unbiased, axis=0).reshape(running_var.shape), momentum))
+
+
+@functional(backward_name="DivBackward0")
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
+    """The input divided by a power of its neighbouring channels' mean square. See torch.nn.functional.local_response_norm."""
+    check.require(input.ndim >= 3, f"Expected 3D or higher dimensionality                          input (got {input.ndim} "
+                  "dimensions)", ValueError)
+    if not promotion.is_inexact(np.dtype(input.dtype)) and input.dtype != jnp.int64:
+        raise not_implemented("avg_pool3d_out_frame", input.dtype)
+    if input.size == 0:
+        return input
+    squares = jnp.square(input)
+    pads = [(0, 0, 0)] * input.ndim
+    pads[1] = (size // 2, (size - 1) // 2, 0)
+    padded = lax.pad(squares, jnp.zeros((), squares.dtype), pads)
+    total = sum(lax.slice_in_dim(padded, i, i + input.shape[1], axis=1) for i in range(size))
+    if not promotion.is_inexact(np.dtype(input.dtype)):
+        mean = (total // size).astype(promotion.to_float(np.dtype(input.dtype)))
+        return input.astype(mean.dtype) / jnp.power(mean * alpha + k, beta)
+    return input / jnp.power(total / size * alpha + k, beta)

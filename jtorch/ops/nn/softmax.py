@@ -1,0 +1,63 @@
+"""softmax and its kin. See torch.softmax, torch.nn.functional.softmax and torch.special.softmax."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from jtorch import dtype as dtypes
+from jtorch.ops import check
+from jtorch.ops.nn._common import functional, require_float, widen
+from jtorch.ops.registry import Tensor, op
+
+
+def _apply(fn: Callable, kernel: str, input: jax.Array, dim: int, dtype) -> jax.Array:
+    x = input if dtype is None else input.astype(dtype)
+    axis = check.wrap_dim(dim, x.ndim)
+    require_float(x, f"{kernel}_lastdim_kernel_impl" if axis == max(x.ndim - 1, 0) else f"{kernel}_kernel_impl")
+    if x.ndim == 0:     # JAX has no axis 0 here; the functions are written so that gradients are 0, not absent
+        return fn(widen(x)[None], axis=0)[0].astype(x.dtype)
+    return fn(widen(x), axis=axis).astype(x.dtype)
+
+
+def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
+    """The dim PyTorch chose before it asked for one, with its warning."""
+    if dim is not None:
+        return dim
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+                  "argument.", stacklevel=3)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@op(out=True, saves="result", aliases=("special.softmax",))
+def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None):
+    """exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
+    return _apply(jax.nn.softmax, "softmax", input, dim, dtype)
+
+
+@op(out=True, saves="result", aliases=("special.log_softmax",))
+def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None):
+    """The logarithm of softmax, computed as one. See torch.log_softmax."""
+    return _apply(jax.nn.log_softmax, "log_softmax", input, dim, dtype)
+
+
+@op(name="nn.functional.softmax", out=False, saves="result", backward_name="SoftmaxBackward0")
+def functional_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None):
+    """torch.softmax, which may be called without ``dim``. See torch.nn.functional.softmax."""
+    return _apply(jax.nn.softmax, "softmax", input, _implicit_dim("softmax", dim, input.ndim), dtype)
+
+
+@op(name="nn.functional.log_softmax", out=False, saves="result", backward_name="LogSoftmaxBackward0")
+def functional_log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None):
+    """torch.log_softmax, which may be called without ``dim``. See torch.nn.functional.log_softmax."""
+    return _apply(jax.nn.log_softmax, "log_softmax", input, _implicit_dim("log_softmax", dim, input.ndim), dtype)
+
+
+@functional(saves="result", backward_name="SoftmaxBackward0")
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None):
+    """softmax of the negated input. See torch.nn.functional.softmin."""
+    check.require(input.dtype != jnp.bool_, "Negation, the `-` operator, on a bool tensor is not supported. If you are "
+                  "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+    return _apply(jax.nn.softmax, "softmax", -input, _implicit_dim("softmin", dim, input.ndim), dtype)

@@ -1,0 +1,285 @@
+"""torch.special: gamma, error and exponentially scaled functions. See https://docs.pytorch.org/docs/stable/special.html.
+
+Bessel functions are in bessel.py, orthogonal polynomials in polynomials.py.
+"""
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+import jax.scipy.special as jsp
+import numpy as np
+from jax import lax
+
+from jtorch.ops import check
+from jtorch.ops.elementwise import broadcast, derivative, like, only_double, unsupported
+from jtorch.ops.registry import Number, T, Tensor, op
+
+
+@op(promote="int_to_float", aliases=("special.erf",))
+def erf(input: Tensor):
+    """The error function. See torch.erf."""
+    unsupported("erf_vml_cpu", input, "c")
+    return lax.erf(input)
+
+
+@op(promote="int_to_float", aliases=("special.erfc",))
+def erfc(input: Tensor):
+    """1 minus the error function. See torch.erfc."""
+    unsupported("erfc_vml_cpu", input, "c")
+    return lax.erfc(input)
+
+
+@derivative(lambda t, r, x: t * (0.5 * math.sqrt(math.pi) * jnp.exp(r * r)))
+def _erfinv(x):
+    return lax.erf_inv(x)
+
+
+@op(promote="int_to_float", aliases=("special.erfinv",))
+def erfinv(input: Tensor):
+    """The inverse of the error function. See torch.erfinv."""
+    unsupported("erfinv_vml_cpu", input, "c")
+    return _erfinv(input)
+
+
+@derivative(lambda t, r, x: t * (2 * x * r - 2 / math.sqrt(math.pi)))
+def _erfcx(x):
+    return jsp.erfcx(x)
+
+
+@op(name="special.erfcx", promote="int_to_float", inplace=False, backward_name="SpecialErfcxBackward0")
+def erfcx(input: Tensor):
+    """exp(x*x) erfc(x). See torch.special.erfcx."""
+    only_double("erfcx_cpu", input)
+    return _erfcx(input)
+
+
+@op(name="special.ndtr", promote="int_to_float", inplace=False, backward_name="MulBackward1")
+def ndtr(input: Tensor):
+    """The standard normal distribution function. See torch.special.ndtr."""
+    unsupported("erf_vml_cpu", input, "c")
+    return (1 + lax.erf(input * like(input, math.sqrt(0.5)))) * 0.5
+
+
+@derivative(lambda t, r, x: t / _erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))
+def _log_ndtr(x):
+    t = x * math.sqrt(0.5)
+    low = jnp.log(jsp.erfcx(-jnp.minimum(t, 0)) / 2) - t * t
+    return jnp.where(x < -1, low, jnp.log1p(-lax.erfc(t) / 2))
+
+
+@op(name="special.log_ndtr", promote="int_to_float", inplace=False, backward_name="SpecialLogNdtrBackward0")
+def log_ndtr(input: Tensor):
+    """The logarithm of the standard normal distribution function. See torch.special.log_ndtr."""
+    only_double("log_ndtr_cpu", input)
+    return _log_ndtr(input)
+
+
+@derivative(lambda t, r, x: t * (math.sqrt(2 * math.pi) * jnp.exp(r * r / 2)))
+def _ndtri(x):
+    return jsp.ndtri(x)
+
+
+@op(name="special.ndtri", promote="int_to_float", inplace=False, saves="result", backward_name="SpecialNdtriBackward0")
+def ndtri(input: Tensor):
+    """The inverse of ndtr. See torch.special.ndtri."""
+    only_double("ndtri_cpu", input)
+    return _ndtri(input)
+
+
+@derivative(lambda t, r, x: t * (-jnp.log(x) - 1))
+def _entr(x):
+    inner = -x * jnp.log(jnp.where(x > 0, x, 1))
+    return jnp.where(x != x, x, jnp.where(x > 0, inner, jnp.where(x == 0, 0, -jnp.inf).astype(x.dtype)))
+
+
+@op(name="special.entr", promote="int_to_float", inplace=False, backward_name="SpecialEntrBackward0")
+def entr(input: Tensor):
+    """-x log(x). See torch.special.entr."""
+    unsupported("entr_cpu", input, "c")
+    return _entr(input)
+
+
+@derivative(lambda t, r, x, y: jnp.where((x == 0) & (y <= 0), 0, t * jnp.log(y)), lambda t, r, x, y: t * (x / y))
+def _xlogy(x, y):
+    return jnp.where(y != y, y, jnp.where(x == 0, 0, x * jnp.log(y)))
+
+
+def _xlogy_backward(name: str):
+    return lambda template: f"{name}Backward{1 if template[0] is not T else 0 if template[1] is T else 2}"
+
+
+@op(promote="int_to_float", aliases=("special.xlogy",), backward_name=_xlogy_backward("Xlogy"))
+def xlogy(input: Tensor | Number, other: Tensor | Number):
+    """x log(y), 0 where x is 0. See torch.xlogy."""
+    unsupported("xlogy_cpu", input, "c")
+    return _xlogy(*broadcast(input, other))
+
+
+@derivative(lambda t, r, x, y: jnp.where((x == 0) & (y <= -1), 0, t * jnp.log1p(y)), lambda t, r, x, y: t * (x / (y + 1)))
+def _xlog1py(x, y):
+    return jnp.where(y != y, y, jnp.where(x == 0, 0, x * jnp.log1p(y)))
+
+
+@op(name="special.xlog1py", promote="int_to_float", inplace=False, backward_name=_xlogy_backward("SpecialXlog1Py"))
+def xlog1py(input: Tensor | Number, other: Tensor | Number):
+    """x log(1 + y), 0 where x is 0. See torch.special.xlog1py."""
+    unsupported("xlog1py_cpu", input, "c")
+    return _xlog1py(*broadcast(input, other))
+
+
+@derivative(lambda t, r, x: t * _polygamma(0, x))
+def _lgamma(x):
+    return lax.lgamma(x)
+
+
+@op(promote="int_to_float", aliases=("special.gammaln",))
+def lgamma(input: Tensor):
+    """The logarithm of the gamma function's magnitude. See torch.lgamma."""
+    unsupported("lgamma_vml_cpu", input, "c")
+    return _lgamma(input)
+
+
+def _digamma(x):
+    return jnp.where(x == 0, -jnp.copysign(like(x, np.inf), x), lax.digamma(x))
+
+
+def _trigamma(x):
+    """By reflection below 1/2, as in PyTorch."""
+    low = x < 0.5
+    half_turn = jnp.sin(jnp.where(low, x, 0.5) * math.pi)
+    value = lax.zeta(jnp.full_like(x, 2), jnp.where(low, 1 - x, x))
+    return jnp.where(low, (math.pi / half_turn) ** 2 - value, value)
+
+
+def _polygamma(n: int, x):
+    """The ``n``-th derivative of digamma, which differentiates to the next one."""
+    @derivative(lambda t, r, x: t * _polygamma(n + 1, x))
+    def nth(x):
+        if n < 2:
+            return _trigamma(x) if n else _digamma(x)
+        scale = math.factorial(n) * (1 if n % 2 else -1)
+        return like(x, scale) * _zeta(jnp.full_like(x, n + 1), x)
+    return nth(x)
+
+
+@op(promote="int_to_float", aliases=("special.digamma", "special.psi"))
+def digamma(input: Tensor):
+    """The logarithmic derivative of the gamma function. See torch.digamma."""
+    unsupported("digamma", input, "c")
+    return _polygamma(0, input)
+
+
+@op(promote="int_to_float", aliases=("special.polygamma",), method=False)
+def polygamma(n: int, input: Tensor):
+    """The ``n``-th derivative of digamma. See torch.polygamma."""
+    check.require(n >= 0, "polygamma(n, x) does not support negative n.")
+    unsupported("digamma" if n == 0 else "polygamma", input, "c")
+    return _polygamma(n, input)
+
+
+@op(promote="int_to_float", aliases=("special.multigammaln",))
+def mvlgamma(input: Tensor, p: int):
+    """The logarithm of the multivariate gamma function. See torch.mvlgamma."""
+    check.require(p >= 1, "p has to be greater than or equal to 1")
+    total = like(input, p * (p - 1) / 4 * math.log(math.pi))
+    for j in range(p):
+        total = total + _lgamma(input - 0.5 * j)
+    return total
+
+
+@op(promote="numeric", aliases=("special.gammainc",))
+def igamma(input: Tensor, other: Tensor):
+    """The regularized lower incomplete gamma function. See torch.igamma."""
+    unsupported("igamma_cpu", input, "bic")
+    a, x = broadcast(input, other)
+    return jnp.where((a == 0) & (x > 0), 1, lax.igamma(a, x)).astype(a.dtype)
+
+
+@op(promote="numeric", aliases=("special.gammaincc",))
+def igammac(input: Tensor, other: Tensor):
+    """The regularized upper incomplete gamma function. See torch.igammac."""
+    unsupported("igammac_cpu", input, "bic")
+    a, x = broadcast(input, other)
+    return jnp.where((a == 0) & (x > 0), 0, lax.igammac(a, x)).astype(a.dtype)
+
+
+def _zeta_no_derivative(*_):
+    raise NotImplementedError("the derivative for 'zeta' is not implemented.")
+
+
+@derivative(_zeta_no_derivative, lambda t, r, x, q: t * (-x * _zeta(x + 1, q)))
+def _zeta(x, q):
+    pole = (x == 1) | ((x > 1) & (q <= 0) & (q == jnp.floor(q)))
+    return jnp.where(pole, jnp.inf, jnp.where(x < 1, jnp.nan, lax.zeta(x, q))).astype(x.dtype)
+
+
+@op(name="special.zeta", promote="int_to_float", inplace=False, backward_name=_xlogy_backward("SpecialZeta"))
+def zeta(input: Tensor | Number, other: Tensor | Number):
+    """The Hurwitz zeta function. See torch.special.zeta."""
+    only_double("zeta_cpu", input)
+    return _zeta(*broadcast(input, other))
+
+
+@derivative(lambda t, r, x: t * _i1(x))
+def _i0(x):
+    return jnp.exp(jnp.abs(x)) * lax.bessel_i0e(x)
+
+
+def _away_from_zero(x) -> tuple:
+    """Where ``x`` is not tiny, and ``x`` made 1 elsewhere, to divide by."""
+    away = jnp.abs(x) > jnp.finfo(x.dtype).eps
+    return away, jnp.where(away, x, 1)
+
+
+def _i1_derivative(t, r, x):
+    away, safe = _away_from_zero(x)
+    return t * jnp.where(away, _i0(x) - r / safe, 0.5)
+
+
+@derivative(_i1_derivative)
+def _i1(x):
+    return jnp.exp(jnp.abs(x)) * lax.bessel_i1e(x)
+
+
+@derivative(lambda t, r, x: t * (_i1e(x) - jnp.sign(x) * r))
+def _i0e(x):
+    return lax.bessel_i0e(x)
+
+
+def _i1e_derivative(t, r, x):
+    away, safe = _away_from_zero(x)
+    return t * jnp.where(away, _i0e(x) - r * (jnp.sign(x) + 1 / safe), 0.5)
+
+
+@derivative(_i1e_derivative)
+def _i1e(x):
+    return lax.bessel_i1e(x)
+
+
+@op(promote="int_to_float", aliases=("special.i0",))
+def i0(input: Tensor):
+    """The modified Bessel function I0. See torch.i0."""
+    unsupported("i0_vml_cpu", input, "c")
+    return _i0(input)
+
+
+@op(name="special.i1", promote="int_to_float", inplace=False, backward_name="SpecialI1Backward0")
+def i1(input: Tensor):
+    """The modified Bessel function I1. See torch.special.i1."""
+    unsupported("i1_cpu", input, "c")
+    return _i1(input)
+
+
+@op(name="special.i0e", promote="int_to_float", inplace=False, backward_name="SpecialI0EBackward0")
+def i0e(input: Tensor):
+    """exp(-|x|) I0(x). See torch.special.i0e."""
+    unsupported("i0e_cpu", input, "c")
+    return _i0e(input)
+
+
+@op(name="special.i1e", promote="int_to_float", inplace=False, backward_name="SpecialI1EBackward0")
+def i1e(input: Tensor):
+    """exp(-|x|) I1(x). See torch.special.i1e."""
+    unsupported("i1e_cpu", input, "c")
+    return _i1e(input)

@@ -1,0 +1,259 @@
+"""Geometry: what (size, stride, offset) show of a storage's elements, read and written as pure functions.
+
+A storage is a 1-d array. A view of it whose dims are nested (each step over an outer dim leaps over everything that the
+inner dims reach) is a chain of reshapes and slices, which XLA fuses and which may be updated in place. Everything else
+(windows that overlap) goes through computed indices.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jtorch.ops import check
+
+Dims = list[tuple[int, int]]     # (size, stride), the widest stride first
+
+
+def strided_read(flat: jax.Array, size: Sequence[int], stride: Sequence[int], offset: int) -> jax.Array:
+    """The array of shape ``size`` that the geometry shows of the 1-d ``flat``."""
+    size = tuple(size)
+    if 0 in size:
+        return jnp.zeros(size, flat.dtype)
+    moving = [d for d in range(len(size)) if size[d] > 1 and stride[d] != 0]
+    order = sorted(moving, key=lambda d: -stride[d])
+    dims = _coalesced([(size[d], stride[d]) for d in order])
+    if not _nested(dims):
+        return flat.at[_indices(size, stride, offset)].get(mode="promise_in_bounds")
+    found = _read(flat, dims, offset).reshape([size[d] for d in order])
+    if order != moving:
+        found = found.transpose([order.index(d) for d in moving])
+    found = found.reshape([size[d] if d in moving else 1 for d in range(len(size))])
+    return found if found.shape == size else jnp.broadcast_to(found, size)
+
+
+def strided_write(flat: jax.Array, value: jax.Array, size: Sequence[int], stride: Sequence[int], offset: int) -> jax.Array:
+    """``flat`` with the elements that the geometry shows replaced by ``value`` (of shape ``size`` and flat's dtype)."""
+    size = tuple(size)
+    if 0 in size:
+        return flat
+    moving = [d for d in range(len(size)) if size[d] > 1]
+    order = sorted(moving, key=lambda d: -stride[d])
+    dims = _coalesced([(size[d], stride[d]) for d in order])
+    if not _nested(dims):
+        index = last_wins(_indices(size, stride, offset), flat.shape[0])
+        return flat.at[index].set(value, mode="drop", unique_indices=True)
+    value = value.reshape([size[d] for d in moving])
+    if order != moving:
+        value = value.transpose([moving.index(d) for d in order])
+    return _write(flat, value.reshape([n for n, _ in dims]), dims, offset)
+
+
+def last_wins(index: jax.Array, count: int) -> jax.Array:
+    """``index``, places below ``count``, where each but the last occurrence of a place is made one beyond ``count``.
+
+    What is left is unique, so a scatter with it (``mode="drop", unique_indices=True``) gives the same on any device.
+    """
+    dtype = np.dtype(np.int32 if count + index.size < 2**31 else np.int64)
+    index, turn = index.astype(dtype), jnp.arange(index.size, dtype=dtype).reshape(index.shape)
+    last = jnp.full(count, -1, dtype).at[index].max(turn, mode="promise_in_bounds")
+    return jnp.where(last.at[index].get(mode="promise_in_bounds") == turn, index, count + turn)
+
+
+def reinterpret(flat: jax.Array, dtype: np.dtype) -> jax.Array:
+    """The bytes of ``flat`` along its last dim read as ``dtype``: a complex element is two real ones."""
+    dtype = np.dtype(dtype)
+    if flat.dtype == dtype:
+        return flat
+    if flat.dtype.kind == "c":
+        return reinterpret(_merge_last(jnp.stack([flat.real, flat.imag], -1)), dtype)
+    if dtype.kind == "c":
+        pairs = _split_last(reinterpret(flat, np.zeros((), dtype).real.dtype), 2)
+        return lax.complex(pairs[..., 0], pairs[..., 1])
+    if flat.dtype == np.bool_:
+        return reinterpret(flat.astype(np.uint8), dtype)
+    if dtype == np.bool_:
+        return reinterpret(flat, np.dtype(np.uint8)) != 0
+    if dtype.itemsize > flat.dtype.itemsize:
+        flat = _split_last(flat, dtype.itemsize // flat.dtype.itemsize)
+    found = lax.bitcast_convert_type(flat, dtype)
+    return _merge_last(found) if found.ndim > flat.ndim else found
+
+
+def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a new tensor of this size: the last dim is dense, a size of 0 counts as 1."""
+    strides, step = [], 1
+    for n in reversed(size):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def is_contiguous(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether the elements lie in order without gaps."""
+    expected = 1
+    for n, s in zip(reversed(size), reversed(stride), strict=True):
+        if n != 1:
+            if s != expected and 0 not in size:
+                return False
+            expected *= n
+    return True
+
+
+def is_non_overlapping_and_dense(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether some permutation of the dims is contiguous."""
+    expected = 1
+    for s, n in sorted((s, n) for n, s in zip(size, stride, strict=True) if n > 1):
+        if s != expected:
+            return False
+        expected *= n
+    return True
+
+
+def compute_view_stride(size: Sequence[int], stride: Sequence[int], new_size: Sequence[int]) -> tuple[int, ...] | None:
+    """The strides with which ``new_size`` shows the same elements in the same order, or None if only a copy can."""
+    if math.prod(size) == 0:
+        return tuple(stride) if tuple(size) == tuple(new_size) else contiguous_strides(new_size)
+    chunks = _chunks(size, stride)
+    new_stride, view_d = [], len(new_size) - 1
+    for numel, base in chunks:
+        taken = 1
+        while view_d >= 0 and (taken < numel or new_size[view_d] == 1):
+            new_stride.append(taken * base)
+            taken *= new_size[view_d]
+            view_d -= 1
+        if taken != numel:
+            return None
+    return tuple(reversed(new_stride)) if view_d == -1 else None
+
+
+def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
+    """``shape`` with its one -1 filled in, for ``numel`` elements. RuntimeError if they do not fit."""
+    shape = tuple(shape)
+    if shape.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    for i, n in enumerate(shape):
+        check.require(n >= -1, f"invalid shape dimension {n} at index {i} of shape {list(shape)}")
+    known = math.prod(n for n in shape if n != -1)
+    if -1 not in shape:
+        check.require(known == numel, f"shape '{list(shape)}' is invalid for input of size {numel}")
+        return shape
+    check.require(known != 0 or numel != 0, f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+                  "unspecified dimension size -1 can be any value and is ambiguous")
+    check.require(known != 0 and numel % known == 0, f"shape '{list(shape)}' is invalid for input of size {numel}")
+    return tuple(numel // known if n == -1 else n for n in shape)
+
+
+def _chunks(size: Sequence[int], stride: Sequence[int]) -> list[tuple[int, int]]:
+    """Runs of dims, from the last, that step through memory like one dim: (number of elements, stride of the last)."""
+    if not size:
+        return [(1, 1)]
+    chunks, numel, base = [], 1, stride[-1]
+    for d in range(len(size) - 1, -1, -1):
+        numel *= size[d]
+        if d == 0 or (size[d - 1] != 1 and stride[d - 1] != numel * base):
+            chunks.append((numel, base))
+            numel, base = 1, stride[d - 1]
+    return chunks
+
+
+def _coalesced(dims: Dims) -> Dims:
+    """Neighbours that step through memory like one dim, made one."""
+    out: Dims = []
+    for n, s in dims:
+        if out and out[-1][1] == n * s:
+            out[-1] = (out[-1][0] * n, s)
+        else:
+            out.append((n, s))
+    return out
+
+
+def _reach(dims: Dims) -> int:
+    """How many elements lie between the first and the last that the dims show, both counted."""
+    return 1 + sum((n - 1) * s for n, s in dims)
+
+
+def _nested(dims: Dims) -> bool:
+    return all(s >= _reach(dims[i + 1:]) for i, (_, s) in enumerate(dims))
+
+
+def _indices(size: tuple[int, ...], stride: Sequence[int], offset: int) -> jax.Array:
+    end = offset + _reach(list(zip(size, stride, strict=True)))
+    dtype = np.dtype(np.int32 if end < 2**31 else np.int64)
+    index = jnp.full(size, offset, dtype)
+    for d, s in enumerate(stride):
+        index = index + lax.broadcasted_iota(dtype, size, d) * dtype.type(s)
+    return index
+
+
+def _blocks(dims: Dims, start: int) -> tuple[int, int]:
+    """Where the blocks of the outermost dim begin and where in a block its elements do.
+
+    Whole multiples of the stride, if no element then crosses the end of a block: for columns of a matrix these are its
+    rows, and no padding is needed.
+    """
+    s, inner = dims[0][1], dims[1:]
+    within = start % s
+    return (start - within, within) if within + _reach(inner) <= s else (start, 0)
+
+
+def _read(x: jax.Array, dims: Dims, start: int) -> jax.Array:
+    """The elements of the last axis of ``x`` that ``dims`` show from ``start`` on, as that many axes."""
+    if not dims:
+        return lax.index_in_dim(x, start, -1, keepdims=False)
+    n, s = dims[0]
+    if s == 1:
+        return lax.slice_in_dim(x, start, start + n, axis=-1)
+    begin, within = _blocks(dims, start)
+    if len(dims) == 1 and begin + n * s > x.shape[-1]:
+        return lax.slice_in_dim(x, start, start + (n - 1) * s + 1, s, axis=-1)
+    return _read(_cut(x, begin, n, s), dims[1:], within)
+
+
+def _write(x: jax.Array, value: jax.Array, dims: Dims, start: int) -> jax.Array:
+    """``x`` with those elements replaced."""
+    if not dims:
+        return _put(x, value[..., None], start)
+    n, s = dims[0]
+    if s == 1:
+        return _put(x, value, start)
+    begin, within = _blocks(dims, start)
+    if len(dims) == 1 and begin + n * s > x.shape[-1]:
+        return _put_strided(x, value, start, s)
+    blocks = _write(_cut(x, begin, n, s), value, dims[1:], within)
+    return _put(x, _merge_last(blocks)[..., :x.shape[-1] - begin], begin)
+
+
+def _cut(x: jax.Array, begin: int, n: int, s: int) -> jax.Array:
+    """``n`` blocks of ``s`` elements of the last axis; the last block is padded where the axis ends inside it."""
+    end = begin + n * s
+    x = lax.slice_in_dim(x, begin, min(end, x.shape[-1]), axis=-1)
+    if x.shape[-1] < n * s:
+        x = lax.pad(x, jnp.zeros((), x.dtype), [(0, 0, 0)] * (x.ndim - 1) + [(0, n * s - x.shape[-1], 0)])
+    return x.reshape(*x.shape[:-1], n, s)
+
+
+def _put(x: jax.Array, value: jax.Array, start: int) -> jax.Array:
+    if value.shape == x.shape:
+        return value
+    return lax.dynamic_update_slice(x, value, [0] * (x.ndim - 1) + [start])
+
+
+def _put_strided(x: jax.Array, value: jax.Array, start: int, step: int) -> jax.Array:
+    """A select over the range touched: XLA fuses it, where a strided update would be a scatter."""
+    spread = lax.pad(value, jnp.zeros((), x.dtype), [(0, 0, 0)] * (x.ndim - 1) + [(0, 0, step - 1)])
+    old = lax.slice_in_dim(x, start, start + spread.shape[-1], axis=-1)
+    hit = lax.broadcasted_iota(np.int32, spread.shape, spread.ndim - 1) % np.int32(step) == 0
+    return _put(x, jnp.where(hit, spread, old), start)
+
+
+def _merge_last(x: jax.Array) -> jax.Array:
+    return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])
+
+
+def _split_last(x: jax.Array, n: int) -> jax.Array:
+    return x.reshape(*x.shape[:-1], x.shape[-1] // n, n)

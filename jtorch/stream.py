@@ -1,0 +1,144 @@
+"""The stream that PyTorch's CPU random numbers come from: MT19937 and the normal sample kept for the next call."""
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+DEFAULT_SEED = 67280421310721
+WORDS = 624                         # of MT19937's state
+
+# The bytes of torch.get_rng_state(): the layout of PyTorch's C++ struct, padding included.
+_LAYOUT = np.dtype({
+    "names": ["seed", "left", "seeded", "next", "state", "normal", "normal_valid", "float_normal",
+              "float_normal_valid"],
+    "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", WORDS), "<f8", "<i4", "<f4", "u1"],
+    "offsets": [0, 8, 12, 16, 24, 5024, 5040, 5048, 5052],
+    "itemsize": 5056,
+})
+
+
+def seed_of(number: int) -> int:
+    """The unsigned 64-bit seed that ``number`` stands for; negative numbers count from 2**64."""
+    if not -(1 << 63) <= number < 1 << 64:
+        raise ValueError("Overflow when unpacking long long")
+    return number % (1 << 64)
+
+
+class Stream:
+    """PyTorch's CPU generator: the same words from the same seed, and the same state bytes.
+
+    ``next_normal`` is the second sample of the last pair that was made one at a time; the next single normal uses it.
+    """
+
+    __slots__ = ("_bits", "_fresh", "_integers", "next_float_normal", "next_normal", "seed_value")
+
+    def __init__(self, seed: int = DEFAULT_SEED):
+        self._bits = np.random.MT19937(0)
+        self._integers = np.random.Generator(self._bits).integers
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> None:
+        """Starts the stream of ``seed`` (of which MT19937 uses the low 32 bits)."""
+        self.seed_value = seed_of(seed)
+        self._bits._legacy_seeding(self.seed_value & 0xFFFFFFFF)
+        self._fresh = True
+        self.next_normal: float | None = None
+        self.next_float_normal: float | None = None
+
+    def seed(self) -> int:
+        """Starts the stream of a seed from the system's entropy and returns the seed."""
+        self.manual_seed(secrets.randbits(64))
+        return self.seed_value
+
+    def initial_seed(self) -> int:
+        """The seed this stream was started with."""
+        return self.seed_value
+
+    def words(self, n: int) -> np.ndarray:
+        """The next ``n`` words of 32 bits."""
+        self._fresh = self._fresh and n == 0
+        if n < 64:
+            return self._bits.random_raw(n).astype(np.uint32)
+        return self._integers(0, 1 << 32, n, dtype=np.uint32)
+
+    def long_words(self, n: int) -> np.ndarray:
+        """The next ``n`` words of 64 bits: two draws each, the high half first."""
+        pairs = self.words(2 * n).astype(np.uint64)
+        return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
+
+    def low_bits(self, n: int) -> np.ndarray:
+        """The low 24 bits of ``n`` words, as int32 (which becomes a float faster than uint32 does)."""
+        words = self.words(n)
+        words &= np.uint32(0xFFFFFF)
+        return words.view(np.int32)
+
+    def floats(self, n: int) -> np.ndarray:
+        """``n`` float32 in [0, 1): the low 24 bits of a word each."""
+        x = self.low_bits(n).astype(np.float32)
+        x *= np.float32(2.0**-24)
+        return x
+
+    def doubles(self, n: int) -> np.ndarray:
+        """``n`` float64 in [0, 1): the low 53 bits of two words each."""
+        pairs = self.words(2 * n)
+        high = (pairs[0::2] & np.uint32(0x1FFFFF)).astype(np.float64)
+        high *= 2.0**32
+        high += pairs[1::2]
+        high *= 2.0**-53
+        return high
+
+    @contextmanager
+    def one_by_one(self, expected: int) -> Iterator[Callable[[], float]]:
+        """A function that gives the next double, for loops that cannot say how many they need (``expected`` or so)."""
+        feed = self._feed(max(16, min(expected, 4096)))
+        try:
+            yield feed.__next__
+        finally:
+            feed.close()
+
+    def _feed(self, block: int) -> Generator[float, None, None]:
+        while True:
+            before, used = (self._bits.state, self._fresh), 0
+            try:
+                for value in self.doubles(block).tolist():
+                    used += 1
+                    yield value
+            except GeneratorExit:       # put back what was not asked for
+                self._bits.state, self._fresh = before
+                self.words(2 * used)
+                raise
+
+    def get_state(self) -> np.ndarray:
+        """The 5056 bytes that torch.get_rng_state() returns for a generator in this state."""
+        raw = np.zeros(_LAYOUT.itemsize, np.uint8)
+        s, inner = raw.view(_LAYOUT)[0], self._bits.state["state"]
+        s["seed"], s["seeded"], s["state"] = self.seed_value, 1, inner["key"]
+        s["next"] = 0 if self._fresh else inner["pos"]
+        s["left"] = 1 if self._fresh else WORDS + 1 - inner["pos"]
+        s["normal"], s["normal_valid"] = self.next_normal or 0.0, self.next_normal is not None
+        s["float_normal"], s["float_normal_valid"] = self.next_float_normal or 0.0, self.next_float_normal is not None
+        return raw
+
+    def set_state(self, raw: np.ndarray) -> None:
+        """Goes to a state that get_state, or PyTorch, gave."""
+        if raw.size != _LAYOUT.itemsize:
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {_LAYOUT.itemsize} but found the input RNG "
+                               f"state size to be {raw.size}")
+        s = np.ascontiguousarray(raw, np.uint8).reshape(-1).view(_LAYOUT)[0]
+        left, position = int(s["left"]), int(s["next"])
+        if s["seeded"] != 1 or not 0 < left <= WORDS or position > WORDS:
+            raise RuntimeError("Invalid mt19937 state")
+        self._fresh, self.seed_value = left == 1 and position == 0, int(s["seed"])
+        self._bits.state = {"bit_generator": "MT19937", "state": {
+            "key": s["state"].astype(np.uint32), "pos": WORDS if left == 1 else position}}
+        self.next_normal = float(s["normal"]) if s["normal_valid"] else None
+        self.next_float_normal = float(s["float_normal"]) if s["float_normal_valid"] else None
+
+    def clone(self) -> Stream:
+        """Another stream in the same state."""
+        other = Stream()
+        other.set_state(self.get_state())
+        return other

@@ -1,0 +1,450 @@
+"""The tape: nodes that remember a call, its inputs and where their gradients go; and backward, which walks it.
+
+Nobody writes a derivative here. A node's backward is the ``jax.vjp`` of the op's body, as a call of its own: it is
+recorded, compiled and differentiated like any other.
+"""
+from __future__ import annotations
+
+import heapq
+import itertools
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jtorch import engine
+from jtorch.engine import Call, Value
+from jtorch.engine.kernel import flatten
+from jtorch.no_grad import mode
+from jtorch.ops.registry import Op, T
+from jtorch.storage import Storage, value_of, write
+
+sequence = itertools.count().__next__
+Edge = tuple["Node", int]
+
+
+class Above:
+    """What the layers above provide: making a tensor from a value, and calling an op on tensors."""
+
+    wrap: Callable[..., Any]
+    call: Callable[..., Any]
+
+
+class VjpOp(Op):
+    """The backward of an op as an op: the vjp of its body. Its template also says which gradients are asked and given."""
+
+    def function_of(self, template: tuple) -> Callable:
+        forward, _, needs, given = template
+        return _vjp_function(self.body.function_of(forward), needs, given)     # type: ignore[attr-defined]
+
+
+def _vjp_function(forward: Callable, needs: tuple[int, ...], given: tuple[int, ...]) -> Callable:
+    def vjp(*arrays):
+        inputs, cts = list(arrays[:len(arrays) - len(given)]), arrays[len(arrays) - len(given):]
+
+        def of_needed(*needed):
+            for i, x in zip(needs, needed, strict=True):
+                inputs[i] = x
+            outs = flatten(forward(*inputs))
+            return [outs[i] for i in given]
+
+        _, pull = jax.vjp(of_needed, *[inputs[i] for i in needs])
+        return tuple([_conj(g) for g in pull([_conj(ct) for ct in cts])])      # PyTorch's convention for complex
+    return vjp
+
+
+def _conj(x):
+    return jnp.conj(x) if jnp.iscomplexobj(x) else x
+
+
+_vjp_ops: dict[Op, VjpOp] = {}
+
+
+def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call:
+    """The call that computes the gradients of inputs ``needs`` from those of outputs ``given``."""
+    found = call.vjps.get((needs, given))
+    if found is None:
+        op = _vjp_ops.get(call.op)
+        if op is None:
+            op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "", backward_name=_second_name(call))
+        found = call.vjps[needs, given] = Call(op, (call.template, (T,) * len(given), needs, given))
+    return found
+
+
+def _second_name(call: Call) -> str:
+    return f"{backward_name(call)[:-1]}Backward0"
+
+
+def backward_name(call: Call) -> str:
+    """PyTorch's name of the node that a call makes."""
+    if call.backward_name is None:
+        name = call.op.backward_name
+        if callable(name):
+            name = name(call.template)
+        call.backward_name = name or f"{camel_case(call.op.name)}Backward0"
+    return call.backward_name
+
+
+def camel_case(name: str) -> str:
+    """``nn.functional.log_softmax`` -> ``LogSoftmax``."""
+    return "".join(part[:1].upper() + part[1:] for part in name.replace("linalg.", "linalg_").split(".")[-1].split("_"))
+
+
+class Node:
+    """A function in the graph that backward walks. See torch.autograd.graph.Node."""
+
+    __slots__ = ("__weakref__", "_metadata", "edges", "hooks", "prehooks", "seq", "tensor_hooks", "trace")
+
+    def __init__(self, edges: tuple[Edge | None, ...]):
+        self.edges = edges
+        self.seq = sequence()
+        self.hooks = self.prehooks = self.tensor_hooks = self.trace = self._metadata = None
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return type(self).__name__
+
+    def __repr__(self):
+        return f"<{self.name()} object at {hex(id(self))}>"
+
+    @property
+    def next_functions(self) -> tuple:
+        """The nodes that this one hands gradients to, with the number of their output."""
+        return tuple([e if e is not None else (None, 0) for e in self.edges])
+
+    @property
+    def metadata(self) -> dict:
+        """A dict for the user."""
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def register_hook(self, fn) -> RemovableHandle:
+        """``fn(grad_inputs, grad_outputs)`` runs after the node; what it returns replaces ``grad_inputs``."""
+        self.hooks = {} if self.hooks is None else self.hooks
+        return RemovableHandle(self.hooks, fn)
+
+    def register_prehook(self, fn) -> RemovableHandle:
+        """``fn(grad_outputs)`` runs before the node; what it returns replaces ``grad_outputs``."""
+        self.prehooks = {} if self.prehooks is None else self.prehooks
+        return RemovableHandle(self.prehooks, fn)
+
+    def tensor_hooks_of(self, nr: int) -> dict:
+        """The hooks of the tensor that is the node's output ``nr``."""
+        if self.tensor_hooks is None:
+            self.tensor_hooks = {}
+        return self.tensor_hooks.setdefault(nr, {})
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        """The gradients of the inputs (None where not needed) from those of the outputs, by output number."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Frees what was saved for backward."""
+
+
+class RemovableHandle:
+    """Removes a hook again. See torch.utils.hooks.RemovableHandle."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks: dict, fn=None, *, first: bool = False):
+        self.hooks_dict_ref = weakref.ref(hooks) if not isinstance(hooks, dict) else (lambda: hooks)
+        self.id = next(RemovableHandle._ids)
+        if fn is not None:
+            hooks[self.id] = fn
+            if first:
+                for key in list(hooks)[:-1]:
+                    hooks[key] = hooks.pop(key)
+
+    def remove(self) -> None:
+        """Takes the hook off."""
+        hooks = self.hooks_dict_ref()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+         "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+         "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+         "saved tensors after calling backward.")
+
+
+class OpNode(Node):
+    """The node of a call: its arguments' values, and the versions of the tensors they were."""
+
+    __slots__ = ("call", "result", "saved", "versions")
+
+    def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
+        self.call, self.saved, self.versions, self.result = call, saved, versions, None
+        self.edges = edges
+        self.seq = sequence()
+        self.hooks = self.prehooks = self.tensor_hooks = self.trace = self._metadata = None
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        given = tuple(sorted(grads)) if len(grads) > 1 else tuple(grads)
+        wanted = tuple([i for i, n in enumerate(needs) if n])
+        call = vjp_call(self.call, wanted, given)
+        for counter, version in self.versions:
+            if counter is not None and counter.version != version:
+                self._check_versions(call, grads)
+                break
+        if create_graph:
+            outs = Above.call(call, [*self._saved_tensors(), *[as_tensor(grads[i]) for i in given]])
+        else:
+            outs = engine.record(call, [*self.saved, *[grads[i] for i in given]])
+        if len(outs) == len(needs):
+            return outs
+        found = iter(outs)
+        return [next(found) if n else None for n in needs]
+
+    def _saved_tensors(self) -> list:
+        return [Above.wrap(v, edge) if v.__class__ is Value else v for v, edge in zip(self.saved, self.edges, strict=True)]
+
+    def _check_versions(self, call: Call, grads: dict) -> None:
+        """RuntimeError if a tensor that the backward really uses was written to since."""
+        if self.call.op.saves == "result":
+            used: tuple = (True,) * len(self.versions)
+        else:
+            given = [as_value(grads[i]).aval for i in call.template[3]]
+            avals = [v.aval if v.__class__ is Value else engine.NUMBER_AVALS[v.__class__] for v in self.saved]
+            used = engine.kernel_of(call, (*avals, *given)).used
+        for i, (counter, version) in enumerate(self.versions):
+            if counter is not None and counter.version != version and used[i]:
+                raise RuntimeError(self._modified(i, counter, version))
+
+    def _modified(self, i: int, counter, version: int) -> str:
+        if self.call.op.saves == "result":
+            aval, origin = (self.result or self.saved[i].aval), (self, 0)
+        else:
+            aval, origin = self.saved[i].aval, self.edges[i]
+        made_by = ""
+        if origin is not None and not isinstance(origin[0], AccumulateGrad):
+            made_by = f", which is output {origin[1]} of {origin[0].name()},"
+        return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"[torch.{aval.dtype.scalar_name}Tensor {list(aval.shape)}]{made_by} is at version {counter.version}; "
+                f"expected version {version} instead. Hint: " + _HINT[mode.anomaly])
+
+    def release(self) -> None:
+        if self.call.op.saves != "none":
+            self.saved = None
+
+    @property
+    def _saved_self(self):
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        return Above.wrap(self.saved[0], self.edges[0])
+
+    _saved_result = _saved_self
+
+
+_HINT = {False: "enable anomaly detection to find the operation that failed to compute its gradient, with "
+                "torch.autograd.set_detect_anomaly(True).",
+         True: "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+               "question was changed in there or anywhere later. Good luck!"}
+_classes: dict[str, type] = {}
+
+
+def node_class(name: str, base: type = OpNode) -> type:
+    """The subclass of ``base`` called ``name``: ``type(y.grad_fn).__name__`` is PyTorch's."""
+    found = _classes.get(name)
+    if found is None:
+        found = _classes[name] = type(name, (base,), {"__slots__": ()})
+    return found
+
+
+class AccumulateGrad(Node):
+    """Where the gradient of a leaf goes."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable):
+        super().__init__(())
+        self.variable = variable
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        t, grad = self.variable, grads[0]
+        if t.grad is None:
+            t._grad = as_tensor(grad)
+        elif create_graph:
+            t._grad = Above.call(ADD, [t.grad, as_tensor(grad)])
+        else:
+            write(t.grad, engine.record(ADD, (value_of(t.grad), grad)))
+        if t._post_accumulate_hooks:
+            for hook in list(t._post_accumulate_hooks.values()):
+                hook(t)
+        return []
+
+
+def accumulator_of(t) -> AccumulateGrad:
+    """The node of a leaf; it lives as long as a graph needs it."""
+    node = t._accumulator() if t._accumulator is not None else None
+    if node is None:
+        node = AccumulateGrad(t)
+        t._accumulator = weakref.ref(node)
+        if t._leaf_hooks:
+            node.tensor_hooks = {0: t._leaf_hooks}
+    return node
+
+
+def as_tensor(grad):
+    """A gradient as a tensor."""
+    return Above.wrap(grad) if grad.__class__ is Value else grad
+
+
+def as_value(grad) -> Value:
+    """A gradient as a value."""
+    return grad if grad.__class__ is Value else value_of(grad)
+
+
+ADD: Call = None    # type: ignore[assignment]      # set by dispatch: the call of add on two tensors
+
+
+def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, create_graph: bool,
+                 captures: Iterable[Edge] | None = None, accumulate: bool = True) -> dict[Edge, Any]:
+    """Walks the graph from ``roots`` (node, output number, gradient).
+
+    Without ``captures`` every reachable leaf accumulates. With them only the paths to these edges are walked, and the
+    gradients that arrive there are returned; ``accumulate`` says whether leaves among them accumulate as well.
+    """
+    wanted = set(captures) if captures is not None else None
+    allowed = _leading_to({n for n, _ in wanted}, [r[0] for r in roots]) if wanted is not None else None
+    pending: dict[Node, dict] = {}
+    heap: list[tuple[int, Node]] = []
+    for node, nr, grad in roots:
+        if allowed is None or node in allowed:
+            _deliver(pending, heap, (node, nr), grad if create_graph else as_value(grad))
+    before, mode.grad = mode.grad, create_graph
+    captured: dict[Edge, Any] = {}
+    try:
+        while heap:
+            _, node = heapq.heappop(heap)
+            grads = pending.pop(node)
+            if node.tensor_hooks or node.prehooks:
+                grads = _run_prehooks(node, grads, create_graph)
+            if wanted is not None:
+                for nr in list(grads):
+                    if (node, nr) in wanted:
+                        captured[node, nr] = grads[nr]
+                if (not accumulate and node.__class__ is AccumulateGrad) or not _has_work(node, allowed):
+                    continue
+            _step(node, grads, pending, heap, create_graph, allowed)
+            if not retain_graph:
+                node.release()
+    finally:
+        mode.grad = before
+        engine.local.rec.after_backward = not create_graph
+    return captured
+
+
+def _has_work(node: Node, allowed: set) -> bool:
+    return node.__class__ is AccumulateGrad or any(e is not None and e[0] in allowed for e in node.edges)
+
+
+def _step(node: Node, grads: dict, pending: dict, heap: list, create_graph: bool, allowed: set | None) -> None:
+    edges = node.edges
+    if allowed is None:
+        needs = [e is not None for e in edges]
+    else:
+        needs = [e is not None and e[0] in allowed for e in edges]
+    outs = node.run(grads, create_graph, needs)
+    if mode.anomaly:
+        _check_nan(node, outs)
+    if node.hooks:
+        outs = _run_hooks(node, outs, grads, create_graph)
+    for edge, grad in zip(edges, outs, strict=True) if outs else ():
+        if edge is not None and grad is not None:
+            _deliver(pending, heap, edge, grad)
+
+
+def _deliver(pending: dict, heap: list, edge: Edge, grad) -> None:
+    node, nr = edge
+    have = pending.get(node)
+    if have is None:
+        pending[node] = {nr: grad}
+        heapq.heappush(heap, (-node.seq, node))
+    elif nr not in have:
+        have[nr] = grad
+    elif grad.__class__ is Value and have[nr].__class__ is Value:
+        have[nr] = engine.record(ADD, (have[nr], grad))
+    else:
+        have[nr] = Above.call(ADD, [as_tensor(have[nr]), as_tensor(grad)])
+
+
+def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
+    """The nodes reachable from ``roots`` from which a target is reachable, without recursion."""
+    order, seen, stack = [], set(roots), list(seen_once(roots))
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for edge in node.edges:
+            if edge is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                stack.append(edge[0])
+    leading = set(targets) & seen
+    for node in sorted(order, key=lambda n: n.seq):
+        if any(e is not None and e[0] in leading for e in node.edges):
+            leading.add(node)
+    return leading
+
+
+def seen_once(nodes: Iterable[Node]) -> list[Node]:
+    """The nodes, each once, in order."""
+    return list(dict.fromkeys(nodes))
+
+
+def _run_prehooks(node: Node, grads: dict, create_graph: bool) -> dict:
+    grads = dict(grads)
+    for nr, hooks in (node.tensor_hooks or {}).items():
+        for hook in list(hooks.values()) if nr in grads else ():
+            new = hook(as_tensor(grads[nr]))
+            if new is not None:
+                grads[nr] = new if create_graph else as_value(new)
+    for hook in list((node.prehooks or {}).values()):
+        new = hook(tuple([as_tensor(grads[i]) if i in grads else None for i in range(max(grads, default=0) + 1)]))
+        if new is not None:
+            new = new if isinstance(new, tuple) else (new,)
+            grads = {i: (g if create_graph else as_value(g)) for i, g in enumerate(new) if g is not None}
+    return grads
+
+
+def _run_hooks(node: Node, outs: list, grads: dict, create_graph: bool) -> list:
+    given = tuple([as_tensor(grads[i]) if i in grads else None for i in range(max(grads, default=0) + 1)])
+    for hook in list(node.hooks.values()):      # type: ignore[union-attr]
+        new = hook(tuple([as_tensor(g) if g is not None else None for g in outs]), given)
+        if new is not None:
+            new = new if isinstance(new, tuple) else (new,)
+            outs = [None if g is None else (g if create_graph else as_value(g)) for g in new]
+    return outs
+
+
+def _check_nan(node: Node, outs: list) -> None:
+    if not mode.anomaly_check_nan:
+        return
+    for i, grad in enumerate(outs):
+        if grad is None:
+            continue
+        value = as_value(grad)
+        engine.read(value)
+        if bool(jnp.isnan(jnp.asarray(engine.host_array(value))).any()):
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+def counter_of(t) -> Storage:
+    """What holds the version of a tensor."""
+    return t._counter or t._storage
+
+

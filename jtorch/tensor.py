@@ -1,0 +1,555 @@
+"""Tensor and Parameter: state and conversions, no mathematics. Operators and ops are bound on by ``bind``."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jtorch import dtype as dtypes
+from jtorch import engine, storage, tape
+from jtorch.device import device as Device
+from jtorch.engine import Value
+from jtorch.no_grad import mode
+from jtorch.ops.strided import is_contiguous
+from jtorch.size import Size
+from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
+from jtorch.tape import AccumulateGrad, Node, RemovableHandle, accumulator_of, node_class
+
+
+class Tensor:
+    """A mutable n-dimensional array with PyTorch's semantics over JAX's immutable ones. See torch.Tensor.
+
+    A tensor shows a storage (whole, or through a view), and knows where its gradient goes: to ``grad`` for a leaf, to a
+    node of the tape otherwise. Make one with ``torch.tensor``, ``torch.zeros`` and their like.
+    """
+
+    _storage: Storage
+    _view: View | None = None           # geometry, where it does not simply show the whole storage
+    _counter: Any = None                # what holds the version, where it is not the storage
+    _requires_grad = False
+    _grad: Tensor | None = None
+    _node: Node | None = None
+    _output_nr = 0
+    _base: Tensor | None = None         # the tensor a view was taken of
+    _node_version = 0                   # the version at which a view's node was made
+    _creation: str | None = None        # how a view was made, where PyTorch restricts writes to it
+    _inference = False
+    _accumulator: Callable[[], AccumulateGrad | None] | None = None
+    _leaf_hooks: dict | None = None
+    _post_accumulate_hooks: dict | None = None
+    _retains_grad = False
+    _is_parameter = False
+    __array_priority__ = 1000
+
+    def __new__(cls, *args, **kwargs):
+        from jtorch.creation import legacy_tensor
+        made = legacy_tensor(*args, **kwargs)
+        return made if cls is Tensor else made.as_subclass(cls)
+
+    def as_subclass(self, cls):
+        """The same tensor as an instance of ``cls``. See torch.Tensor.as_subclass."""
+        t = alias(self)
+        t.__class__ = cls
+        return t
+
+    # ------------------------------------------------------------ shape, dtype, device
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(storage.aval_of(self).shape)
+
+    def size(self, dim: int | None = None):
+        """The shape, or the size of one dimension. See torch.Tensor.size."""
+        shape = storage.aval_of(self).shape
+        if dim is None:
+            return Size(shape)
+        n = len(shape)
+        if not -n <= dim < n:
+            if n == 0:
+                raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+        return shape[dim]
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The element type."""
+        return storage.aval_of(self).dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the elements are."""
+        return storage.aval_of(self).device
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(storage.aval_of(self).shape)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(storage.aval_of(self).shape)
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return storage.aval_of(self).numel
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self.dtype.itemsize
+
+    itemsize = property(element_size)
+    nbytes = property(lambda self: storage.aval_of(self).nbytes)
+    layout = property(lambda self: strided)
+    names = property(lambda self: (None,) * self.dim())
+    is_cuda = property(lambda self: self.device.type == "cuda")
+    is_cpu = property(lambda self: self.device.type == "cpu")
+    is_mps = is_meta = is_sparse = is_quantized = is_mkldnn = is_xpu = is_nested = is_sparse_csr = property(lambda self: False)
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a real floating one."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return self.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has a sign."""
+        return self.dtype.is_signed
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return self._inference
+
+    def get_device(self) -> int:
+        """The index of the accelerator, -1 on the CPU."""
+        return -1 if self.device.type == "cpu" else self.device.index or 0
+
+    # ------------------------------------------------------------ memory
+
+    def stride(self, dim: int | None = None):
+        """The steps in memory between neighbours along each dimension, in elements."""
+        stride = geometry_of(self)[1]
+        if dim is None:
+            return tuple(stride)
+        self.size(dim)
+        return stride[dim]
+
+    def storage_offset(self) -> int:
+        """Where in its storage the tensor starts, in elements."""
+        return geometry_of(self)[2]
+
+    def is_contiguous(self, memory_format=None) -> bool:
+        """Whether the elements lie in memory in order."""
+        size, stride, _ = geometry_of(self)
+        return self._view is None or is_contiguous(size, stride)
+
+    def data_ptr(self) -> int:
+        """An address that is the same for tensors that start at the same place of one storage."""
+        return storage.address(self._storage) + self.storage_offset() * self.element_size()
+
+    def untyped_storage(self):
+        """The memory behind the tensor."""
+        return storage.UntypedStorage(self._storage)
+
+    def storage(self):
+        """The memory behind the tensor (deprecated in PyTorch in favour of ``untyped_storage``)."""
+        return storage.UntypedStorage(self._storage)
+
+    @property
+    def _version(self) -> int:
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return tape.counter_of(self).version
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history, whose writes autograd does not notice."""
+        t = alias(self)
+        t._counter = VersionCounter()
+        return t
+
+    @data.setter
+    def data(self, other: Tensor) -> None:
+        self._storage, self._view = other._storage, other._view
+        self._counter = VersionCounter(tape.counter_of(self).version)
+
+    # ------------------------------------------------------------ autograd
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are computed for this tensor."""
+        return requires_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Starts (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
+        if not requires_grad and self.grad_fn is not None:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                               "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+        if requires_grad and not storage.aval_of(self).kind:
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if requires_grad and self._inference and not mode.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._requires_grad = bool(requires_grad)
+        return self
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that ``backward`` has accumulated."""
+        if self._grad is None and self._node is not None and not self._retains_grad:
+            import warnings
+            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                          "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                          "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf "
+                          "Tensor by mistake, make sure you access the leaf Tensor instead. See "
+                          "github.com/pytorch/pytorch/pull/30531 for more informations.", UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor."""
+        return node_of(self)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return node_of(self) is None
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its node the tensor is."""
+        return self._output_nr
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this is a non-leaf that keeps its gradient."""
+        return self._retains_grad and self._node is not None
+
+    def detach(self) -> Tensor:
+        """The same memory without history. See torch.Tensor.detach."""
+        return alias(self)
+
+    def detach_(self) -> Tensor:
+        """Makes this tensor a leaf. See torch.Tensor.detach_."""
+        if self._base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
+                               "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, "
+                               "and hence detach_() cannot be called on these gradients.")
+        self._node, self._output_nr, self._requires_grad = None, 0, False
+        return self
+
+    def retain_grad(self) -> None:
+        """Makes ``backward`` fill ``grad`` of this non-leaf too."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        node = node_of(self)
+        if node is None or self._retains_grad:
+            return
+        self._retains_grad = True
+        ref = weakref.ref(self)
+
+        def keep(grad):
+            t = ref()
+            if t is not None:
+                t._grad = grad if t._grad is None else t._grad + grad
+        RemovableHandle(node.tensor_hooks_of(self._output_nr), keep)
+
+    def register_hook(self, hook) -> RemovableHandle:
+        """``hook(grad)`` runs when the gradient of this tensor is known; what it returns replaces it."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = node_of(self)
+        if node is not None:
+            return RemovableHandle(node.tensor_hooks_of(self._output_nr), hook)
+        if self._leaf_hooks is None:
+            self._leaf_hooks = {}
+        accumulator_of(self).tensor_hooks = {0: self._leaf_hooks}
+        return RemovableHandle(self._leaf_hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook) -> RemovableHandle:
+        """``hook(tensor)`` runs after the gradient of this leaf has been accumulated."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if node_of(self) is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._post_accumulate_hooks is None:
+            self._post_accumulate_hooks = {}
+        return RemovableHandle(self._post_accumulate_hooks, hook)
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None) -> None:
+        """Computes the gradients of the leaves this tensor was made from. See torch.Tensor.backward."""
+        from jtorch.autograd import backward
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    # ------------------------------------------------------------ reading
+
+    def item(self):
+        """The one element as a Python number."""
+        aval = storage.aval_of(self)
+        if aval.numel != 1:
+            raise RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar")
+        value = value_of(self)
+        engine.read(value)
+        return value.array.item() if not aval.traced else value.array
+
+    def tolist(self):
+        """The elements as (nested lists of) Python numbers."""
+        array = self._numpy_copy()
+        return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
+
+    def _numpy_copy(self) -> np.ndarray:
+        """The elements in a NumPy array that shares nothing."""
+        if self._storage.host is not None:
+            return self._storage.host_view(self._view).copy()
+        value = value_of(self)
+        engine.read(value)
+        if value.aval.traced:
+            return np.asarray(value.array)      # raises JAX's error about tracers
+        return engine.host_array(value)
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The elements as a NumPy array that shares this tensor's memory. See torch.Tensor.numpy."""
+        if force:
+            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self.device.type != "cpu":
+            raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                            "host memory first.")
+        if self.dtype.name == "bfloat16" or self.dtype.name.startswith("float8"):
+            raise TypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
+        if storage.aval_of(self).traced:
+            return np.asarray(value_of(self).array)
+        self._storage.to_host()
+        return self._storage.host_view(self._view)
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        array = self.numpy()
+        if copy:
+            array = array.copy()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def jax(self):
+        """The elements as a ``jax.Array`` (immutable, as they are now), without a copy."""
+        value = value_of(self)
+        if value.aval.traced:
+            return value.array
+        engine.read(value)
+        return engine.device_array(value)
+
+    def __bool__(self) -> bool:
+        n = self.numel()
+        if n != 1:
+            raise RuntimeError("Boolean value of Tensor with " + ("no values" if n == 0 else "more than one value") + " is ambiguous")
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if storage.aval_of(self).kind or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if self.dim() == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __iter__(self):
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))     # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self, *, tensor_contents=None) -> str:
+        from jtorch._print import tensor_str
+        return tensor_str(self)
+
+    def __format__(self, spec: str) -> str:
+        from jtorch._print import tensor_format
+        return tensor_format(self, spec)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self.numpy().__dlpack__() if self.device.type == "cpu" else self.jax().__dlpack__(stream=stream)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0) if self.device.type == "cpu" else self.jax().__dlpack_device__()
+
+    # ------------------------------------------------------------ copies
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        if self.grad_fn is not None:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                               "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.utils."
+                               "weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001")
+        import copy
+        t = object.__new__(type(self))
+        memo[id(self)] = t
+        t._storage = storage.deepcopy(self._storage, memo)
+        if self._view is not None:
+            t._view = View(self._view.aval, self._view.stride, self._view.offset, None, -1)
+        t._requires_grad = self._requires_grad
+        t._grad = copy.deepcopy(self._grad, memo)
+        t.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if not hasattr(Tensor, k) and k != "_storage"})
+        return t
+
+    def __reduce_ex__(self, protocol):
+        from jtorch.creation import rebuild
+        size, stride, offset = geometry_of(self)
+        return rebuild, (type(self), self._storage, tuple(size), tuple(stride), offset, self.dtype, str(self.device),
+                         self._requires_grad)
+
+
+class Parameter(Tensor):
+    """A tensor that modules register as theirs. See torch.nn.Parameter."""
+
+    _is_parameter = True
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True):
+        if data is None:
+            from jtorch.creation import legacy_tensor
+            data = legacy_tensor()
+        t = alias(data)
+        t.__class__ = cls
+        return t.requires_grad_(requires_grad)
+
+    def __init__(self, data=None, requires_grad=True):
+        pass
+
+
+class layout:
+    """How elements are laid out: only ``torch.strided`` exists here."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+
+strided = layout("strided")
+_new = object.__new__
+
+
+def wrap(value: Value | None, edge=None, shared: Storage | None = None) -> Tensor:
+    """A tensor of ``value`` (in ``shared``, if given) whose gradient goes to ``edge``."""
+    t = _new(Tensor)
+    t._storage = Storage(value) if shared is None else shared     # type: ignore[arg-type]
+    if edge is not None:
+        t._requires_grad = True
+        t._node, t._output_nr = edge
+    return t
+
+
+tape.Above.wrap = staticmethod(wrap)
+
+
+def alias(t: Tensor) -> Tensor:
+    """Another tensor of the same memory and version, without history."""
+    made = _new(Tensor)
+    made._storage, made._counter, made._inference = t._storage, t._counter, t._inference
+    view = t._view
+    if view is not None:
+        made._view = View(view.aval, view.stride, view.offset, view.value, view.generation)
+    return made
+
+
+def requires_grad(t: Tensor) -> bool:
+    """Whether a tensor requires grad; for a view whose base was written to, what the base has become decides."""
+    if t._requires_grad:
+        return True
+    base = t._base
+    return base is not None and t._node_version != tape.counter_of(t).version and storage.aval_of(t).kind \
+        and mode_allows_history(t) and requires_grad(base)
+
+
+def mode_allows_history(t: Tensor) -> bool:
+    """Whether a stale view takes its history from its base (not one made under no_grad that never had any)."""
+    return not (t._creation == "no_grad" and t._base._node is None)     # type: ignore[union-attr]
+
+
+def node_of(t: Tensor) -> Node | None:
+    """The tensor's node; that of a view whose base was written to is made anew."""
+    base = t._base
+    if base is None or t._node_version == tape.counter_of(t).version:
+        return t._node
+    if not requires_grad(t):
+        return None
+    t._node_version = tape.counter_of(t).version
+    if not requires_grad(base):
+        return t._node
+    _regenerate(t, base)
+    return t._node
+
+
+def _regenerate(t: Tensor, base: Tensor) -> None:
+    """Gives a stale view the history of its base: an AsStridedBackward0 from the base as it is now."""
+    size, stride, offset = geometry_of(t)
+    bsize, bstride, boffset = geometry_of(base)
+    c = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))
+    t._node = node_class("AsStridedBackward0")(c, [value_of(base)], (edge_of(base),), ())
+    t._output_nr, t._requires_grad = 0, True
+
+
+def tape_ops() -> dict:
+    """The records of all ops."""
+    from jtorch.ops.registry import OPS
+    return OPS
+
+
+def edge_of(t: Tensor):
+    """Where the gradient of a tensor that requires grad goes."""
+    node = node_of(t)
+    if node is not None:
+        return (node, t._output_nr)
+    return (accumulator_of(t), 0)
+
+
+def _check_grad(t: Tensor, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.dtype is not t.dtype:
+        raise RuntimeError(f"assigned grad has data of a different type")
+    if value.device != t.device:
+        raise RuntimeError("assigned grad has data located on a different device")
+    if tuple(value.shape) != tuple(t.shape):
+        raise RuntimeError("assigned grad has data of a different size")

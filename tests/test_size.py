@@ -1,0 +1,103 @@
+"""torch.Size, torch.finfo and torch.iinfo, compared with PyTorch."""
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from jtorch import dtype as dtypes
+from jtorch.dtype_info import finfo, iinfo
+from jtorch.size import Size, of
+
+torch = pytest.importorskip("torch")
+
+EXPRESSIONS = [
+    "S()", "S([3])", "S((2, 3))", "S([True])", "S([2, 3])[0]", "S([2, 3])[1:]", "S([2, 3])[::-1]",
+    "S([2]) + S([3])", "S([2]) + (3,)", "(3,) + S([2])", "S([2]) * 2", "2 * S([2])", "S([2]) * -1",
+    "S([2, 3]).numel()", "S([]).numel()", "S([2]) == (2,)", "hash(S([2])) == hash((2,))", "S([np.int64(2)])",
+    "S(x for x in [1, 2])", "S([-1])", "S(range(3))", "S([2]) < S([3])", "f'{S([2])}'", "str(S([2, 3]))",
+    "S([2, 3]).count(2)", "S([2, 3]).index(3)", "len(S([2, 3]))", "(lambda a, *b: b)(*S([1, 2, 3]))",
+    "S([2]) != (2,)", "S(S([1, 2]))", "S([1, 2])[np.int64(1)]", "2 in S([2])",
+    # errors
+    "S([1.0])", "S(['a'])", "S([1, None])", "S(3)", "S([2]) + [3]", "S([2]) + (1.5,)", "S([2]) + ('a',)",
+    "S([2]) * 1.5", "('a',) + S([2])", "(1.5,) + S([2])", "S([np.float32(2)])", "S([2]) + 5", "S([[1]])", "S(None)",
+    "S([1])[5]",
+]
+
+
+def outcome(expression, size):
+    try:
+        value = eval(expression, {"S": size, "np": np})
+    except Exception as error:
+        return type(error), str(error)
+    return type(value).__name__, repr(value)
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_like_pytorch(expression):
+    assert outcome(expression, Size) == outcome(expression, torch.Size)
+
+
+def test_takes_integer_tensors():
+    assert Size([torch.tensor(2)]) == (2,)
+    with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item 0 is 'Tensor'\)"):
+        Size([torch.tensor(2.0)])
+
+
+def test_copies_and_pickles():
+    size = Size([2, 3])
+    for made in (pickle.loads(pickle.dumps(size)), copy.deepcopy(size), copy.copy(size), of((2, 3))):
+        assert type(made) is Size
+        assert made == (2, 3)
+
+
+@pytest.mark.parametrize("name", dtypes.ALL)
+@pytest.mark.parametrize("function", ["finfo", "iinfo"])
+def test_limits(name, function):
+    ours, theirs = {"finfo": finfo, "iinfo": iinfo}[function], getattr(torch, function)
+    try:
+        expected = theirs(getattr(torch, name))
+    except TypeError as error:
+        with pytest.raises(TypeError) as raised:
+            ours(dtypes.named(name))
+        assert str(raised.value) == str(error)
+        return
+    found = ours(dtypes.named(name))
+    assert repr(found) == repr(expected)
+    float_only = ("eps", "tiny", "smallest_normal", "resolution") * (function == "finfo")
+    for attribute in ("bits", "max", "min", "dtype", *float_only):
+        value = getattr(found, attribute)
+        assert value == getattr(expected, attribute)
+        assert type(value) is type(getattr(expected, attribute))
+
+
+def test_limits_of_the_default_dtype(monkeypatch):
+    assert repr(finfo()) == repr(torch.finfo())
+    monkeypatch.setattr(dtypes._Default, "dtype", dtypes.float64)
+    assert finfo() == finfo(dtypes.float64)
+
+
+def test_limits_of_python_types():
+    assert repr(finfo(float)) == repr(torch.finfo(float))
+    assert repr(iinfo(int)) == repr(torch.iinfo(int))
+
+
+@pytest.mark.parametrize("use", [
+    lambda finfo, iinfo, d: iinfo(), lambda finfo, iinfo, d: finfo("float32"), lambda finfo, iinfo, d: finfo(None),
+    lambda finfo, iinfo, d: hash(finfo(d.float32)), lambda finfo, iinfo, d: setattr(finfo(d.float32), "x", 1),
+    lambda finfo, iinfo, d: pickle.dumps(finfo(d.float32))])
+def test_limits_errors(use):
+    with pytest.raises((TypeError, AttributeError)) as theirs:
+        use(torch.finfo, torch.iinfo, torch)
+    with pytest.raises(type(theirs.value)) as ours:
+        use(finfo, iinfo, dtypes)
+    assert str(ours.value).replace("'finfo'", "'torch.finfo'") == str(theirs.value)
+
+
+def test_limits_compare():
+    assert finfo(dtypes.float32) == finfo(dtypes.complex64)
+    assert finfo(dtypes.float32) != finfo(dtypes.float64)
+    assert finfo(dtypes.float32) != iinfo(dtypes.int64)
+    assert torch.finfo(torch.float32) == torch.finfo(torch.complex64)
