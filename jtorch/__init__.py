@@ -45,3 +45,5 @@ tensor = _creation.tensor
 device = _device_module.device
 dtype = _dtype_module.dtype
 no_grad = _no_grad_module.no_grad
+
+from jtorch import optim as optim  # noqa: E402

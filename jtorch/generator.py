@@ -42,7 +42,7 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Starts again from ``seed`` and returns the generator."""
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")  # noqa: TRY004, as PyTorch
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")  # noqa: TRY004
         if self.stream is not None:
             self.stream.manual_seed(int(seed))
         self._seed, self._offset, self._key = seed_of(int(seed)), 0, None

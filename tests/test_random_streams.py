@@ -308,7 +308,8 @@ def test_errors(name):
 @pytest.mark.parametrize("p, k, replacement", [
     ([1., 1, 1], 4, False), ([1., 1, 1], 0, False), (1., 1, False), ([[[1.]]], 1, False), ([1, 2], 1, False),
     ([-1., 2], 1, False), ([-1., 2], 2, True), ([INF, 2], 2, True), ([NAN, 2], 1, False), ([0., 0], 1, False),
-    ([0., 0], 2, True), ([[0., 0], [1, 1]], 1, False), ([[0., 0], [1, 1]], 2, True), ([], 1, True), ([NAN, 2], 2, True)])
+    ([0., 0], 2, True), ([[0., 0], [1, 1]], 1, False), ([[0., 0], [1, 1]], 2, True), ([], 1, True),
+    ([NAN, 2], 2, True)])
 def test_multinomial_errors(p, k, replacement):
     t = torch.tensor(p)
     compare(lambda: torch.multinomial(t, k, replacement), lambda s: C.multinomial(s, t.numpy(), k, replacement))
@@ -338,7 +339,8 @@ def test_generator():
     lambda g, make: g.manual_seed(2**64), lambda g, make: g.manual_seed("a"), lambda g, make: g.manual_seed(1.5),
     lambda g, make: g.manual_seed(True), lambda g, make: g.get_offset(), lambda g, make: g.set_offset(3),
     lambda g, make: g.set_state(3), lambda g, make: g.set_state(make(np.zeros(3, np.uint8))),
-    lambda g, make: g.set_state(make(np.zeros(5056, np.uint8))), lambda g, make: g.set_state(make(np.zeros(5056, F32)))])
+    lambda g, make: g.set_state(make(np.zeros(5056, np.uint8))),
+    lambda g, make: g.set_state(make(np.zeros(5056, F32)))])
 def test_generator_errors(call):
     with pytest.raises(Exception) as theirs:
         call(torch.Generator(), torch.from_numpy)

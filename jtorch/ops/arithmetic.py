@@ -78,21 +78,23 @@ def _true_div(a, b):
 
 
 @op(promote="numeric", aliases=("divide",), backward_name=_div_backward, value_check=(
-    lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER, zero_division))
+    lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER,
+    zero_division))
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None):
     """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
     if rounding_mode not in _ROUNDING:
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' "
+                           f"but found '{rounding_mode}'")
     if rounding_mode is not None:
         return _rounded(input, other, rounding_mode)
     to = promotion.to_float(np.dtype(input.dtype))
     return _true_div(input.astype(to), other.astype(to))
 
 
-@op(promote="numeric", operators=("__truediv__", "__itruediv__"), backward_name="DivBackward0")
+@op(promote="int_to_float", operators=("__truediv__", "__itruediv__"), backward_name="DivBackward0")
 def true_divide(input: Tensor | Number, other: Tensor | Number):
     """The quotient. See torch.true_divide."""
-    return div(input, other)
+    return _true_div(input, other)
 
 
 @op(promote="numeric", operators=("__rtruediv__",), function=False, method=False, inplace=False, out=False,
@@ -145,7 +147,9 @@ def _pow_d_exponent(t, r, a, b):
 
 @derivative(lambda t, r, a, b: t * jnp.where(b == 0, 0, b * _power(a, b - 1)), _pow_d_exponent)
 def _power(a, b):
-    return jnp.power(a, b)
+    if kind(a) != "c":
+        return jnp.power(a, b)
+    return jnp.where((a == 0) & (b.real > 0) & (b.imag != 0), 0, jnp.power(a, b))
 
 
 def _int_power(a, b):
@@ -218,10 +222,11 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
 
 _ADDCDIV = (
-    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division "
-    "of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-    "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
-    "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+    "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+    "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+    "for float inputs. The future addcdiv behavior is just the latter implementation: "
+    "(input + value * tensor1 / tensor2), for all dtypes.")
 
 
 @op(inplace=True, backward_name=numbered("Lerp", 2, tensor=1, number=0))
@@ -246,6 +251,6 @@ def _c_name(x) -> str:
 @op(promote="numeric", operators=("__neg__",), aliases=("negative",), saves="none")
 def neg(input: Tensor):
     """Minus each element. See torch.neg."""
-    check.require(kind(input) != "b", "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
-                  "to invert a mask, use the `~` or `logical_not()` operator instead.")
+    check.require(kind(input) != "b", "Negation, the `-` operator, on a bool tensor is not supported. If you are "
+                  "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
     return -input

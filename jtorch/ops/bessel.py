@@ -37,7 +37,8 @@ def _far(order: int, x) -> tuple:
     t = cephes
     pp, pq, qp, qq = ((t.J0_PP, t.J0_PQ, t.J0_QP, t.J0_QQ), (t.J1_PP, t.J1_PQ, t.J1_QP, t.J1_QQ))[order]
     z = 5 / x
-    return _ratio(pp, pq, z * z), z * _ratio(qp, qq, z * z), x - (0.25 + 0.5 * order) * np.pi, _SQRT_2_OVER_PI / jnp.sqrt(x)
+    angle = x - (0.25 + 0.5 * order) * np.pi
+    return _ratio(pp, pq, z * z), z * _ratio(qp, qq, z * z), angle, _SQRT_2_OVER_PI / jnp.sqrt(x)
 
 
 def _j_far(order: int, x):
@@ -191,4 +192,4 @@ def airy_ai(input: Tensor):
     below = (jnp.sin(angle) * sine - jnp.cos(angle) * cosine) / jnp.sqrt(jnp.sqrt(left))
     far = jnp.where(input < 0, below, above) * 5.64189583547756286948e-01
     value = jnp.where(jnp.abs(input) < 2.09, _airy_small(jnp.clip(input, -2.1, 2.1)), far)
-    return jnp.where(input > 103.892, 0, jnp.where(jnp.isinf(input), jnp.nan, value)).astype(input.dtype)
+    return jnp.where(jnp.isinf(input), jnp.nan, jnp.where(input > 103.892, 0, value)).astype(input.dtype)

@@ -67,7 +67,8 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number):
     signed = input.dtype.kind == "i"
     input, by = broadcast(input, by)
     shifted = (lax.shift_right_arithmetic if signed else lax.shift_right_logical)(input, by)
-    return jnp.where(too_far, jnp.where(input < 0, -jnp.ones_like(input), 0) if signed else jnp.zeros_like(input), shifted)
+    beyond = jnp.where(input < 0, -jnp.ones_like(input), 0) if signed else jnp.zeros_like(input)
+    return jnp.where(too_far, beyond, shifted)
 
 
 def _truth(x):

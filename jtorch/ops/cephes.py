@@ -1,4 +1,4 @@
-"""Coefficients of the rational and Chebyshev approximations of the Cephes library (S. L. Moshier), highest power first."""
+"""Coefficients of the rational and Chebyshev approximations of the Cephes library (S. Moshier), highest power first."""
 from __future__ import annotations
 
 AI_AN = (

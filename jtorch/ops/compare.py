@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.elementwise import broadcast, derivative, kind, unsupported
 from jtorch.ops.registry import Number, Tensor, op
 
@@ -63,10 +64,11 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     close = input == other
     if equal_nan and kind(input) in "fc":
         close = close | (jnp.isnan(input) & jnp.isnan(other))
-    if kind(input) == "b" or (rtol == 0 and atol == 0):
+    if rtol == 0 and atol == 0:
         return close
-    if kind(input) == "i":
-        input, other = input.astype(jnp.float64), other.astype(jnp.float64)
+    if kind(input) in "bi":
+        default = promotion.to_float(np.dtype(input.dtype))
+        input, other = input.astype(default), other.astype(default)
     error = jnp.abs(input - other)
     allowed = jnp.asarray(atol, error.dtype) + jnp.asarray(rtol, error.dtype) * jnp.abs(other)
     return close | (jnp.isfinite(error) & (error <= allowed))
@@ -83,19 +85,19 @@ def all_equal(input: Tensor, other: Tensor):
     """Whether the tensors have the same size and elements: what torch.equal reads."""
     if input.shape != other.shape:
         return jnp.zeros((), bool)
-    check.require(input.dtype == other.dtype, f"Expected object of data type {check.scalar_name(input.dtype)} but got data "
-                  f"type {check.scalar_name(other.dtype)} for argument #2 'other'")
+    check.require(input.dtype == other.dtype, f"Expected object of data type {check.scalar_name(input.dtype)} but got "
+                  f"data type {check.scalar_name(other.dtype)} for argument #2 'other'")
     return jnp.all(input == other)
 
 
 @op(differentiable=False, method=False)
-def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False):
+def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False,
+         invert: bool = False):
     """Whether each element is one of ``test_elements``. See torch.isin."""
     for x in (elements, test_elements):
-        check.require(kind(x) not in "bc", f"Unsupported input type encountered for isin(): {check.scalar_name(x.dtype)}")
-    common = jnp.promote_types(elements.dtype, test_elements.dtype) if kind(elements) == kind(test_elements) else None
-    if common is None:
-        common = elements.dtype if kind(elements) == "f" else test_elements.dtype
+        check.require(kind(x) not in "bc",
+                      f"Unsupported input type encountered for isin(): {check.scalar_name(x.dtype)}")
+    common = promotion.promote_types(np.dtype(elements.dtype), np.dtype(test_elements.dtype))
     found = jnp.isin(elements.astype(common), test_elements.astype(common), invert=invert)
     return found.reshape(elements.shape)
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check
 from jtorch.ops.reduce import refuse
 from jtorch.ops.registry import Tensor, op
 
@@ -133,13 +133,13 @@ def _linspace(low, high, bins: int):
 def _edges(input, bins, range):
     if not isinstance(bins, int):
         start = "torch.histogramdd: "
-        check.require(bins.ndim == 1, f"{start}bins tensor should have one dimension, but got {bins.ndim} dimensions in the "
+        check.require(bins.ndim == 1, f"{start}bins tensor should have one dimension, but got {bins.ndim} dimensions "
+                      "in the bins tensor for dimension 0")
+        check.require(bins.size > 0, f"{start}bins tensor should have at least 1 element, but got 0 elements in the "
                       "bins tensor for dimension 0")
-        check.require(bins.size > 0, f"{start}bins tensor should have at least 1 element, but got 0 elements in the bins "
-                      "tensor for dimension 0")
         names = [{"float32": "float", "float64": "double"}.get(x.dtype.name, x.dtype.name) for x in (input, bins)]
-        check.require(bins.dtype == input.dtype, f"{start}input tensor and bins tensors should have the same dtype, but got "
-                      f"input with dtype {names[0]} and bins for dimension 0 with dtype {names[1]}")
+        check.require(bins.dtype == input.dtype, f"{start}input tensor and bins tensors should have the same dtype, "
+                      f"but got input with dtype {names[0]} and bins for dimension 0 with dtype {names[1]}")
         return bins
     check.require(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = range or (0.0, 0.0 if input.size else 1.0)
@@ -164,11 +164,10 @@ def _histogram_infinite_error(detail: int, input, *args, **options):
 def histogram(input: Tensor, bins: Tensor | int = 100, *, range: tuple[float, float] | None = None,
               weight: Tensor | None = None, density: bool = False):
     """How many elements, or what weight, lie in each bin, and the edges of the bins. See torch.histogram."""
-    check.require(promotion.is_float(input.dtype), f"\"histogramdd\" not implemented for '{check.scalar_name(input.dtype)}'",
-                  NotImplementedError)
-    check.require(weight is None or weight.shape == input.shape, "torch.histogramdd: if weight tensor is provided it should "
-                  "have the same shape as the input tensor excluding its innermost dimension, but got input with shape "
-                  f"{[input.size, 1]} and weight with shape {None if weight is None else [weight.size]}")
+    refuse("histogramdd", input, "biuc")
+    check.require(weight is None or weight.shape == input.shape, "torch.histogramdd: if weight tensor is provided it "
+                  "should have the same shape as the input tensor excluding its innermost dimension, but got input with "
+                  f"shape {[input.size, 1]} and weight with shape {None if weight is None else [weight.size]}")
     input = input.reshape(-1)
     edges = _edges(input, bins, range)
     check.require(edges.size > 1, "torch.histogram(): bins must be > 0, but got 0 for dimension 0")

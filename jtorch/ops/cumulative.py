@@ -68,9 +68,10 @@ def _slice(input, start: int, stop: int, dim: int):
 
 
 def _steps(input, dim: int):
-    """The differences of neighbours."""
+    """The differences of neighbours; of bools, whether they differ."""
     n = input.shape[dim]
-    return _slice(input, 1, n, dim) - _slice(input, 0, n - 1, dim)
+    left, right = _slice(input, 0, n - 1, dim), _slice(input, 1, n, dim)
+    return left != right if input.dtype == bool else right - left
 
 
 def _common_dtype(*arrays) -> np.dtype:
@@ -82,9 +83,9 @@ def _with_ends(input, prepend, append, dim: int):
     for p in parts:
         check.require(p.ndim == input.ndim, "diff expects prepend or append to be the same dimension as input")
         for i, (a, b) in enumerate(zip(p.shape, input.shape, strict=True)):
-            check.require(i == dim or a == b, "diff expects the shape of tensor to prepend or append to match that of input "
-                          "except along the differencing dimension; input.size({0}) = {2}, but got tensor.size({0}) = {1}"
-                          .format(i, a, b))
+            check.require(i == dim or a == b, "diff expects the shape of tensor to prepend or append to match that of "
+                          f"input except along the differencing dimension; input.size({i}) = {b}, but got "
+                          f"tensor.size({i}) = {a}")
     found = _common_dtype(*parts)
     return lax.concatenate([p.astype(found) for p in parts], dim) if len(parts) > 1 else input
 
@@ -97,8 +98,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     dim = check.wrap_dim(dim, input.ndim)
     input = _with_ends(input, prepend, append, dim)
     for _ in range(min(n, input.shape[dim])):
-        m = input.shape[dim]
-        input = (_slice(input, 1, m, dim) != _slice(input, 0, m - 1, dim)) if input.dtype == bool else _steps(input, dim)
+        input = _steps(input, dim)
     return input
 
 
@@ -124,7 +124,7 @@ def _times(a, b):
 
 
 def _double_areas(name: str, y, x, dx, dim: int):
-    """Twice the areas of the trapezoids between neighbours along ``dim``; of integers in integers, as PyTorch has it."""
+    """Twice the areas of the trapezoids between neighbours along ``dim``; of integers in integers."""
     check.require(y.ndim > 0, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     said = "`y`" if x is None else "`x` or `y`"
     check.require(bool not in (y.dtype, y.dtype if x is None else x.dtype),

@@ -43,7 +43,7 @@ def like(x, value):
 
 
 def derivative(*partials: Callable | None) -> Callable:
-    """Gives a function its derivatives: ``partial(t, result, *arguments)`` is what the tangent ``t`` of an argument adds.
+    """Gives a function its derivatives: ``partial(t, result, *arguments)`` is what an argument's tangent ``t`` adds.
 
     For functions whose gradient PyTorch defines otherwise than JAX, at ties, edges and infinities. None: no gradient.
     """

@@ -60,8 +60,8 @@ def zero_pivots(A):
     return first_bad(jnp.diagonal(jax.lax.linalg.lu(A)[0], axis1=-2, axis2=-1) == 0)
 
 
-def singular(name: str, doing: str):
-    """The value_check that A's LU factorization has no zero pivot: ``doing`` could not be completed."""
+def singular(message: str):
+    """The value_check that A's LU factorization has no zero pivot, and what to say of pivot {i} of matrix {where}."""
     def flag(A, *others, **options):
         if A.shape[-1] == 0 or A.size == 0:
             return jnp.zeros((), bool), jnp.zeros((), np.int64)
@@ -69,9 +69,13 @@ def singular(name: str, doing: str):
 
     def error(detail, A, *others, **options):
         where, i = of_batch(detail, A.shape[-1], A.ndim > 2)
-        return LinAlgError(f"{name}: {where}The diagonal element {i} is zero, the {doing} could not be completed because the "
-                           "input matrix is singular.")
+        return LinAlgError(message.format(where=where, i=i))
     return flag, error
+
+
+NO_INVERSE = singular("linalg.inv: {where}The diagonal element {i} is zero, the inversion could not be completed because the "
+                      "input matrix is singular.")
+NO_SOLUTION = singular("torch.linalg.solve: {where}The solver failed because the input matrix is singular.")
 
 
 def info_of_lu(A):
@@ -102,8 +106,15 @@ def _det_jvp(primals, tangents):
 
 
 def _cofactors(A):
-    """d det / dA, which is det(A) A⁻ᵀ; from the SVD, so that it is right for a singular matrix too."""
-    U, s, Vh = jnp.linalg.svd(A, full_matrices=False)
+    """d det / dA, which is det(A) A⁻ᵀ where A has an inverse."""
+    d = _det(A)
+    return jax.lax.cond(jnp.any(d == 0), lambda: _cofactors_by_svd(A),
+                        lambda: d[..., None, None] * jnp.swapaxes(inverse_of(A), -2, -1))
+
+
+def _cofactors_by_svd(A):
+    """The same for singular matrices too: the products of all singular values but one."""
+    U, s, Vh = jax.lax.stop_gradient(jnp.linalg.svd(A, full_matrices=False))
     n = s.shape[-1]
     others = jnp.where(jnp.eye(n, dtype=bool), 1, jnp.broadcast_to(s[..., None, :], (*s.shape, n)))
     gamma = jnp.prod(others, -1).astype(A.dtype)
@@ -160,7 +171,7 @@ def _inverse_jvp(primals, tangents):
 
 
 @op(name="linalg.inv", aliases=("inverse", "linalg.inverse"), saves="result", backward_name="LinalgInvExBackward0",
-    value_check=singular("linalg.inv", "inversion"))
+    value_check=NO_INVERSE)
 def inv(A: Tensor):
     """The inverse of square matrices. See torch.linalg.inv."""
     check_matrix(A, "linalg.inv", square=True)
@@ -170,7 +181,7 @@ def inv(A: Tensor):
 @op(name="linalg.inv_ex", returns="inverse info", saves="result")
 def inv_ex(A: Tensor, *, check_errors: bool = False):
     """The inverse, and for each matrix 0 or where it is singular. See torch.linalg.inv_ex."""
-    check_matrix(A, "linalg.inv_ex" if not check_errors else "linalg.inv", square=True)
+    check_matrix(A, "linalg.inv", square=True)
     return inverse_of(A), info_of_lu(A)
 
 
@@ -189,17 +200,17 @@ def _tolerance(s, rows: int, columns: int, atol, rtol):
 
 
 @jax.custom_jvp
-def _pinv_svd(A, tolerance):
+def pinv_with(A, tolerance):
     U, s, Vh = jnp.linalg.svd(A, full_matrices=False)
     inverse = jnp.where(s > tolerance[..., None], 1 / s, 0).astype(A.dtype)
     return product(adjoint(Vh) * inverse[..., None, :], adjoint(U))
 
 
-@_pinv_svd.defjvp
-def _pinv_svd_jvp(primals, tangents):
+@pinv_with.defjvp
+def _pinv_jvp(primals, tangents):
     """Golub and Pereyra's formula, which holds where the rank is constant."""
     (A, tolerance), (dA, _) = primals, tangents
-    P = _pinv_svd(A, tolerance)
+    P = pinv_with(A, tolerance)
     PH, dH = adjoint(P), adjoint(dA)
     first = product(P, product(dA, P))
     second = product(product(P, PH), dH - product(product(dH, A), P))
@@ -220,6 +231,8 @@ def pinverse(input: Tensor, rcond: float = 1e-15):
 
 
 def _pinv(A, atol, rtol, hermitian):
+    check.require(A.ndim >= 2 and promotion.is_inexact(np.dtype(A.dtype)), f"linalg.pinv({check.scalar_name(A.dtype)}{{"
+                  f"{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types")
     check_matrix(A, "linalg.pinv", square=hermitian)
     rows, columns = A.shape[-2:]
     if A.size == 0:
@@ -227,14 +240,14 @@ def _pinv(A, atol, rtol, hermitian):
     if hermitian:
         A = jnp.tril(A) + adjoint(jnp.tril(A, -1))
     s = jax.lax.stop_gradient(jnp.linalg.svd(A, compute_uv=False))
-    return _pinv_svd(A, jax.lax.stop_gradient(jnp.broadcast_to(_tolerance(s, rows, columns, atol, rtol), A.shape[:-2])))
+    return pinv_with(A, jax.lax.stop_gradient(jnp.broadcast_to(_tolerance(s, rows, columns, atol, rtol), A.shape[:-2])))
 
 
 @op(name="linalg.matrix_rank", differentiable=False)
 def matrix_rank(A: Tensor, *, tol: Tensor | float | None = None, atol: Tensor | float | None = None,
                 rtol: Tensor | float | None = None, hermitian: bool = False):
     """How many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
-    check_matrix(A, "linalg.matrix_rank", "input", square=hermitian)
+    check_matrix(A, "torch.linalg.matrix_rank", "input", square=hermitian)
     if A.size == 0:
         return jnp.zeros(A.shape[:-2], np.int64)
     if tol is not None:
@@ -253,10 +266,14 @@ def is_vector(A, B) -> bool:
     return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
 
 
-def broadcast_system(A, B, name: str):
+def check_system(A, B, left: bool, name: str) -> None:
+    """PyTorch's error if the sizes in AX = B (or XA = B) do not match."""
+    check.require(A.shape[-1] == B.shape[-2 if left else -1], f"{name}: Incompatible shapes of A and B for the equation "
+                  f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
+
+
+def broadcast_system(A, B):
     """A and B with common batch dimensions."""
-    check.require(A.shape[-2] == B.shape[-2], f"{name}: Incompatible shapes of A and B for the equation AX = B "
-                  f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
     batch = check.broadcast_shapes(A.shape[:-2], B.shape[:-2])
     return jnp.broadcast_to(A, batch + A.shape[-2:]), jnp.broadcast_to(B, batch + B.shape[-2:])
 
@@ -270,14 +287,15 @@ def solve_system(A, B, left: bool, name: str):
     check.require(left or not vector, f"{name}: Vector broadcasting of the left hand side is not supported for left=False. "
                   "In this case linalg.solve is equivalent to B / A.squeeze(-1)")
     B = B[..., None] if vector else B
+    check_system(A, B, left, name)
     if not left:
         A, B = jnp.swapaxes(A, -2, -1), jnp.swapaxes(B, -2, -1)
-    A, B = broadcast_system(A, B, name)
+    A, B = broadcast_system(A, B)
     X = jnp.linalg.solve(A, B) if B.size else B
     return X[..., 0] if vector else (X if left else jnp.swapaxes(X, -2, -1))
 
 
-@op(name="linalg.solve", backward_name="LinalgSolveExBackward0", value_check=singular("linalg.solve", "solve"))
+@op(name="linalg.solve", backward_name="LinalgSolveExBackward0", value_check=NO_SOLUTION)
 def solve(A: Tensor, B: Tensor, *, left: bool = True):
     """X of AX = B, or of XA = B where ``left`` is False. See torch.linalg.solve."""
     return solve_system(A, B, left, "linalg.solve")
@@ -304,29 +322,27 @@ def solve_triangular(input: Tensor, B: Tensor, *, upper: bool, left: bool = True
     same_scalar_type(A, B)
     check_matrix(A, name, square=True)
     check.require(B.ndim >= 2, f"{name}: The input tensor B must have at least 2 dimensions.")
-    fits = A.shape[-1] == B.shape[-2 if left else -1]
-    check.require(fits, f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-                  f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
-    batch = check.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    A, B = (jnp.broadcast_to(M, batch + M.shape[-2:]) for M in (A, B))
+    check_system(A, B, left, name)
+    A, B = broadcast_system(A, B)
     return triangular(A, B, upper, left, unit=unitriangular) if B.size else B
 
 
 @op(returns="solution cloned_coefficient")
-def triangular_solve(input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
-    """X of AX = input for a triangular A, and A. See torch.triangular_solve."""
-    check.require(input.ndim >= 2 and A.ndim >= 2, f"torch.triangular_solve: Expected {'b' if input.ndim < 2 else 'A'} to have "
-                  f"at least 2 dimensions, but it has {(input if input.ndim < 2 else A).ndim} dimensions instead")
-    same_scalar_type(input, A)
-    batch = check.broadcast_shapes(A.shape[:-2], input.shape[:-2])
-    A, B = (jnp.broadcast_to(M, batch + M.shape[-2:]) for M in (A, input))
+def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
+    """X of AX = b for a triangular A, and A. See torch.triangular_solve."""
+    check.require(b.ndim >= 2 and A.ndim >= 2, f"torch.triangular_solve: Expected {'b' if b.ndim < 2 else 'A'} to have "
+                  f"at least 2 dimensions, but it has {(b if b.ndim < 2 else A).ndim} dimensions instead")
+    check.require(A.shape[-1] == b.shape[-2], f"Incompatible matrix sizes for triangular_solve: each A matrix is "
+                  f"{A.shape[-2]} by {A.shape[-1]} but each b matrix is {b.shape[-2]} by {b.shape[-1]}")
+    same_scalar_type(b, A)
+    A, B = broadcast_system(A, b)
     return triangular(A, B, upper, transpose=transpose, unit=unitriangular), A
 
 
 @op(name="linalg.tensorinv", backward_name="ViewBackward0")
 def tensorinv(A: Tensor, ind: int = 2):
     """The inverse with respect to tensordot. See torch.linalg.tensorinv."""
-    check.require(ind > 0, "Expected a strictly positive integer for 'ind'")
+    check.require(ind > 0, "Expected a strictly positive integer for 'ind', but got " + str(ind))
     n, m = math.prod(A.shape[:ind]), math.prod(A.shape[ind:])
     check.require(n == m, "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
                   f"but got {m} != {n}")
@@ -350,7 +366,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: list[int] | None = None):
 # Functions of matrices
 
 def _power_check():
-    flag, error = singular("linalg.inv", "inversion")
+    flag, error = NO_INVERSE
 
     def flag_of(A, n):
         return flag(A) if n < 0 else (jnp.zeros((), bool), jnp.zeros((), np.int64))
@@ -392,7 +408,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1):
     check.require(promotion.is_inexact(np.dtype(x.dtype)), "linalg.vecdot: Expected a floating point or complex tensor as "
                   f"input. Got {check.scalar_name(x.dtype)}")
     shape = check.broadcast_shapes(x.shape, y.shape)
-    same_scalar_type(x, y)
+    check.require(x.dtype == y.dtype, "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+                  f"{check.scalar_name(x.dtype)} and y of type {check.scalar_name(y.dtype)} instead")
     return jnp.sum(jnp.conj(jnp.broadcast_to(x, shape)) * jnp.broadcast_to(y, shape), check.wrap_dim(dim, len(shape)))
 
 
@@ -410,4 +427,5 @@ def trace(input: Tensor):
     """The sum of the diagonal. See torch.trace."""
     check.require(input.ndim == 2, "trace: expected a matrix, but got tensor with dim " + str(input.ndim))
     d = np.dtype(input.dtype)
+    check.require(d != np.bool_, "\"trace\" not implemented for 'Bool'", NotImplementedError)
     return jnp.trace(input if promotion.is_inexact(d) else input.astype(np.int64))

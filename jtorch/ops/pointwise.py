@@ -122,7 +122,7 @@ def round(input: Tensor, *, decimals: int = 0):
         return input
     if decimals == 0:
         return lax.round(input, lax.RoundingMethod.TO_NEAREST_EVEN)
-    wide = jnp.promote_types(input.dtype, jnp.float32)
+    wide = jnp.dtype(jnp.float32) if input.dtype.itemsize == 2 else input.dtype
     ten = jnp.asarray(10.0 ** max(decimals, -decimals), wide)
     scaled = input.astype(wide) * ten if decimals > 0 else input.astype(wide) / ten
     whole = lax.round(scaled, lax.RoundingMethod.TO_NEAREST_EVEN)
@@ -251,10 +251,15 @@ def reciprocal(input: Tensor):
     return lax.integer_pow(input, -1)
 
 
+@derivative(lambda t, r, x: t * (-0.5 * (r * r * r)))
+def _rsqrt(x):
+    return lax.rsqrt(x)
+
+
 @op(promote="int_to_float", saves="result")
 def rsqrt(input: Tensor):
     """1 divided by the square root. See torch.rsqrt."""
-    return lax.rsqrt(input)
+    return _rsqrt(input)
 
 
 @op(promote="int_to_float", aliases=("special.expit",), saves="result")
@@ -306,7 +311,7 @@ def logit(input: Tensor, eps: float | None = None):
     if eps is None:
         return _logit(input)
     low, high = like(input, eps), like(input, 1 - eps)
-    inside = (input >= low) & (input <= high)
+    inside = ~((input < low) | (input > high))
     bounded = lax.stop_gradient(jnp.where(input < low, low, jnp.where(input > high, high, input)))
     return _logit(jnp.where(inside, input, bounded))
 
@@ -350,7 +355,7 @@ def _with_nan(result, *bounds):
     """NaN where a bound is."""
     for bound in bounds:
         if kind(bound) == "f":
-            result = jnp.where(bound != bound, bound, result)
+            result = jnp.where(bound != bound, lax.stop_gradient(bound), result)
     return result
 
 
@@ -385,7 +390,8 @@ def clamp_max(input: Tensor, max: Tensor | Number):
 
 
 def _over_square(t, other, a, b):
-    return t * (other * (1 / (a * a + b * b)))
+    square = a * a + b * b
+    return t * (other * (1 / jnp.where(square == 0, 1, square)))
 
 
 @derivative(lambda t, r, a, b: _over_square(t, b, a, b), lambda t, r, a, b: _over_square(t, -a, a, b))
@@ -412,16 +418,22 @@ def copysign(input: Tensor, other: Tensor | Number):
     return _copysign(*broadcast(input, other))
 
 
-@op(out=True, returns="mantissa exponent")
+def _split(x) -> tuple:
+    mantissa, exponent = jnp.frexp(x.astype(jnp.float32) if x.dtype.itemsize == 2 else x)
+    whole = (x == 0) | ~jnp.isfinite(x)
+    return jnp.where(whole, x, mantissa.astype(x.dtype)), jnp.where(whole, 0, exponent).astype(jnp.int32)
+
+
+@derivative(lambda t, r, x: t / jnp.exp2(_split(x)[1].astype(x.dtype)))
+def _mantissa(x):
+    return _split(x)[0]
+
+
+@op(returns="mantissa exponent")
 def frexp(input: Tensor):
     """Mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
     check.require(kind(input) == "f", "torch.frexp() only supports floating-point dtypes")
-    wide = input.astype(jnp.float32) if input.dtype.itemsize == 2 else input
-    mantissa, exponent = jnp.frexp(lax.stop_gradient(wide))
-    exponent = jnp.where(jnp.isfinite(wide), exponent, 0).astype(jnp.int32)
-    linear = input / lax.stop_gradient(jnp.exp2(exponent.astype(wide.dtype))).astype(input.dtype)
-    value = lax.stop_gradient(jnp.where(jnp.isfinite(wide), mantissa, wide).astype(input.dtype))
-    return value + (linear - lax.stop_gradient(linear)), exponent
+    return _mantissa(input), _split(lax.stop_gradient(input))[1]
 
 
 @op(promote="int_to_float", saves="result")
@@ -486,7 +498,7 @@ def logaddexp2(input: Tensor, other: Tensor):
     return _logaddexp2(*broadcast(input, other))
 
 
-@derivative(lambda t, r, a, b: jnp.where(a == b, 0, t), lambda t, r, a, b: jnp.where(a == b, t, 0))
+@derivative(lambda t, r, a, b: jnp.where(a == b, 0, t), None)
 def _nextafter(a, b):
     return jnp.nextafter(a, b)
 

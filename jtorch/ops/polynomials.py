@@ -13,7 +13,7 @@ _FACTS = {"promote": "int_to_float", "inplace": False, "differentiable": False}
 
 
 def _recur(first, n, step: Callable):
-    """The ``n``-th of the polynomials 1, ``first``, … where ``step(k, p, q)`` gives the ``k``-th from the two before."""
+    """The ``n``-th of the polynomials 1, ``first``, … where ``step(k, p, q)`` gives the ``k``-th from the last two."""
     def cond(state):
         k, _, q, _ = state
         return jnp.any((k <= n) & ~jnp.isnan(q))

@@ -46,7 +46,7 @@ def _swapped(n: int, others: np.ndarray) -> np.ndarray:
         for i, j in enumerate(others.tolist()):
             out[i], out[j] = out[j], out[i]
         return np.array(out, np.int64)
-    from scipy.linalg import lapack     # row interchanges are just such a series of swaps
+    from scipy.linalg import lapack  # row interchanges are just such a series of swaps
 
     exact, swap = (np.float32, lapack.slaswp) if n < 1 << 24 else (np.float64, lapack.dlaswp)
     return swap(np.arange(n, dtype=exact).reshape(-1, 1, order="F"), others.astype(np.int32), overwrite_a=1)[:, 0]

@@ -1,7 +1,7 @@
 """Reduction ops. See https://docs.pytorch.org/docs/stable/torch.html#reduction-ops.
 
-Those that sort (``median``, ``mode``, ``quantile``) are in ``sort.py``, ``unique`` is in ``counting.py``. ``sum``, ``max``, ``all`` and
-so on mean the ops below, not Python's builtins.
+Those that sort (``median``, ``mode``, ``quantile``) are in ``sort.py``, ``unique`` is in ``counting.py``. In this file
+``sum``, ``max``, ``all`` and so on mean the ops below, not Python's builtins.
 """
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The mean of all elements, or along ``dim``. See torch.mean."""
     found = np.dtype(input.dtype if dtype is None else dtype)
-    check.require(promotion.is_inexact(found),
-                  f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must be either "
+    whose = "Input" if dtype is None else "Optional"
+    check.require(promotion.is_inexact(found), f"mean(): could not infer output dtype. {whose} dtype must be either "
                   f"a floating point or complex dtype. Got: {check.scalar_name(found)}")
     return _mean(input.astype(found), check.wrap_dims(dim, input.ndim), keepdim)
 
@@ -95,8 +95,8 @@ def _mean(input, axes: tuple[int, ...], keepdim: bool):
 @op(backward_name="DivBackward0")
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The mean of the elements that are not NaN. See torch.nanmean."""
-    check.require(promotion.is_inexact(input.dtype), "nanmean(): expected input to have floating point or complex dtype "
-                  f"but got {check.scalar_name(input.dtype)}")
+    check.require(promotion.is_inexact(input.dtype), "nanmean(): expected input to have floating point or complex "
+                  f"dtype but got {check.scalar_name(input.dtype)}")
     total = nansum(input, dim, keepdim, dtype=dtype)
     return total / sum(~jnp.isnan(input), dim, keepdim).astype(total.dtype)
 
@@ -120,7 +120,7 @@ def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False):
 # Variances -----------------------------------------------------------------------------------------------------------
 
 def _correction(dim, unbiased: bool | None, correction: float | None):
-    """``dim`` and the correction, from the overloads ``(unbiased)``, ``(dim, unbiased)`` and ``(dim, *, correction)``."""
+    """``dim`` and the correction, from the overloads (unbiased), (dim, unbiased) and (dim, *, correction)."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None:
@@ -190,11 +190,11 @@ def _shared_jvp(primals, tangents):
 def nonempty(name: str, input, dims: tuple[int, ...] | None):
     """Raises PyTorch's error if there is nothing to choose from, of all or along ``dims``."""
     if dims is None:
-        check.require(input.size > 0, f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
-                      "the reduction dim with the 'dim' argument.")
+        check.require(input.size > 0, f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                      "Specify the reduction dim with the 'dim' argument.")
     for d in dims or ():
-        check.require(not input.ndim or input.shape[d] > 0, f"{name}(): Expected reduction dim {d} to have non-zero size.",
-                      IndexError)
+        check.require(not input.ndim or input.shape[d] > 0,
+                      f"{name}(): Expected reduction dim {d} to have non-zero size.", IndexError)
 
 
 def along(name: str, choose, input, dim: int, keepdim: bool):
@@ -285,8 +285,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False):
     refuse("aminmax_cpu", input, "c")
     axes = check.wrap_dims(None if dim is None else (dim,), input.ndim)
     if dim is None:
-        check.require(input.size > 0, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
-                      "identity.")
+        check.require(input.size > 0, "aminmax(): cannot compute aminmax over an empty dimension as the operation "
+                      "has no identity.")
     else:
         check.require(_count(input.shape, axes) > 0, f"aminmax: Expected reduction dim {dim} to have non-zero size.",
                       IndexError)
@@ -383,11 +383,12 @@ def _norm(input, p: float, dim, keepdim: bool, dtype: np.dtype | None):
 
 def _check_norm_dtypes(of: np.dtype, to: np.dtype | None) -> None:
     name = check.scalar_name(of if to is None else to)
-    check.require(promotion.is_inexact(of), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-                  f"{check.scalar_name(of)}")
+    check.require(promotion.is_inexact(of), "linalg.vector_norm: Expected a floating point or complex tensor as "
+                  f"input. Got {check.scalar_name(of)}")
     if to is not None:
         kind = "complex" if promotion.is_complex(of) else "real"
-        check.require(promotion.is_inexact(to), f"linalg.vector_norm: dtype should be floating point or complex, but got {name}")
+        check.require(promotion.is_inexact(to),
+                      f"linalg.vector_norm: dtype should be floating point or complex, but got {name}")
         check.require(promotion.is_complex(of) == promotion.is_complex(to),
                       f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {name}")
 
@@ -441,7 +442,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float):
     """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
     check.require(p > 0, "renorm: non-positive-norm not supported")
     check.require(not isinstance(p, complex), "renorm: p must be real-valued")
-    check.require(maxnorm >= 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    check.require(maxnorm >= 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     check.require(input.ndim > 1, f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     dim = check.wrap_dim(dim, input.ndim)
     size = vector_norm(wide(input), p, tuple(a for a in range(input.ndim) if a != dim), True)

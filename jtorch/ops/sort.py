@@ -11,7 +11,35 @@ from jtorch.ops.reduce import along, nonempty, refuse, shared
 from jtorch.ops.registry import Number, Tensor, op
 
 # Sorting -------------------------------------------------------------------------------------------------------------
-# NaN is greater than all numbers, in either direction; all sorts are stable.
+# NaN is greater than all numbers, in either direction; all sorts are stable. XLA sorts single integers several times
+# faster than floats or pairs, so what fits is sorted as (order of the element, index) packed into 64 bits.
+
+
+def _order(x):
+    """Signed integers in the same order as ``x``: NaN last, -0 equal to 0."""
+    bits = 8 * x.dtype.itemsize
+    if promotion.is_float(x.dtype):
+        top = np.iinfo(f"int{bits}").max
+        order = lax.bitcast_convert_type(jnp.where(x == 0, jnp.zeros((), x.dtype), x), f"int{bits}")
+        return jnp.where(jnp.isnan(x), top, jnp.where(order < 0, order ^ top, order))
+    if x.dtype.kind == "u":
+        return lax.bitcast_convert_type(x ^ (1 << (bits - 1)), f"int{bits}")
+    return x.astype(jnp.int8) if x.dtype == bool else x
+
+
+def _argsorted(input, dim: int, descending: bool = False):
+    """The indices that sort ``input`` along ``dim``, counted from the front."""
+    order = _order(lax.stop_gradient(input))
+    order = ~order if descending else order
+    index = lax.broadcasted_iota(jnp.int64, input.shape, dim)
+    if order.dtype.itemsize > 4:
+        return lax.sort((order, index), dimension=dim, num_keys=1)[1]
+    packed = (order.astype(jnp.int64) << 32) | index
+    return lax.sort(packed, dimension=dim, is_stable=False) & 0xFFFFFFFF
+
+
+def _take(input, index, dim: int):
+    return jnp.take_along_axis(input, index, dim, mode="promise_in_bounds")
 
 
 def _sorted(input, dim: int, descending: bool = False):
@@ -19,13 +47,8 @@ def _sorted(input, dim: int, descending: bool = False):
     dim = check.wrap_dim(dim, input.ndim)
     if input.ndim == 0:
         return input, jnp.zeros((), jnp.int64)
-    index = lax.broadcasted_iota(jnp.int32, input.shape, dim)
-    if descending:      # reversed before and after, so that equal elements keep their order
-        input, index = lax.rev(input, (dim,)), lax.rev(index, (dim,))
-    values, index = lax.sort((input, index), dimension=dim, is_stable=True, num_keys=1)
-    if descending:
-        values, index = lax.rev(values, (dim,)), lax.rev(index, (dim,))
-    return values, index.astype(jnp.int64)
+    index = _argsorted(input, dim, descending)
+    return _take(input, index, dim), index
 
 
 def _refuse_complex(name: str, input) -> None:
@@ -51,13 +74,15 @@ def msort(input: Tensor):
     return sort(input, 0)[0]
 
 
-def _order(input):
-    """Integers in the same order as ``input``, NaN last."""
-    if not promotion.is_float(input.dtype):
-        return input
-    bits = lax.bitcast_convert_type(jnp.where(input == 0, 0, input), f"int{8 * input.dtype.itemsize}")
-    top = np.iinfo(bits.dtype).max
-    return jnp.where(jnp.isnan(input), top, jnp.where(bits < 0, bits ^ top, bits))
+def _top_index(x, k: int, largest: bool):
+    """The indices of the ``k`` first in order along the last dimension."""
+    if x.dtype.itemsize > 4 or x.dtype.kind in "iu" and x.dtype.itemsize == 4:
+        return lax.slice_in_dim(_argsorted(x, x.ndim - 1, largest), 0, k, axis=-1)
+    # lax.top_k is fastest for float32, and puts NaN first and a NaN with a sign last
+    key = x.astype(jnp.float32)
+    key = jnp.where(key == 0, 0, key if largest else -key)
+    nan = np.uint32(0x7FC00000 if largest else 0xFFC00000).view(np.float32)
+    return lax.top_k(jnp.where(jnp.isnan(key), nan, key), k)[1]
 
 
 @op(saves="none", returns="values indices")
@@ -69,9 +94,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     check.require(0 <= k <= (input.shape[dim] if input.ndim else 1), "selected index k out of range")
     if input.ndim == 0:
         return input, jnp.zeros((), jnp.int64)
-    order = _order(jnp.moveaxis(lax.stop_gradient(input), dim, -1))
-    index = jnp.moveaxis(lax.top_k(order if largest else ~order, k)[1], -1, dim).astype(jnp.int64)
-    return jnp.take_along_axis(input, index, dim, mode="promise_in_bounds"), index
+    rows = jnp.moveaxis(lax.stop_gradient(input), dim, -1)
+    index = jnp.moveaxis(_top_index(rows, k, largest), -1, dim).astype(jnp.int64)
+    return _take(input, index, dim), index
 
 
 # Order statistics ----------------------------------------------------------------------------------------------------
@@ -80,7 +105,7 @@ def _at(index, position, dim: int):
     """The indices at ``position``, an int or one position for each row."""
     if isinstance(position, int):
         return lax.slice_in_dim(index, position, position + 1, axis=dim)
-    return jnp.take_along_axis(index, position, dim, mode="promise_in_bounds")
+    return _take(index, position, dim)
 
 
 @op(saves="none", returns="values indices")
@@ -91,7 +116,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False):
     check.require(1 <= k <= (input.shape[dim] if input.ndim else 1),
                   f"kthvalue(): selected number k out of range for dimension {dim}")
     refuse("kthvalue_cpu", input, "bc")
-    return along("kthvalue", lambda x, d: _at(_sorted(x, d)[1], k - 1, d), input, dim, keepdim)
+    return along("kthvalue", lambda x, d: _at(_argsorted(x, d), k - 1, d), input, dim, keepdim)
 
 
 def _median_index(skip_nan: bool):
@@ -162,11 +187,12 @@ def _check_quantile(name: str, input, q, interpolation: str) -> None:
     else:
         check.require(q.ndim <= 1, f"{name}() q must be a scalar or 1D tensor")
     check.require(input.size > 0, f"{name}() input tensor must be non-empty")
-    check.require(input.dtype in (np.float32, np.float64), f"{name}() input tensor must be either float or double dtype")
+    check.require(input.dtype in (np.float32, np.float64),
+                  f"{name}() input tensor must be either float or double dtype")
     check.require(isinstance(q, (int, float)) or q.dtype == input.dtype,
                   f"{name}() q tensor must be same dtype as the input tensor")
-    check.require(interpolation in _INTERPOLATIONS, f"{name}() interpolation must be one of linear, lower, higher, midpoint "
-                  f"or nearest, but got {interpolation}")
+    check.require(interpolation in _INTERPOLATIONS, f"{name}() interpolation must be one of linear, lower, higher, "
+                  f"midpoint or nearest, but got {interpolation}")
 
 
 def _ranks(rows, q, skip_nan: bool):
@@ -240,8 +266,8 @@ def _check_search(sequence, values, sorter, side: str | None, right: bool) -> No
                   f"{start}side and right can't be set to opposites, got side of left while right was True")
     check.require(sequence.ndim > 0, f"{start}boundaries tensor should have positive dimension, but got 0 dimension")
     if sorter is not None:
-        check.require(sorter.shape == sequence.shape, f"{start}boundary and sorter must have the same size, but got boundary "
-                      f"tensor {list(sequence.shape)}and got sorter tensor {list(sorter.shape)}")
+        check.require(sorter.shape == sequence.shape, f"{start}boundary and sorter must have the same size, but got "
+                      f"boundary tensor {list(sequence.shape)}and got sorter tensor {list(sorter.shape)}")
         check.require(sorter.dtype == np.int64, f"{start}sorter must be a tensor of long dtype but got dtype "
                       f"{check.scalar_name(sorter.dtype)}")
     if sequence.ndim > 1:
@@ -249,10 +275,11 @@ def _check_search(sequence, values, sorter, side: str | None, right: bool) -> No
 
 
 def _check_rows(sequence, values, start: str) -> None:
-    check.require(values.ndim > 0, f"{start}input value can be a scalar only when boundaries tensor dimension is 1, but we "
-                  f"got boundaries tensor dim({sequence.ndim}) and input value's dim(0) numel(1)")
-    check.require(sequence.ndim == values.ndim and sequence.shape[:-1] == values.shape[:-1], f"{start}boundaries tensor "
-                  "should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, "
+    check.require(values.ndim > 0, f"{start}input value can be a scalar only when boundaries tensor dimension is 1, "
+                  f"but we got boundaries tensor dim({sequence.ndim}) and input value's dim(0) numel(1)")
+    same = sequence.ndim == values.ndim and sequence.shape[:-1] == values.shape[:-1]
+    check.require(same, f"{start}boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+                  "tensor and input value tensor must match, "
                   f"but we got boundaries tensor {list(sequence.shape)} and input value tensor {list(values.shape)}")
 
 
@@ -263,6 +290,8 @@ def _search(sequence, values, right: bool, out_int32: bool):
     sequence, values = sequence.astype(found), values.astype(found)
 
     def one(row, v):
+        if row.size == 0:
+            return jnp.zeros(v.shape, jnp.int64)
         return jnp.searchsorted(row, v, side="right" if right else "left")
 
     if sequence.ndim == 1:

@@ -100,7 +100,7 @@ def entr(input: Tensor):
     return _entr(input)
 
 
-@derivative(lambda t, r, x, y: jnp.where((x == 0) & (y <= 0), 0, t * jnp.log(y)), lambda t, r, x, y: t * (x / y))
+@derivative(lambda t, r, x, y: t * jnp.where((x == 0) & (y <= 0), 0, jnp.log(y)), lambda t, r, x, y: t * (x / y))
 def _xlogy(x, y):
     return jnp.where(y != y, y, jnp.where(x == 0, 0, x * jnp.log(y)))
 
@@ -116,7 +116,8 @@ def xlogy(input: Tensor | Number, other: Tensor | Number):
     return _xlogy(*broadcast(input, other))
 
 
-@derivative(lambda t, r, x, y: jnp.where((x == 0) & (y <= -1), 0, t * jnp.log1p(y)), lambda t, r, x, y: t * (x / (y + 1)))
+@derivative(lambda t, r, x, y: t * jnp.where((x == 0) & (y <= -1), 0, jnp.log1p(y)),
+            lambda t, r, x, y: t * (x / (y + 1)))
 def _xlog1py(x, y):
     return jnp.where(y != y, y, jnp.where(x == 0, 0, x * jnp.log1p(y)))
 
@@ -149,7 +150,7 @@ def _trigamma(x):
     low = x < 0.5
     half_turn = jnp.sin(jnp.where(low, x, 0.5) * math.pi)
     value = lax.zeta(jnp.full_like(x, 2), jnp.where(low, 1 - x, x))
-    return jnp.where(low, (math.pi / half_turn) ** 2 - value, value)
+    return jnp.where(low, (math.pi / half_turn) ** 2 - value, jnp.where(x == jnp.inf, 0, value))
 
 
 def _polygamma(n: int, x):
@@ -193,7 +194,8 @@ def igamma(input: Tensor, other: Tensor):
     """The regularized lower incomplete gamma function. See torch.igamma."""
     unsupported("igamma_cpu", input, "bic")
     a, x = broadcast(input, other)
-    return jnp.where((a == 0) & (x > 0), 1, lax.igamma(a, x)).astype(a.dtype)
+    value = jnp.where((a == 0) & (x > 0), 1, lax.igamma(a, x))
+    return jnp.where((a == jnp.inf) & (x >= 0) & (x < jnp.inf), 0, value).astype(a.dtype)
 
 
 @op(promote="numeric", aliases=("special.gammaincc",))
@@ -201,7 +203,8 @@ def igammac(input: Tensor, other: Tensor):
     """The regularized upper incomplete gamma function. See torch.igammac."""
     unsupported("igammac_cpu", input, "bic")
     a, x = broadcast(input, other)
-    return jnp.where((a == 0) & (x > 0), 0, lax.igammac(a, x)).astype(a.dtype)
+    value = jnp.where((a == 0) & (x > 0), 0, lax.igammac(a, x))
+    return jnp.where((a == jnp.inf) & (x >= 0) & (x < jnp.inf), 1, value).astype(a.dtype)
 
 
 def _zeta_no_derivative(*_):

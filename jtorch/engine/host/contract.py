@@ -7,7 +7,9 @@ from math import prod
 import numpy as np
 import scipy.fft
 
-from jtorch.engine.host.rules import HALF, Equation, compute_dtype, in_compute_dtype, ints, kind, rule
+from jtorch.engine.host.rules import HALF, Equation, compute_dtype, in_compute_dtype, ints, kind, require, rule
+
+INTEGER_LIMIT = 1 << 24     # multiplications of integers, for which there is no BLAS
 
 
 @rule("dot_general")
@@ -18,6 +20,7 @@ def _dot_general(e: Equation) -> Callable:
     right = _as_matrices(b.shape, ints(rhs_batch), ints(rhs_contract), contract_last=False)
     shape, dtype = e.shape, e.dtype
     wide = compute_dtype(dtype)
+    require(kind(dtype) in "fc" or e.outs[0].size * prod(a.shape[d] for d in lhs_contract) <= INTEGER_LIMIT)
     cast_a, cast_b, cast_out = a.dtype != wide, b.dtype != wide, wide != dtype
 
     def dot(x, y):

@@ -41,11 +41,19 @@ def _while(e: Equation) -> Callable:
     return loop
 
 
+def _scan_counts(params: dict) -> tuple[int, int]:
+    """How many operands are constants and how many are carried."""
+    if "ft_in" in params:       # from JAX 0.11 on
+        consts, carry, _ = params["ft_in"].unpack()
+        return len(consts), len(carry)
+    return params["num_consts"], params["num_carry"]
+
+
 @rule("scan")
 def _scan(e: Equation) -> Callable:
     program, length = build(e.params["jaxpr"]), e.params["length"]
     require(length * len(program) <= SCAN_LIMIT)
-    body, n_consts, n_carry = program.run, e.params["num_consts"], e.params["num_carry"]
+    body, (n_consts, n_carry) = program.run, _scan_counts(e.params)
     order = range(length - 1, -1, -1) if e.params["reverse"] else range(length)
     stacked, single = e.outs[n_carry:], len(e.outs) == 1
 

@@ -28,12 +28,12 @@ SAME = {
 }
 # The same, the 16-bit floats being computed in float32.
 THROUGH_FLOAT32 = {
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt,
-    "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log1p": np.log1p,
+    "sqrt": np.sqrt, "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2, "erf": sp.erf, "erfc": sp.erfc, "erf_inv": sp.erfinv,
     "bessel_i0e": sp.i0e, "bessel_i1e": sp.i1e, "zeta": sp.zeta,
-    "regularized_incomplete_beta": sp.betainc,
+    "regularized_incomplete_beta": sp.betainc, "igamma": sp.gammainc, "igammac": sp.gammaincc,
 }
 
 
@@ -128,6 +128,12 @@ def _rsqrt(e: Equation) -> Callable:
     return in_compute_dtype(lambda x: np.divide(one, np.sqrt(x)), e.dtype)
 
 
+@rule("one_minus_square")
+def _one_minus_square(e: Equation) -> Callable:
+    one = compute_dtype(e.dtype).type(1)
+    return in_compute_dtype(lambda x: (one + x) * (one - x), e.dtype)
+
+
 @rule("logistic")
 def _logistic(e: Equation) -> Callable:
     if kind(e.dtype) == "c":
@@ -154,12 +160,6 @@ def _polygamma(e: Equation) -> Callable:
     def polygamma(n, x):
         return np.asarray(sp.polygamma(n, x)).astype(x.dtype)
     return in_compute_dtype(polygamma, e.dtype)
-
-
-@rule("igamma", "igammac")
-def _igamma(e: Equation) -> Callable:
-    fn = sp.gammainc if e.name == "igamma" else sp.gammaincc
-    return in_compute_dtype(lambda a, x: np.where(np.isinf(a), x.dtype.type(np.nan), fn(a, x)), e.dtype)
 
 
 @rule("complex")

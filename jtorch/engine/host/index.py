@@ -159,9 +159,9 @@ def _scatter(e: Equation) -> Callable:
     layout = _scatter_layout(dn, operand, indices, updates, clamps=mode == "CLIP")
     permutation, tail = [*layout.lead, *layout.whole], tuple(operand[d] for d in layout.whole)
     lead = tuple(operand[d] for d in layout.lead)
-    to_middle = np.argsort(layout.axes(ints(dn.update_window_dims))).tolist() if updates else []
+    to_middle = np.argsort(layout.axes(ints(dn.update_window_dims))).tolist()
     inverse = np.argsort(permutation).tolist()
-    limits, rows, width, nb = layout.limits(), prod(lead), prod(tail), len(layout.batch)
+    limits, rows, width = layout.limits(), prod(lead), prod(tail)
     steps = [prod(lead[i + 1:]) for i in range(len(lead))]
     if 0 in operand or 0 in updates:
         return lambda x, i, u: x
@@ -179,7 +179,6 @@ def _scatter(e: Equation) -> Callable:
         out = np.array(x.transpose(permutation), order="C").reshape(rows, width)
         _write(out, line.reshape(-1), updates.reshape(-1, width), combine)
         return out.reshape(lead + tail).transpose(inverse)
-    assert nb == len(indices) - 1
     return scatter
 
 

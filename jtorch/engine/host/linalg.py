@@ -16,8 +16,11 @@ from jtorch.engine.host.rules import Equation, kind, require, rule
 def _each(e: Equation, fn: Callable, core: tuple[int, ...]) -> Callable:
     """``fn`` of single matrices (or vectors, as ``core`` gives each input's rank), over the batch dimensions."""
     batch = e.ins[0].shape[:len(e.ins[0].shape) - core[0]]
-    require(all(d.dtype.char in "fdFDiI" for d in e.ins) and all(0 not in v.shape for v in (*e.ins, *e.outs)))
     single, outs = len(e.outs) == 1, e.outs
+    if all(0 in o.shape for o in outs):
+        empty = [np.zeros(o.shape, o.dtype) for o in outs]
+        return lambda *_: empty[0] if single else empty
+    require(all(0 not in v.shape for v in (*e.ins, *outs)))
     if not batch:
         return fn
 

@@ -15,11 +15,11 @@ CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "call", "custom_jv
 CALL_PARAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 # Primitives that hand their inputs on unchanged.
 IDENTITIES = frozenset({"copy", "copy_p", "stop_gradient", "optimization_barrier", "sharding_constraint", "device_put",
-                        "name", "pvary", "reshard", "layout_constraint"})
+                        "name", "pvary", "reshard", "layout_constraint", "relayout", "with_memory_space_constraint"})
 # Elementwise primitives whose NumPy function broadcasts by itself, so that a broadcast before them is needless.
 BROADCASTING = frozenset({"add", "add_any", "sub", "mul", "div", "max", "min", "pow", "atan2", "eq", "ne", "lt", "le",
                           "gt", "ge", "and", "or", "xor", "select_n", "clamp", "rem"})
-FOLD_LIMIT = 1 << 16        # a constant larger than this is made at each run rather than kept
+FOLD_LIMIT = 1 << 12        # a constant larger than this is made at each run rather than kept
 
 
 class HostProgram:
@@ -71,7 +71,7 @@ def compile_on_host(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct]) -> Host
     is_tuple = not jax.tree_util.treedef_is_leaf(traced.out_tree)
     try:
         return build(closed, is_tuple)
-    except Unsupported:
+    except (Unsupported, KeyError):     # a KeyError: this version of JAX calls a parameter otherwise
         return None
 
 

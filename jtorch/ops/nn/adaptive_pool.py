@@ -6,6 +6,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jtorch.ops import check
 from jtorch.ops.nn._common import functional, ntuple, require_float, widen
@@ -15,10 +16,17 @@ from jtorch.ops.registry import Tensor
 
 def _sizes(x: jax.Array, n: int, output_size, name: str) -> tuple[int, ...]:
     """``output_size`` per dimension, where None keeps the input's."""
-    check.require(not isinstance(output_size, (tuple, list)) or len(output_size) in (1, n), f"{name}: output_size must be {n}")
-    given = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
-    given = tuple(given) * n if len(given) == 1 else given
-    return tuple(int(s) if o is None else o for o, s in zip(given, x.shape[-n:], strict=True))
+    if not isinstance(output_size, (tuple, list)):
+        output_size = (output_size,) * n
+    elif n == 1:
+        count = len(output_size)
+        check.require(count == 1, f"{name}() argument 'output_size' should contain one int (got {count})")
+    else:
+        check.require(x.ndim > len(output_size), f"Input dimension should be at least {len(output_size) + 1}", ValueError)
+        check.require(len(output_size) in (1, n), f"{name}(): internal error: output_size.size() must be {n}")
+        output_size = tuple(output_size) * n if len(output_size) == 1 else output_size
+    check.require(x.ndim >= n, f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
+    return tuple(int(s) if o is None else o for o, s in zip(output_size, x.shape[-n:], strict=True))
 
 
 def _bounds(size: int, out: int) -> tuple[np.ndarray, np.ndarray]:
@@ -26,13 +34,21 @@ def _bounds(size: int, out: int) -> tuple[np.ndarray, np.ndarray]:
     return i * size // out, -((-(i + 1) * size) // out)
 
 
+def _negative(x: jax.Array, n: int, name: str, out: tuple[int, ...]) -> str:
+    out = (1, *out) if n == 1 else out      # PyTorch runs the one-dimensional pooling as two-dimensional
+    if "max" in name:
+        return f"Trying to create tensor with negative dimension {min(out)}: {[*x.shape[:-n], *out]}"
+    received = ", ".join(map(str, out[:2])) + "".join(f",{o}" for o in out[2:])
+    return (f"{name.replace('1d', '2d')}: elements of output_size must be greater than or equal to 0 but received "
+            f"{{{received}}}")
+
+
 def _check(x: jax.Array, n: int, name: str, out: tuple[int, ...], colon: str) -> None:
-    if n == 1:
-        check.require(x.ndim in (2, 3), f"Expected 2 to 3 dimensions, but got {x.ndim}-dimensional tensor for argument #1 'self' "
+    if n == 1 and x.ndim not in (2, 3):
+        raise RuntimeError(f"Expected 2 to 3 dimensions, but got {x.ndim}-dimensional tensor for argument #1 'self' "
                       f"(while checking arguments for {name})")
     check.require(x.ndim in (n + 1, n + 2), f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(x.shape)}")
-    check.require(min(out) >= 0, f"{name}: elements of output_size must be greater than or equal to 0 but received "
-                  f"{{{', '.join(map(str, out))}}}")
+    check.require(min(out) >= 0, _negative(x, n, name, out))
     for i in range(1, x.ndim):
         check.require(x.shape[i] > 0, f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has "
                       f"sizes {list(x.shape)} with dimension {i} being empty")
@@ -52,7 +68,7 @@ def _mean_along(x: jax.Array, axis: int, out: int) -> jax.Array:
 def adaptive_mean(n: int, input: jax.Array, output_size) -> jax.Array:
     """The means of equal (up to rounding) parts of the last ``n`` dimensions."""
     name = f"adaptive_avg_pool{n}d"
-    out = _sizes(input, n, output_size, name) if input.ndim >= n else (1,)
+    out = _sizes(input, n, output_size, name)
     _check(input, n, name, out, "")
     require_float(input, f"adaptive_avg_pool{max(n, 2)}d")
     x = widen(input)
@@ -67,12 +83,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: int | tuple[int, ...]):
     return adaptive_mean(1, input, output_size)
 
 
-def _mean_name(template: tuple) -> str:
-    n = len(template[1]) if isinstance(template[1], tuple) else 0
-    return "MeanBackward1" if template[1] in (1, (1, 1), (1, 1, 1)) else f"AdaptiveAvgPool{n or 2}DBackward0"
-
-
-@functional(backward_name=_mean_name)
+@functional(backward_name=lambda t: "MeanBackward1" if t[1] in (1, (1, 1)) else "AdaptiveAvgPool2DBackward0")
 def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, ...]):
     """Means of parts of the last two dimensions. See torch.nn.functional.adaptive_avg_pool2d."""
     return adaptive_mean(2, input, output_size)
@@ -86,7 +97,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | tuple[int | None, ...]
 
 def _adaptive_max(n: int, input: jax.Array, output_size, return_indices: bool):
     name = f"adaptive_max_pool{n}d"
-    out = _sizes(input, n, output_size, name) if input.ndim >= n else (1,)
+    out = _sizes(input, n, output_size, name)
     _check(input, n, name, out, ":")
     require_float(input, f"adaptive_max_pool{max(n, 2)}d")
     at, inside = [], []
@@ -149,8 +160,10 @@ def _unpool(n: int, input, indices, kernel, stride, padding, output_size) -> jax
     lead = input.shape[:-n]
     values, at = (x.reshape(math.prod(lead), math.prod(input.shape[-n:])) for x in (input, indices))
     rows = jnp.arange(values.shape[0])[:, None]
-    flat = jnp.zeros((values.shape[0], math.prod(size)), input.dtype).at[rows, at].set(values, mode="drop")
-    return flat.reshape(*lead, *size)
+    flat = jnp.zeros((values.shape[0], math.prod(size)), input.dtype)
+    # where an index repeats, the last value stays but each of them gets the gradient
+    total, last = flat.at[rows, at].add(values, mode="drop"), flat.at[rows, at].set(values, mode="drop")
+    return (total + lax.stop_gradient(last - total)).reshape(*lead, *size)
 
 
 def _unpool_check(n: int):

@@ -24,7 +24,8 @@ def _per_dim(value: int | Sequence[int], n: int, name: str) -> tuple[int, ...]:
 
 
 def _cpp(x: jax.Array) -> str:
-    names = {"Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int"}
+    names = {"Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int", "ComplexFloat": "c10::complex<float>",
+             "ComplexDouble": "c10::complex<double>"}
     scalar = dtypes.of_numpy(np.dtype(x.dtype)).scalar_name
     return names.get(scalar, scalar.lower())
 
@@ -33,6 +34,7 @@ def _check_arguments(n: int, stride, dilation, groups: int, padding) -> None:
     check.require(groups > 0, "non-positive groups is not supported")
     check.require(all(p >= 0 for p in padding), "negative padding is not supported")
     check.require(all(s > 0 for s in stride), "non-positive stride is not supported")
+    check.require(all(d >= 0 for d in dilation), "dilation should be greater than zero")
     check.require(all(d > 0 for d in dilation), f"dilation should be greater than zero, but got {list(dilation)}")
 
 
@@ -92,8 +94,9 @@ def _conv(n: int, input, weight, bias, stride, padding, dilation, groups: int) -
     x = _batched(input, n, f"conv{n}d")
     m = weight.ndim - 2
     stride, dilation = _per_dim(stride, m, "stride"), _per_dim(dilation, m, "dilation")
-    check.require(m == n, f"expected a {n + 2}-dimensional weight for a {n}-dimensional convolution, but got weight of size "
-                  f"{list(weight.shape)}")
+    check.require(m > 0, "weight should have at least three dimensions")
+    check.require(m == n, f"Expected {m + 2}-dimensional input for {m + 2}-dimensional weight{list(weight.shape)}, but got "
+                  f"{x.ndim}-dimensional input of size {list(x.shape)} instead")
     kernel = weight.shape[2:]
     pairs = _padding_pairs(padding, n, kernel, stride, dilation)
     _check_arguments(n, stride, dilation, groups, [p for pair in pairs for p in pair])

@@ -26,11 +26,12 @@ def _constant(x: jax.Array, pairs: dict[int, tuple[int, int]], value: float | No
 
 def _sources(n: int, low: int, high: int, mode: str) -> np.ndarray:
     """Which element of a dimension of ``n`` each element of the padded dimension repeats."""
+    if mode == "circular":      # what negative padding cuts off does not come back on the other side
+        left = n + min(low, 0) + min(high, 0)
+        return np.arange(-max(low, 0), left + max(high, 0)) % left + max(-low, 0)
     at = np.arange(-low, n + high)
     if mode == "replicate":
         return np.clip(at, 0, n - 1)
-    if mode == "circular":
-        return at % n
     at = np.abs(at)
     return np.where(at >= n, 2 * (n - 1) - at, at)
 

@@ -128,7 +128,7 @@ def _max_by_gather(x: jax.Array, w: Windows) -> tuple[jax.Array, jax.Array]:
 def _max_pool(n: int, input, kernel, stride, padding, dilation, ceil_mode: bool, return_indices: bool):
     name = f"max_pool{n}d"
     if n == 1:
-        _check_max_pool1d(input, kernel, padding, return_indices)
+        _check_max_pool1d(input, kernel, stride, padding, dilation)
     w = _windows(input, n, name, kernel, stride, padding, dilation, ceil_mode) if input.ndim >= n else None
     check.require(input.ndim in (n + 1, n + 2) and w is not None, f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected "
                   "for input")
@@ -144,15 +144,19 @@ def _max_pool(n: int, input, kernel, stride, padding, dilation, ceil_mode: bool,
     return (values, indices) if return_indices else values
 
 
-def _check_max_pool1d(input: jax.Array, kernel, padding, return_indices: bool) -> None:
-    check.require(input.ndim in (2, 3), "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
-                  f"input, but got:{list(input.shape)}")
-    k, p = _tuple(kernel, 1, "kernel_size", "max_pool1d")[0], _tuple(padding, 1, "padding", "max_pool1d")[0]
-    if not return_indices:
-        check.require(k > 0, f"max_pool1d() kernel_size must be greater than zero, but got {k}")
-        check.require(p >= 0, f"max_pool1d() padding must be non-negative, but got {p}")
-        check.require(p <= k / 2, "max_pool1d() padding should be at most half of kernel size, but got "
-                      f"padding={p} and kernel_size={k}")
+def _check_max_pool1d(input: jax.Array, kernel, stride, padding, dilation) -> None:
+    valid = input.ndim in (2, 3) and 0 not in input.shape[input.ndim - 2:]
+    check.require(valid, "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                  f"{list(input.shape)}")
+    k, s, p, d = (_tuple(v, 1, name, "max_pool1d")[0] for v, name in (
+        (kernel, "kernel_size"), (kernel if stride is None else stride, "stride"), (padding, "padding"),
+        (dilation, "dilation")))
+    check.require(k > 0, f"max_pool1d() kernel_size must be greater than zero, but got {k}")
+    check.require(s > 0, f"max_pool1d() stride must be greater than zero, but got {s}")
+    check.require(p >= 0, f"max_pool1d() padding must be non-negative, but got {p}")
+    check.require(p <= k // 2, f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and "
+                  f"kernel_size={k}")
+    check.require(d > 0, f"max_pool1d() dilation must be greater than zero, but got {d}")
     if not promotion.is_float(np.dtype(input.dtype)):
         raise not_implemented("max_pool1d_impl", input.dtype)
 
@@ -212,7 +216,9 @@ def _divisors(sizes: tuple[int, ...], w: Windows, count_include_pad: bool) -> np
 
 def _avg_pool(n: int, input, kernel, stride, padding, ceil_mode: bool, count_include_pad: bool, divisor: int | None = None):
     check.require(divisor != 0, "divisor must be not zero")
-    check.wrap_dim(-n - (n > 1), input.ndim)
+    if n < 3:
+        check.wrap_dim(-n - (n > 1), input.ndim)
+    check.require(n < 3 or input.ndim in (4, 5), "non-empty 4D or 5D (batch mode) tensor expected for input")
     w = _windows(input, n, f"avg_pool{n}d", kernel, stride, padding, 1, ceil_mode)
     _check_avg_pool(input, n, w)
     if input.dtype == jnp.bool_ or (not promotion.is_float(np.dtype(input.dtype)) and input.dtype != jnp.int64):

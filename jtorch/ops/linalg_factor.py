@@ -1,0 +1,566 @@
+"""torch.linalg: factorizations of matrices (Cholesky, LU, QR, SVD, eigenvalues), and what is solved with them."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch.ops import check, promotion
+from jtorch.ops.linalg import (LinAlgError, adjoint, broadcast_system, check_matrix, check_system, first_bad, inverse_of,
+                               of_batch, pinv_with, triangular)
+from jtorch.ops.linalg_norms import singular_values
+from jtorch.ops.matmul import product, same_scalar_type
+from jtorch.ops.registry import Tensor, op
+
+lax_linalg = jax.lax.linalg
+NOTHING_WRONG = (np.zeros((), bool), np.zeros((), np.int64))
+
+
+# Cholesky
+
+def _hermitian(A, upper: bool = False):
+    """A from one of its triangles, with the derivative shared by both."""
+    low = jnp.tril(adjoint(A) if upper else A)
+    from_triangle = low + adjoint(jnp.tril(low, -1))
+    both = (A + adjoint(A)) / 2
+    return both + jax.lax.stop_gradient(from_triangle - both)
+
+
+def factor(A, upper: bool):
+    """The Cholesky factor of one triangle of A."""
+    L = lax_linalg.cholesky(_hermitian(A, upper), symmetrize_input=False) if A.size else A
+    return adjoint(L) if upper else L
+
+
+def _failing_minor(A):
+    """The order of the first leading minor of one matrix that is not positive-definite, or 0."""
+    n = A.shape[-1]
+
+    def eliminate(j, state):
+        A, failed = state
+        pivot = jnp.real(A[j, j])
+        failed = jnp.where((failed == 0) & ~(pivot > 0), j + 1, failed)
+        column = jnp.where(jnp.arange(n) > j, A[:, j], 0)
+        return A - column[:, None] * jnp.conj(column)[None, :] / pivot.astype(A.dtype), failed
+    return jax.lax.fori_loop(0, n, eliminate, (A, jnp.zeros((), np.int64)))[1]
+
+
+def info_of_cholesky(A, upper: bool = False):
+    """PyTorch's ``info``: the order of the leading minor that is not positive-definite, or 0."""
+    if A.size == 0:
+        return jnp.zeros(A.shape[:-2], np.int64)
+    A = _hermitian(A, upper)
+    flat = A.reshape(-1, *A.shape[-2:])
+    fails = jnp.isnan(jnp.real(lax_linalg.cholesky(flat, symmetrize_input=False))).any((-2, -1))
+    # a matrix whose elimination succeeds by a hair although LAPACK's did not fails at its last minor
+    found = jax.lax.cond(fails.any(), lambda: jnp.maximum(jax.vmap(_failing_minor)(flat), 0),
+                         lambda: jnp.zeros(flat.shape[0], np.int64))
+    return jnp.where(fails, jnp.where(found == 0, A.shape[-1], found), 0).reshape(A.shape[:-2])
+
+
+def _not_positive_definite(name: str):
+    def flag(A, upper=False):
+        info = info_of_cholesky(A, upper).reshape(-1)
+        if info.size == 0:
+            return NOTHING_WRONG
+        at = jnp.argmax(info != 0).astype(np.int64)
+        return jnp.any(info != 0), info[at] + (0 if A.ndim == 2 else (A.shape[-1] + 1) * (at + 1))
+
+    def error(detail, A, upper=False):
+        where, order = of_batch(detail, A.shape[-1], A.ndim > 2)
+        return LinAlgError(f"{name}: {where}The factorization could not be completed because the input is not "
+                           f"positive-definite (the leading minor of order {order} is not positive-definite).")
+    return flag, error
+
+
+@op(name="linalg.cholesky", saves="result", backward_name="LinalgCholeskyExBackward0",
+    value_check=_not_positive_definite("linalg.cholesky"))
+def linalg_cholesky(A: Tensor, *, upper: bool = False):
+    """L of A = L Lᴴ. See torch.linalg.cholesky."""
+    check_matrix(A, "linalg.cholesky", square=True)
+    return factor(A, upper)
+
+
+@op(saves="result", value_check=_not_positive_definite("cholesky"))
+def cholesky(input: Tensor, upper: bool = False):
+    """L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
+    check_matrix(input, "cholesky", square=True)
+    return factor(input, upper)
+
+
+@op(name="linalg.cholesky_ex", returns="L info", saves="result")
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False):
+    """linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
+    check_matrix(A, "linalg.cholesky", square=True)
+    return factor(A, upper), info_of_cholesky(A, upper).astype(np.int32)
+
+
+@op
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False):
+    """X of AX = B from the Cholesky factor of A. See torch.cholesky_solve."""
+    check.require(B.ndim >= 2, f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
+    check.require(L.ndim >= 2, f"u should have at least 2 dimensions, but has {L.ndim} dimensions instead")
+    n = L.shape[-1]
+    check.require(B.shape[-2] == n, f"Incompatible matrix sizes for cholesky_solve: each A matrix is {n} by {n} but each b "
+                  f"matrix is {B.shape[-2]} by {B.shape[-1]}")
+    same_scalar_type(B, L)
+    L, B = broadcast_system(L, B)
+    return _solve_factored(L, B, upper)
+
+
+def _solve_factored(L, B, upper: bool):
+    if B.size == 0:
+        return B
+    Y = triangular(L, B, upper, transpose=upper, conj=upper)
+    return triangular(L, Y, upper, transpose=not upper, conj=not upper)
+
+
+@op
+def cholesky_inverse(L: Tensor, upper: bool = False):
+    """The inverse of A from its Cholesky factor. See torch.cholesky_inverse."""
+    check_matrix(L, "cholesky_inverse", square=True)
+    return _solve_factored(L, jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape), upper)
+
+
+# LU
+
+def _lu(A, pivot: bool = True):
+    """LU and pivots (from 0), with empty matrices allowed."""
+    check.require(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    if A.size == 0:
+        k = min(A.shape[-2:])
+        return A, jnp.broadcast_to(jnp.arange(k, dtype=np.int32), (*A.shape[:-2], k))
+    return lax_linalg.lu(A)[:2]
+
+
+def _permutation(pivots, n: int):
+    """The rows that pivots (from 0) choose, and the matrix P of A = PLU."""
+    if pivots.size == 0:
+        rows = jnp.broadcast_to(jnp.arange(n, dtype=np.int32), (*pivots.shape[:-1], n))
+    else:
+        rows = lax_linalg.lu_pivots_to_permutation(pivots, n)
+    return rows, jnp.swapaxes(jax.nn.one_hot(rows, n, dtype=np.int32), -2, -1)
+
+
+def _lower_upper(LU):
+    m, n = LU.shape[-2:]
+    k = min(m, n)
+    L = jnp.tril(LU[..., :, :k], -1) + jnp.broadcast_to(jnp.eye(m, k, dtype=LU.dtype), (*LU.shape[:-2], m, k))
+    return L, jnp.triu(LU[..., :k, :])
+
+
+def _zero_pivot(LU):
+    """info of LAPACK: the first zero on the diagonal of U, from 1, or 0."""
+    zero = jnp.diagonal(LU, axis1=-2, axis2=-1) == 0
+    if zero.shape[-1] == 0:
+        return jnp.zeros(LU.shape[:-2], np.int32)
+    return jnp.where(zero.any(-1), jnp.argmax(zero, -1) + 1, 0).astype(np.int32)
+
+
+@op(name="linalg.lu", returns="P L U")
+def lu(A: Tensor, *, pivot: bool = True):
+    """P, L and U of A = PLU. See torch.linalg.lu."""
+    check_matrix(A, "linalg.lu")
+    LU, pivots = _lu(A, pivot)
+    return _permutation(pivots, A.shape[-2])[1].astype(A.dtype), *_lower_upper(LU)
+
+
+def _no_zero_pivot():
+    def flag(A, pivot=True):
+        return first_bad(jnp.diagonal(_lu(A)[0], axis1=-2, axis2=-1) == 0)
+
+    def error(detail, A, pivot=True):
+        where, i = of_batch(detail, min(A.shape[-2:]), A.ndim > 2)
+        return RuntimeError(f"torch.linalg.lu_factor: {where}U[{i},{i}] is zero and using it on lu_solve would result in a "
+                            "division by zero. If you still want to perform the factorization, consider calling "
+                            "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
+    return flag, error
+
+
+@op(name="linalg.lu_factor", returns="LU pivots", backward_name="LinalgLuFactorExBackward0", value_check=_no_zero_pivot())
+def lu_factor(A: Tensor, *, pivot: bool = True):
+    """L and U in one matrix, and the pivots. See torch.linalg.lu_factor."""
+    check_matrix(A, "torch.linalg.lu_factor")
+    LU, pivots = _lu(A, pivot)
+    return LU, pivots + np.int32(1)
+
+
+@op(name="linalg.lu_factor_ex", returns="LU pivots info")
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False):
+    """linalg.lu_factor, and for each matrix 0 or where U is 0. See torch.linalg.lu_factor_ex."""
+    check_matrix(A, "torch.linalg.lu_factor_ex")
+    LU, pivots = _lu(A, pivot)
+    return LU, pivots + np.int32(1), _zero_pivot(LU)
+
+
+@op(name="lu", out=False, backward_name="LinalgLuFactorExBackward0")
+def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False):
+    """linalg.lu_factor or linalg.lu_factor_ex. See torch.lu."""
+    check_matrix(A, "torch.linalg.lu_factor_ex")
+    LU, pivots = _lu(A, pivot)
+    return (LU, pivots + np.int32(1), _zero_pivot(LU)) if get_infos else (LU, pivots + np.int32(1))
+
+
+def _solve_lu(LU, pivots, B, left: bool, adjoint_system: bool):
+    if not left:    # XA = B is AᴴXᴴ = Bᴴ
+        return adjoint(_solve_lu(LU, pivots, adjoint(B), True, not adjoint_system))
+    n = LU.shape[-1]
+    rows = _permutation(pivots - np.int32(1), n)[0][..., None]
+    if adjoint_system:
+        Y = triangular(LU, triangular(LU, B, True, transpose=True, conj=True), False, transpose=True, conj=True, unit=True)
+        return jnp.take_along_axis(Y, jnp.argsort(rows, -2), -2)
+    return triangular(LU, triangular(LU, jnp.take_along_axis(B, rows, -2), False, unit=True), True)
+
+
+def _lu_solved(LU, pivots, B, left: bool, adjoint_system: bool):
+    name = "linalg.lu_solve"
+    check_matrix(LU, name, "LU", square=True)
+    check.require(B.ndim >= 2, f"{name}: The input tensor B must have at least 2 dimensions.")
+    check.require(pivots.dtype == np.int32, f"{name}: pivots should be a Tensor of scalar type torch.int32")
+    check.require(LU.dtype == B.dtype, f"{name}: Expected LU and B to have the same dtype, but found LU of type "
+                  f"{check.scalar_name(LU.dtype)} and B of type {check.scalar_name(B.dtype)} instead")
+    check_system(LU, B, left, name)
+    check.require(pivots.shape == LU.shape[:-1], f"{name}: Number of pivots per batch should be same as the dimension of the "
+                  "matrix")
+    LU, B = broadcast_system(LU, B)
+    pivots = jnp.broadcast_to(pivots, LU.shape[:-1])
+    return _solve_lu(LU, pivots, B, left, adjoint_system) if B.size else B
+
+
+@op(name="linalg.lu_solve")
+def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False):
+    """X of AX = B from linalg.lu_factor's result. See torch.linalg.lu_solve."""
+    return _lu_solved(LU, pivots, B, left, adjoint)
+
+
+@op(backward_name="LinalgLuSolveBackward0")
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor):
+    """X of AX = b from torch.lu's result. See torch.lu_solve."""
+    return _lu_solved(LU_data, LU_pivots, b, True, False)
+
+
+@op(method=False, returns="P L U")
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True):
+    """P, L and U from torch.lu's result; those not asked for are empty. See torch.lu_unpack."""
+    check.require(not unpack_pivots or LU_pivots.dtype == np.int32,
+                  "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+                  "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")
+    nothing = jnp.zeros((0,), LU_data.dtype)
+    L, U = _lower_upper(LU_data) if unpack_data else (nothing, nothing)
+    if not unpack_pivots:
+        return nothing, L, U
+    return _permutation(LU_pivots - np.int32(1), LU_data.shape[-2])[1].astype(LU_data.dtype), L, U
+
+
+# QR
+
+def _qr(A, mode: str):
+    check.require(mode in ("reduced", "complete", "r"),
+                  f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+    check_matrix(A, "linalg.qr")
+    m, n = A.shape[-2:]
+    full = mode == "complete"
+    if A.size == 0:
+        k = m if full else min(m, n)
+        Q = jnp.broadcast_to(jnp.eye(m, k, dtype=A.dtype), (*A.shape[:-2], m, k))
+        return (Q if mode != "r" else jnp.zeros((0,), A.dtype)), jnp.zeros((*A.shape[:-2], k, n), A.dtype)
+    # of a wide matrix only the square part has a Q, which is what makes it differentiable
+    Q, R = lax_linalg.qr(A[..., :, :m] if m < n else A, full_matrices=full and m > n)
+    R = jnp.concatenate([R, product(adjoint(Q), A[..., :, m:])], -1) if m < n else R
+    return (Q if mode != "r" else jnp.zeros((0,), A.dtype)), R
+
+
+@op(name="linalg.qr", returns="Q R", saves="result")
+def linalg_qr(A: Tensor, mode: str = "reduced"):
+    """Q and R of A = QR. See torch.linalg.qr."""
+    return _qr(A, mode)
+
+
+@op(returns="Q R", saves="result", backward_name="LinalgQrBackward0")
+def qr(input: Tensor, some: bool = True):
+    """Q and R of input = QR. See torch.qr."""
+    return _qr(input, "reduced" if some else "complete")
+
+
+def _reflected(A, tau, other, order):
+    """The reflectors of ``geqrf`` (columns of A below the diagonal) applied to ``other``, in the order given."""
+    m = A.shape[-2]
+    for i in order:
+        v = jnp.where(jnp.arange(m) < i, 0, jnp.where(jnp.arange(m) == i, 1, A[..., :, i]))[..., None]
+        other = other - tau[..., i, None, None] * v * product(adjoint(v), other)
+    return other
+
+
+@jax.custom_jvp
+def _orthogonal(A, tau):
+    return lax_linalg.householder_product(A, tau)
+
+
+@_orthogonal.defjvp
+def _orthogonal_jvp(primals, tangents):
+    def product_of(A, tau):
+        m, n = A.shape[-2:]
+        start = jnp.broadcast_to(jnp.eye(m, n, dtype=A.dtype), A.shape)
+        return _reflected(A, tau, start, range(tau.shape[-1] - 1, -1, -1))
+    return _orthogonal(*primals), jax.jvp(product_of, primals, tangents)[1]
+
+
+@op(name="linalg.householder_product", aliases=("orgqr",), saves="result")
+def householder_product(A: Tensor, tau: Tensor):
+    """The first columns of a product of Householder reflections. See torch.linalg.householder_product."""
+    name = "torch.linalg.householder_product: "
+    check.require(A.ndim >= 2, name + "input must have at least 2 dimensions.")
+    check.require(A.shape[-2] >= A.shape[-1], name + "input.shape[-2] must be greater than or equal to input.shape[-1]")
+    check.require(A.shape[-1] >= tau.shape[-1], name + "input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    check.require(A.dtype == tau.dtype, name + f"tau dtype {check.scalar_name(tau.dtype)} does not match input dtype "
+                  f"{check.scalar_name(A.dtype)}")
+    return _orthogonal(A, tau) if A.size and tau.size else jnp.broadcast_to(jnp.eye(*A.shape[-2:], dtype=A.dtype), A.shape)
+
+
+@op
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False):
+    """The product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
+    check.require(input.ndim >= 2, "torch.ormqr: input must have at least 2 dimensions.")
+    check.require(other.ndim >= 2, "torch.ormqr: other must have at least 2 dimensions.")
+    side = -2 if left else -1
+    check.require(other.shape[side] == input.shape[-2], f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    check.require(other.shape[side] >= tau.shape[-1],
+                  f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
+    if not left:
+        return adjoint(ormqr(input, tau, adjoint(other), True, not transpose))
+    k = range(tau.shape[-1])
+    return _reflected(input, jnp.conj(tau), other, k) if transpose else _reflected(input, tau, other, reversed(k))
+
+
+@op(returns="a tau", differentiable=False)
+def geqrf(input: Tensor):
+    """The reflectors and factors that a QR factorization is made of, as LAPACK has them. See torch.geqrf."""
+    check.require(input.ndim >= 2, "torch.geqrf: input must have at least 2 dimensions.")
+    a, tau = jnp.linalg.qr(input, mode="raw")
+    return jnp.swapaxes(a, -2, -1), tau
+
+
+# Singular values
+
+@jax.custom_jvp
+def _svd_full(A):
+    return jnp.linalg.svd(A, full_matrices=True)
+
+
+@jax.custom_jvp
+def _svd_thin(A):
+    return jnp.linalg.svd(A, full_matrices=False)
+
+
+def _svd_jvp(svd):
+    def jvp(primals, tangents):
+        (A,), (dA,) = primals, tangents
+        result = U, s, Vh = svd(A)
+        k = s.shape[-1]
+        dU, ds, dV = _svd_tangents(U[..., :k], s, adjoint(Vh)[..., :k], dA)
+        dU, dV = (jnp.pad(d, [(0, 0)] * (d.ndim - 1) + [(0, M.shape[-1] - k)]) for d, M in ((dU, U), (dV, Vh)))
+        return tuple(result), (dU, ds, adjoint(dV))
+    return jvp
+
+
+def _svd_tangents(U, s, V, dA):
+    """Equal or zero singular values have no derivative of their own vectors: 0 stands for it, where PyTorch has inf."""
+    dP = product(product(adjoint(U), dA), V)
+    row, column = s[..., None, :], s[..., :, None]
+    F = _reciprocal((row + column) * (row - column)).astype(dP.dtype)
+    skew = (dP - adjoint(dP)) / 2 * _reciprocal(s)[..., None, :].astype(dP.dtype) * jnp.eye(s.shape[-1], dtype=dP.dtype)
+    right, left = row.astype(dP.dtype) * dP, column.astype(dP.dtype) * dP
+    dU = product(U, F * (right + adjoint(right)) + skew)
+    dV = product(V, F * (left + adjoint(left)))
+    inverse = _reciprocal(s)[..., None, :].astype(dP.dtype)
+    if U.shape[-2] > U.shape[-1]:
+        moved = product(dA, V)
+        dU = dU + (moved - product(U, dP)) * inverse
+    if V.shape[-2] > V.shape[-1]:
+        moved = product(adjoint(dA), U)
+        dV = dV + (moved - product(V, adjoint(dP))) * inverse
+    return dU, jnp.real(jnp.diagonal(dP, axis1=-2, axis2=-1)), dV
+
+
+def _reciprocal(x):
+    """1/x, and 0 where x is 0."""
+    zero = x == 0
+    return jnp.where(zero, 0, 1 / jnp.where(zero, 1, x))
+
+
+_svd_full.defjvp(_svd_jvp(_svd_full))
+_svd_thin.defjvp(_svd_jvp(_svd_thin))
+
+
+def _svd(A, full_matrices: bool):
+    m, n = A.shape[-2:]
+    if A.size == 0:
+        k = min(m, n)
+        U, V = (jnp.broadcast_to(jnp.eye(d, d if full_matrices else k, dtype=A.dtype),
+                                 (*A.shape[:-2], d, d if full_matrices else k)) for d in (m, n))
+        return U, jnp.zeros((*A.shape[:-2], k), A.real.dtype), jnp.swapaxes(V, -2, -1)
+    return tuple((_svd_full if full_matrices and m != n else _svd_thin)(A))
+
+
+@op(name="linalg.svd", returns="U S Vh", saves="result")
+def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None):
+    """U, S and Vᴴ of A = U diag(S) Vᴴ. See torch.linalg.svd."""
+    check_matrix(A, "linalg.svd")
+    _no_driver("linalg.svd", driver)
+    return _svd(A, full_matrices)
+
+
+def _no_driver(name: str, driver) -> None:
+    check.require(driver is None, f"torch.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER "
+                  "backend.")
+
+
+@op(returns="U S V", saves="result", backward_name="LinalgSvdBackward0")
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True):
+    """U, S and V of input = U diag(S) Vᴴ. See torch.svd."""
+    check_matrix(input, "linalg.svd")
+    if compute_uv:
+        U, S, Vh = _svd(input, not some)
+        return U, S, adjoint(Vh)
+    m, n = input.shape[-2:]
+    U, V = (jnp.zeros((*input.shape[:-2], d, d), input.dtype) for d in (m, n))
+    return U, _values(input), V
+
+
+def _values(A):
+    return singular_values(A) if A.size else jnp.zeros((*A.shape[:-2], min(A.shape[-2:])), A.real.dtype)
+
+
+@op(name="linalg.svdvals", saves="result", backward_name="LinalgSvdBackward0")
+def svdvals(A: Tensor, *, driver: str | None = None):
+    """The singular values. See torch.linalg.svdvals."""
+    check_matrix(A, "linalg.svd")
+    _no_driver("linalg.svd", driver)
+    return _values(A)
+
+
+# Eigenvalues
+
+@jax.custom_jvp
+def _eigh(A):
+    V, w = lax_linalg.eigh(A, symmetrize_input=False)
+    return w, V
+
+
+@_eigh.defjvp
+def _eigh_jvp(primals, tangents):
+    """As for the SVD, 0 stands for the derivative that the vectors of equal eigenvalues do not have."""
+    w, V = _eigh(primals[0])
+    dP = product(product(adjoint(V), tangents[0]), V)
+    F = _reciprocal(w[..., None, :] - w[..., :, None]).astype(dP.dtype)
+    return (w, V), (jnp.real(jnp.diagonal(dP, axis1=-2, axis2=-1)), product(V, F * dP))
+
+
+def _symmetric_eigen(A, UPLO: str):
+    check_matrix(A, "linalg.eigh", square=True)
+    check.require(UPLO.upper() in ("L", "U"), f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    if A.size == 0:
+        return jnp.zeros(A.shape[:-1], A.real.dtype), A
+    low = jnp.tril(adjoint(A) if UPLO.upper() == "U" else A)
+    whole = low + adjoint(jnp.tril(low, -1))
+    return _eigh(A + jax.lax.stop_gradient(whole - A))
+
+
+@op(name="linalg.eigh", returns="eigenvalues eigenvectors", saves="result")
+def eigh(A: Tensor, UPLO: str = "L"):
+    """The eigenvalues and -vectors of Hermitian matrices. See torch.linalg.eigh."""
+    return _symmetric_eigen(A, UPLO)
+
+
+@op(name="linalg.eigvalsh", saves="result", backward_name="LinalgEighBackward0")
+def eigvalsh(A: Tensor, UPLO: str = "L"):
+    """The eigenvalues of Hermitian matrices. See torch.linalg.eigvalsh."""
+    return _symmetric_eigen(A, UPLO)[0]
+
+
+@jax.custom_jvp
+def _eig(A):
+    w, V = lax_linalg.eig(A, compute_left_eigenvectors=False)
+    return w, V
+
+
+@_eig.defjvp
+def _eig_jvp(primals, tangents):
+    """The vectors keep their norm, 1, which is what the second term of dV is for."""
+    w, V = _eig(primals[0])
+    dP = product(inverse_of(V), product(tangents[0].astype(V.dtype), V))
+    inner = _reciprocal(w[..., None, :] - w[..., :, None]) * dP
+    dV = product(V, inner)
+    along = jnp.real(jnp.sum(jnp.conj(V) * dV, -2, keepdims=True)).astype(V.dtype)
+    return (w, V), (jnp.diagonal(dP, axis1=-2, axis2=-1), dV - V * along)
+
+
+def _finite():
+    def flag(A):
+        return ~jnp.all(jnp.isfinite(A)), jnp.zeros((), np.int64)
+
+    def error(detail, A):
+        return RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    return flag, error
+
+
+def _eigen(A):
+    check_matrix(A, "linalg.eig", square=True)
+    if A.size == 0:
+        A = A if promotion.is_complex(np.dtype(A.dtype)) else A.astype(np.result_type(A.dtype, np.complex64))
+        return A[..., 0], A
+    return _eig(A)
+
+
+@op(name="linalg.eig", returns="eigenvalues eigenvectors", saves="result", value_check=_finite())
+def eig(A: Tensor):
+    """The eigenvalues and -vectors of square matrices, which are complex. See torch.linalg.eig."""
+    return _eigen(A)
+
+
+@op(name="linalg.eigvals", saves="result", backward_name="LinalgEigBackward0", value_check=_finite())
+def eigvals(A: Tensor):
+    """The eigenvalues of square matrices, which are complex. See torch.linalg.eigvals."""
+    return _eigen(A)[0]
+
+
+# Least squares
+
+@op(name="linalg.lstsq", returns="solution residuals rank singular_values", out=False)
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None):
+    """X that makes AX - B least; which other results are not empty depends on the driver. See torch.linalg.lstsq."""
+    _check_lstsq(A, B, driver)
+    driver = driver or "gelsy"
+    vector = A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]
+    B = B[..., None] if vector else B
+    check.require(A.shape[-2] == B.shape[-2], "torch.linalg.lstsq: input.size(-2) should match other.size(-"
+                  f"{1 if vector else 2})")
+    A, B = broadcast_system(A, B)
+    m, n = A.shape[-2:]
+    X, s, rank = _least_squares(A, B, np.finfo(A.dtype).eps * max(m, n) if rcond is None else rcond)
+    nothing = jnp.zeros((0,), A.real.dtype)
+    residuals = nothing
+    if driver != "gelsy" and m > n:
+        residuals = jnp.sum(jnp.square(jnp.abs(product(A, X) - B)), -2)
+    return (X[..., 0] if vector else X, residuals, jnp.zeros((0,), np.int64) if driver == "gels" else rank,
+            s if driver in ("gelsd", "gelss") else nothing)
+
+
+def _least_squares(A, B, rcond: float):
+    if A.size == 0:
+        batch, n = A.shape[:-2], A.shape[-1]
+        return (jnp.zeros((*batch, n, B.shape[-1]), A.dtype), jnp.zeros((*batch, min(A.shape[-2:])), A.real.dtype),
+                jnp.zeros(batch, np.int64))
+    s = jax.lax.stop_gradient(jnp.linalg.svd(A, compute_uv=False))
+    tolerance = s[..., 0] * np.asarray(rcond, s.dtype)
+    return product(pinv_with(A, tolerance), B), s, jnp.sum((s > tolerance[..., None]).astype(np.int64), -1)
+
+
+def _check_lstsq(A, B, driver) -> None:
+    name = "torch.linalg.lstsq: "
+    check.require(A.ndim >= 2, name + "input must have at least 2 dimensions.")
+    check.require(B.ndim >= 1, name + "other must have at least 1 dimension.")
+    check.require(A.dtype == B.dtype, name + "Expected input and other to have the same dtype, but got input's dtype "
+                  f"{check.scalar_name(A.dtype)} and other's dtype {check.scalar_name(B.dtype)}")
+    check.require(driver in (None, "gels", "gelsy", "gelsd", "gelss"),
+                  name + "parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")

@@ -1,0 +1,83 @@
+"""Connectionist temporal classification. See torch.nn.functional.ctc_loss."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jtorch.ops import check
+from jtorch.ops.nn._common import functional, reduction_of
+from jtorch.ops.registry import Tensor
+
+_NEVER = -1e30      # a log-probability of 0 that keeps gradients finite
+
+
+def _padded_targets(targets: jax.Array, target_lengths: jax.Array, batch: int) -> jax.Array:
+    """(batch, longest) labels from a padded matrix or from all labels in a row."""
+    if targets.ndim == 2:
+        return targets.astype(jnp.int64)
+    starts = jnp.cumsum(target_lengths) - target_lengths
+    at = starts[:, None] + jnp.arange(max(targets.shape[0], 1))
+    return jnp.take(targets.astype(jnp.int64), at, axis=0, mode="clip") if targets.shape[0] else jnp.zeros((batch, 1), jnp.int64)
+
+
+def _log_likelihood(log_probs, targets, input_lengths, target_lengths, blank: int) -> jax.Array:
+    """The log of the summed probability of all alignments, per sample."""
+    steps, batch, _ = log_probs.shape
+    labels = jnp.full((batch, 2 * targets.shape[1] + 1), blank, jnp.int64).at[:, 1::2].set(targets)
+    places = labels.shape[1]
+    emitted = jnp.take_along_axis(log_probs, jnp.broadcast_to(labels[None], (steps, batch, places)), axis=2, mode="clip")
+    emitted = jnp.maximum(emitted, _NEVER)
+    skip = (labels != blank) & (labels != jnp.roll(labels, 2, axis=1)) & (jnp.arange(places) >= 2)
+    start = jnp.where((jnp.arange(places) < 2) & (jnp.arange(places) <= 2 * target_lengths[:, None]), emitted[0], _NEVER)
+
+    def step(alpha, now):
+        t, emission = now
+        one = jnp.pad(alpha, ((0, 0), (1, 0)), constant_values=_NEVER)[:, :-1]
+        two = jnp.where(skip, jnp.pad(alpha, ((0, 0), (2, 0)), constant_values=_NEVER)[:, :-2], _NEVER)
+        total = jax.nn.logsumexp(jnp.stack([alpha, one, two]), axis=0) + emission
+        return jnp.where((t < input_lengths)[:, None], jnp.maximum(total, _NEVER), alpha), None
+
+    alpha, _ = lax.scan(step, start, (jnp.arange(1, steps), emitted[1:]))
+    last = jnp.take_along_axis(alpha, 2 * target_lengths[:, None], axis=1, mode="clip")[:, 0]
+    before = jnp.take_along_axis(alpha, jnp.maximum(2 * target_lengths - 1, 0)[:, None], axis=1, mode="clip")[:, 0]
+    both = jnp.where(target_lengths > 0, jnp.logaddexp(last, before), last)
+    return jnp.where(input_lengths > 0, both, jnp.where(target_lengths > 0, _NEVER, 0))
+
+
+def _lengths(lengths, name: str, batch: int) -> jax.Array:
+    array = jnp.asarray(lengths).astype(jnp.int64).reshape(-1)
+    check.require(array.shape[0] == batch, f"{name} must be of size batch_size")
+    return array
+
+
+def _lengths_flag(log_probs, targets, input_lengths, target_lengths, *_):
+    longest = jnp.max(jnp.asarray(input_lengths).astype(jnp.int64), initial=0)
+    return longest > log_probs.shape[0], longest
+
+
+def _lengths_error(detail: int, log_probs, *_) -> Exception:
+    return RuntimeError(f"Expected input_lengths to have value at most {log_probs.shape[0]}, but got value {detail} (while "
+                        "checking arguments for ctc_loss_cpu)")
+
+
+@functional(backward_name=lambda t: {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(t[5], "CtcLossBackward0"),
+            value_check=(_lengths_flag, _lengths_error))
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | tuple[int, ...],
+             target_lengths: Tensor | tuple[int, ...], blank: int = 0, reduction: str = "mean", zero_infinity: bool = False):
+    """Minus the log-probability of ``targets`` under all alignments. See torch.nn.functional.ctc_loss."""
+    reduction, unbatched = reduction_of(None, None, reduction), log_probs.ndim == 2
+    x = log_probs[:, None] if unbatched else log_probs
+    check.require(jnp.issubdtype(x.dtype, jnp.floating), f"\"ctc_loss_cpu\" not implemented for '{check.scalar_name(x.dtype)}'",
+                  NotImplementedError)
+    check.require(0 <= blank < x.shape[2], "blank must be in label range")
+    batch = x.shape[1]
+    lengths, wanted = _lengths(input_lengths, "input_lengths", batch), _lengths(target_lengths, "target_lengths", batch)
+    labels = _padded_targets(targets[None] if unbatched and targets.ndim == 1 else targets, wanted, batch)
+    loss = -_log_likelihood(x, labels, lengths, wanted, blank)
+    impossible = loss >= -_NEVER / 2
+    loss = jnp.where(impossible, 0 if zero_infinity else np.inf, loss)
+    if reduction == "mean":
+        return jnp.mean(loss / jnp.maximum(wanted, 1).astype(loss.dtype))
+    return jnp.sum(loss) if reduction == "sum" else loss[0] if unbatched else loss

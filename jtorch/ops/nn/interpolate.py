@@ -1,0 +1,233 @@
+"""Resampling to another size. See torch.nn.functional.interpolate.
+
+Every mode is separable: along each dimension, an output is a weighted sum of a few inputs. Which, and how much of each, is
+known from the sizes alone, so both tables are NumPy constants.
+"""
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch.ops import check, promotion
+from jtorch.ops.nn._common import functional, widen
+from jtorch.ops.nn.adaptive_pool import adaptive_mean
+from jtorch.ops.registry import Tensor
+
+_MODES = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
+
+
+def _scale(size: int, out: int, factor: float | None, align_corners: bool | None, real: type) -> float:
+    """How far apart in the input neighbouring outputs are."""
+    if align_corners:
+        return real(size - 1) / real(out - 1) if out > 1 else real(0)
+    return real(1.0 / factor) if factor is not None and factor > 0 else real(size) / real(out)
+
+
+def _nearest(size: int, out: int, factor: float | None, shift: float) -> np.ndarray:
+    scale = _scale(size, out, factor, False, np.float32)
+    return np.minimum(np.floor((np.arange(out, dtype=np.float32) + np.float32(shift)) * scale).astype(np.int64), size - 1)
+
+
+def _linear(size: int, out: int, factor, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
+    scale, at = _scale(size, out, factor, align_corners, real), np.arange(out, dtype=real)
+    source = scale * at if align_corners else np.maximum(scale * (at + real(0.5)) - real(0.5), 0)
+    low = np.minimum(source.astype(np.int64), size - 1)
+    part = np.clip(source - low, 0, 1).astype(real)
+    return np.stack([low, np.minimum(low + 1, size - 1)], 1), np.stack([1 - part, part], 1)
+
+
+def cubic_weights(t, a: float = -0.75) -> list:
+    """The weights of the four neighbours of a point ``t`` behind the second of them."""
+    def near(x):
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x):
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def _cubic(size: int, out: int, factor, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
+    scale, at = _scale(size, out, factor, align_corners, real), np.arange(out, dtype=real)
+    source = scale * at if align_corners else scale * (at + real(0.5)) - real(0.5)
+    low = np.floor(source)
+    taps = np.clip(low.astype(np.int64)[:, None] + np.arange(-1, 3), 0, size - 1)
+    return taps, np.stack(cubic_weights(source - low), 1)
+
+
+def _triangle(x: np.ndarray) -> np.ndarray:
+    return np.maximum(1 - np.abs(x), 0)
+
+
+def _cubic_filter(x: np.ndarray) -> np.ndarray:
+    x, a = np.abs(x), -0.5
+    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((x - 5) * x + 8) * a * x - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def _lanczos(x: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+
+
+_FILTERS: dict[str, tuple[Callable, int]] = {"bilinear": (_triangle, 2), "bicubic": (_cubic_filter, 4), "lanczos": (_lanczos, 6)}
+
+
+def _antialiased(size: int, out: int, factor, align_corners: bool, mode: str) -> tuple[np.ndarray, np.ndarray]:
+    """Taps and weights of a filter as wide as the outputs are apart."""
+    fn, width = _FILTERS[mode]
+    scale = float(_scale(size, out, factor, align_corners, np.float64))
+    support, narrow = (width / 2 * scale, 1 / scale) if scale >= 1 else (width / 2, 1.0)
+    center = scale * (np.arange(out) + 0.5)
+    first = np.maximum((center - support + 0.5).astype(np.int64), 0)
+    stop = np.minimum((center + support + 0.5).astype(np.int64), size)
+    taps = first[:, None] + np.arange(max(int((stop - first).max()), 1))
+    weights = np.where(taps < stop[:, None], fn((taps - center[:, None] + 0.5) * narrow), 0)
+    return np.minimum(taps, size - 1), weights / weights.sum(1, keepdims=True)
+
+
+def _take(x: jax.Array, axis: int, at: np.ndarray) -> jax.Array:
+    """``x[..., at, ...]``; a whole-number enlargement is a broadcast, whose gradient is a sum and no scatter."""
+    size, times = x.shape[axis], len(at) // max(x.shape[axis], 1)
+    if len(at) == size * times and (at == np.repeat(np.arange(size), times)).all():
+        return x if times == 1 else jnp.repeat(x, times, axis=axis)
+    return jnp.take(x, at, axis=axis)
+
+
+def _blend(x: jax.Array, axis: int, taps: np.ndarray, weights: np.ndarray) -> jax.Array:
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    parts = [_take(x, axis, taps[:, k]) * jnp.asarray(weights[:, k], x.dtype).reshape(shape) for k in range(taps.shape[1])]
+    return sum(parts[1:], parts[0])
+
+
+def _out_sizes(input: jax.Array, size, factors: Sequence[float] | None) -> tuple[int, ...]:
+    if size is not None:
+        return tuple(size)
+    assert factors is not None
+    return tuple(math.floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True))
+
+
+def _sizes_and_factors(input: jax.Array, size, scale_factor, recompute: bool | None, mode: str):
+    """The output's size and the scale factors that its coordinates use (None: those of the sizes)."""
+    dim = input.ndim - 2
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if size is not None:
+        check.require(not recompute, "recompute_scale_factor is not meaningful with an explicit size.", ValueError)
+        return _listed(input, size, dim, "output size", "output size in (o1, o2, ...,oK) format."), None
+    factors = _listed(input, scale_factor, dim, "scale_factor", "scale_factor in (s1, s2, ...,sK) format.")
+    if recompute or mode == "area":
+        return _out_sizes(input, None, factors), None
+    return _out_sizes(input, None, factors), factors
+
+
+def _listed(input: jax.Array, value, dim: int, what: str, form: str) -> tuple:
+    if not isinstance(value, (list, tuple)):
+        return (value,) * dim
+    noun = f"output size of {_text(value)}" if what == "output size" else f"scale_factor of shape {_text(value)}"
+    check.require(len(value) == dim, "Input and output must have the same number of spatial dimensions, but got input with "
+                  f"spatial dimensions of {list(input.shape[2:])} and {noun}. Please provide input tensor in (N, C, d1, d2, "
+                  f"...,dK) format and {form}", ValueError)
+    return tuple(value)
+
+
+def _text(value) -> str:
+    return str(list(value)) if isinstance(value, list) else str(tuple(value))
+
+
+def _check_mode(input: jax.Array, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    check.require(align_corners is None or mode not in ("nearest", "area", "nearest-exact"), "align_corners option can only be "
+                  "set with the interpolating modes: linear | bilinear | bicubic | trilinear", ValueError)
+    check.require(not antialias or (mode in _FILTERS and input.ndim == 4), "Anti-alias option is restricted to bilinear, "
+                  "bicubic, and lanczos modes and requires a 4-D tensor as input", ValueError)
+    if mode == "lanczos" and input.ndim == 4:
+        check.require(not align_corners, "Lanczos mode does not support align_corners=True", ValueError)
+        check.require(antialias, "Lanczos mode requires antialias=True", ValueError)
+    elif input.ndim in (3, 4, 5) and _MODES.get(mode, input.ndim) != input.ndim and mode != "bicubic":
+        raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_MODES[mode]}D input")
+    if input.ndim not in (3, 4, 5) or (mode not in ("nearest", "nearest-exact", "area", "lanczos") and
+                                       _MODES.get(mode) != input.ndim):
+        raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: "
+                                  "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact "
+                                  f"(got {mode})")
+
+
+def _check_sizes(input: jax.Array, out: tuple[int, ...]) -> None:
+    names = ("D", "H", "W")[-len(out):]
+    given, wanted = (", ".join(f"{c}: {s}" for c, s in zip(names, v, strict=True)) for v in (input.shape[2:], out))
+    check.require(min((*input.shape[2:], *out)) > 0, "Input and output sizes should be greater than 0, but got input "
+                  f"({given}) output ({wanted})")
+
+
+def _tables(input: jax.Array, axis: int, out: int, factor, mode: str, align_corners: bool, antialias: bool):
+    size, real = input.shape[axis], np.float64 if input.dtype == jnp.float64 else np.float32
+    if antialias:
+        return _antialiased(size, out, factor, align_corners, mode)
+    return (_cubic if mode == "bicubic" else _linear)(size, out, factor, align_corners, real)
+
+
+def _name(template: tuple) -> str:
+    return {"nearest": "UpsampleNearest2DBackward0", "nearest-exact": "UpsampleNearestExact2DBackward0",
+            "linear": "UpsampleLinear1DBackward0", "bilinear": "UpsampleBilinear2DBackward0",
+            "trilinear": "UpsampleTrilinear3DBackward0", "bicubic": "UpsampleBicubic2DBackward0",
+            "area": "AdaptiveAvgPool2DBackward0"}.get(template[3], "InterpolateBackward0")
+
+
+def _interpolated(input, size, scale_factor, mode: str, align_corners: bool | None, recompute: bool | None, antialias: bool):
+    out, factors = _sizes_and_factors(input, size, scale_factor, recompute, mode)
+    _check_mode(input, mode, align_corners, antialias)
+    _check_sizes(input, out)
+    if mode == "area":
+        return adaptive_mean(len(out), input, out)
+    x = widen(input) if promotion.is_float(np.dtype(input.dtype)) or "nearest" in mode else input.astype(jnp.float32)
+    for i in range(len(out) - 1, -1, -1):
+        factor, axis = factors[i] if factors is not None else None, i + 2
+        if mode in ("nearest", "nearest-exact"):
+            x = _take(x, axis, _nearest(x.shape[axis], out[i], factor, 0.5 if mode == "nearest-exact" else 0.0))
+        elif (factor is not None and factor != 1) or out[i] != x.shape[axis]:
+            x = _blend(x, axis, *_tables(x, axis, out[i], factor, mode, bool(align_corners), antialias))
+    if input.dtype == jnp.uint8 and x.dtype != jnp.uint8:
+        x = jnp.clip(jnp.floor(x + 0.5), 0, 255)
+    return x.astype(input.dtype)
+
+
+@functional(saves="none", backward_name=_name)
+def interpolate(input: Tensor, size: int | tuple[int, ...] | None = None, scale_factor: float | tuple[float, ...] | None = None,
+                mode: str = "nearest", align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+                antialias: bool = False):
+    """The input resampled to ``size`` or by ``scale_factor``. See torch.nn.functional.interpolate."""
+    return _interpolated(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+
+
+def _deprecated(name: str) -> None:
+    warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+
+
+@functional(saves="none", backward_name=_name)
+def upsample(input: Tensor, size: int | tuple[int, ...] | None = None, scale_factor: float | tuple[float, ...] | None = None,
+             mode: str = "nearest", align_corners: bool | None = None):
+    """interpolate under its old name. See torch.nn.functional.upsample."""
+    _deprecated("upsample")
+    return _interpolated(input, size, scale_factor, mode, align_corners, None, False)
+
+
+@functional(saves="none", backward_name="UpsampleNearest2DBackward0")
+def upsample_nearest(input: Tensor, size: int | tuple[int, ...] | None = None,
+                     scale_factor: float | tuple[float, ...] | None = None):
+    """interpolate with mode="nearest". See torch.nn.functional.upsample_nearest."""
+    _deprecated("upsample_nearest")
+    return _interpolated(input, size, scale_factor, "nearest", None, None, False)
+
+
+@functional(saves="none", backward_name="UpsampleBilinear2DBackward0")
+def upsample_bilinear(input: Tensor, size: int | tuple[int, ...] | None = None,
+                      scale_factor: float | tuple[float, ...] | None = None):
+    """interpolate with mode="bilinear" and align_corners=True. See torch.nn.functional.upsample_bilinear."""
+    _deprecated("upsample_bilinear")
+    return _interpolated(input, size, scale_factor, "bilinear", True, None, False)
