@@ -5,45 +5,68 @@ import sys as _sys
 import types as _types
 
 from jtorch import autograd as autograd
+from jtorch import backends as backends
 from jtorch import bind as _bind
 from jtorch import conversion as _conversion
-from jtorch import creation as _creation
+from jtorch import cuda as cuda
 from jtorch import device as _device_module
 from jtorch import dtype as _dtype_module
 from jtorch import engine as engine
+from jtorch import functional as functional
 from jtorch import indexing as _indexing
 from jtorch import no_grad as _no_grad_module
+from jtorch import optim as optim
+from jtorch import random as random
 from jtorch import tensor as _tensor_module
+from jtorch import version as version
+from jtorch._print import get_printoptions as get_printoptions
 from jtorch._print import set_printoptions as set_printoptions
+from jtorch.creation import as_tensor as as_tensor
+from jtorch.creation import asarray as asarray
+from jtorch.creation import from_dlpack as from_dlpack
+from jtorch.creation import from_jax as from_jax
+from jtorch.creation import from_numpy as from_numpy
+from jtorch.creation import frombuffer as frombuffer
+from jtorch.creation import tensor as _tensor
+from jtorch.device import get_default_device as get_default_device
+from jtorch.device import set_default_device as set_default_device
+from jtorch.dtype_info import finfo as finfo
+from jtorch.dtype_info import iinfo as iinfo
 from jtorch.size import Size as Size
 from jtorch.tensor import Tensor as Tensor
+from jtorch.tensor import layout as layout
+from jtorch.tensor import strided as strided
 
 globals().update(_dtype_module.ALL)
 globals().update({alias: _dtype_module.named(name) for alias, name in _dtype_module.ALIASES.items()})
 
 
 def _namespace(name: str) -> _types.ModuleType:
+    """The module ``jtorch.<name>``, made here where no file has it."""
     made = _sys.modules.get(f"jtorch.{name}")
     if made is None:
-        made = _types.ModuleType(f"jtorch.{name}", f"torch.{name}")
-        _sys.modules[f"jtorch.{name}"] = made
+        made = _sys.modules[f"jtorch.{name}"] = _types.ModuleType(f"jtorch.{name}", f"torch.{name}")
     return made
 
 
-_bind.load_ops()
 linalg, fft, special, nn = (_namespace(n) for n in ("linalg", "fft", "special", "nn"))
-nn.functional = _namespace("nn.functional")
-_bind.bind({"": globals(), "linalg": vars(linalg), "fft": vars(fft), "special": vars(special),
-            "nn.functional": vars(nn.functional)})
+nn.functional = _namespace("nn.functional")     # type: ignore[attr-defined]
+nn.Parameter = _tensor_module.Parameter         # type: ignore[attr-defined]
+_spaces = {"": globals(), "linalg": vars(linalg), "fft": vars(fft), "special": vars(special),
+           "nn.functional": vars(nn.functional)}        # type: ignore[attr-defined]
+_bind.load_ops()
+_bind.bind(_spaces)
+random.bind(_spaces)
+functional.bind(globals())
 _conversion.bind(Tensor, globals())
-_indexing.OPS_FUNCTIONS.update(globals())
-Tensor.__getitem__, Tensor.__setitem__, Tensor.copy_ = _indexing.getitem, _indexing.setitem, _indexing.copy_
+_indexing.bind(Tensor, globals())
 
-from jtorch.creation import as_tensor, asarray, from_dlpack, from_jax, from_numpy, frombuffer  # noqa: E402
-
-tensor = _creation.tensor
+# The names that are a module of this package and a callable of torch: the callables win, bound last.
+tensor = _tensor
 device = _device_module.device
 dtype = _dtype_module.dtype
-no_grad = _no_grad_module.no_grad
-
-from jtorch import optim as optim  # noqa: E402
+no_grad, enable_grad = _no_grad_module.no_grad, _no_grad_module.enable_grad
+set_grad_enabled, inference_mode = _no_grad_module.set_grad_enabled, _no_grad_module.inference_mode
+is_grad_enabled = _no_grad_module.is_grad_enabled
+is_inference_mode_enabled = _no_grad_module.is_inference_mode_enabled
+__version__ = version.__version__

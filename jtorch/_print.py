@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 
 
 @dataclass

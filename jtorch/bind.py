@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+import jtorch.device as devices
 import jtorch.ops
-from jtorch import device as devices
 from jtorch import dispatch, engine, storage, tape
 from jtorch.dispatch import call, call_inplace, call_out, call_view, call_writing, named
 from jtorch.engine import Value, call_of

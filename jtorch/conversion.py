@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from jtorch import device as devices
-from jtorch import dtype as dtypes
+import jtorch.device as devices
+import jtorch.dtype as dtypes
 from jtorch import engine, storage
 from jtorch.creation import from_host, place_of, tensor
 from jtorch.dispatch import call

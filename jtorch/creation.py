@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jtorch import device as devices
-from jtorch import dtype as dtypes
+import jtorch.device as devices
+import jtorch.dtype as dtypes
 from jtorch import engine, storage
 from jtorch.engine import Value
 from jtorch.storage import Storage, View

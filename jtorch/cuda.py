@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jtorch import device as devices
+import jtorch.device as devices
 
 _ABSENT = "Torch not compiled with CUDA enabled"
 OutOfMemoryError = devices.OutOfMemoryError

@@ -6,7 +6,7 @@ import math
 import ml_dtypes
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 
 _PYTHON_TYPES = {float: dtypes.float64, complex: dtypes.complex128, int: dtypes.int64, bool: dtypes.bool_}
 _EPS = {"float8_e5m2fnuz": 0.125}  # PyTorch's value; by its own definition it would be 0.25

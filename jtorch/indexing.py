@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch import engine, storage
 from jtorch.creation import as_tensor, tensor
 from jtorch.dispatch import (
@@ -222,3 +222,12 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 OPS_FUNCTIONS: dict[str, Any] = {}      # generated functions that indexing calls; filled when they are bound
+
+
+def bind(cls: type, functions: dict[str, Any]) -> None:
+    """Puts indexing and ``copy_`` on the tensor class."""
+    OPS_FUNCTIONS.update(functions)
+    cls.__getitem__, cls.__setitem__, cls.copy_ = getitem, setitem, copy_       # type: ignore[attr-defined]
+    for name in ("T", "mT", "H", "mH", "real", "imag"):
+        c = call_of(OPS[name], (T,))
+        setattr(cls, name, property(lambda self, c=c: call_view(c, (self,))))

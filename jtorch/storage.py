@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch import engine
 from jtorch.engine import CPU, Aval, Value
 from jtorch.ops import memory  # noqa: F401  (declares the two ops)

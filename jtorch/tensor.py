@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch import engine, storage, tape
 from jtorch.device import device as Device
 from jtorch.engine import Value

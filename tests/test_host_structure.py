@@ -24,6 +24,7 @@ SHAPES = {
     "concatenate": lambda x: jnp.concatenate([x, x[:, :1], x], 1),
     "stack": lambda x: jnp.stack([x, x], 2),
     "split": lambda x: jnp.split(x, [1, 3], 1),
+    "parts": lambda x: [*x[:1], *jnp.split(x, 1), *x.swapaxes(0, 1)],
     "tile": lambda x: jnp.tile(x, (2, 1, 3)),
     "repeat": lambda x: jnp.repeat(x, 2, 1),
     "tril": lambda x: jnp.tril(x),

@@ -1,7 +1,7 @@
 """torch.backends.cuda."""
 from __future__ import annotations
 
-from jtorch import device as devices
+import jtorch.device as devices
 from jtorch.backends import _flags, precision
 from jtorch.backends._flags import Computed, Flag, Settings
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import types
 
-from jtorch import device as devices
+import jtorch.device as devices
 from jtorch.backends import _flags, precision
 from jtorch.backends._flags import Computed, Flag, Settings
 

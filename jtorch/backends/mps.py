@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import platform
 
-from jtorch import device as devices
+import jtorch.device as devices
 
 
 def is_built() -> bool:

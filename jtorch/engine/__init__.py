@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from jtorch.engine.kernel import Call, Kernel, call_of, kernel_of
-from jtorch.engine.record import NUMBER_AVALS, TRIE, end, finish, local, read, record
+from jtorch.engine.record import NUMBER_AVALS, TRIE, end, finish, forget, local, read, record
 from jtorch.engine.report import report
 from jtorch.engine.values import CPU, Aval, Value, aval_of, device_array, host_array, moved, put, traced_aval
 
-__all__ = ["CPU", "NUMBER_AVALS", "TRIE", "Aval", "Call", "Kernel", "Value", "aval_of", "call_of", "device_array", "end", "finish",
+__all__ = ["CPU", "NUMBER_AVALS", "TRIE", "Aval", "Call", "Kernel", "Value", "aval_of", "call_of", "device_array", "end", "finish", "forget",
            "host_array", "kernel_of", "local", "moved", "put", "read", "record", "report", "traced_aval"]

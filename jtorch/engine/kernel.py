@@ -50,6 +50,14 @@ def call_of(op: Op, template: tuple, creates: object = None) -> Call:
     return found
 
 
+def clear_calls() -> None:
+    """Drops all kernels (calls stay, since others hold them)."""
+    for c in _calls.values():
+        c.kernels.clear()
+        for vjp in c.vjps.values():
+            vjp.kernels.clear()
+
+
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 

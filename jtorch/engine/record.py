@@ -12,7 +12,7 @@ import numpy as np
 
 from jtorch.engine import program as programs
 from jtorch.engine import stats
-from jtorch.engine.kernel import Call, Kernel, flatten, kernel_of
+from jtorch.engine.kernel import Call, Kernel, clear_calls, flatten, kernel_of
 from jtorch.engine.values import CPU, Value, aval_of, traced_aval
 from jtorch.flags import ENGINE_MODE
 
@@ -309,3 +309,11 @@ def read(value: Value) -> None:
     """Makes sure ``value`` is computed. Reading what the current record made ends the record."""
     if value.array is None or value.born is local.rec.stamp:
         finish(value)
+
+
+def forget() -> None:
+    """Drops everything learnt: records, programs and kernels. For when a setting that they depend on has changed."""
+    end(natural=False)
+    TRIE.clear()
+    clear_calls()
+    local.rec.reset()

@@ -5,8 +5,8 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from jtorch import device as devices
-from jtorch import dtype as dtypes
+import jtorch.device as devices
+import jtorch.dtype as dtypes
 
 
 class Aval:

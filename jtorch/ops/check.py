@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -166,8 +166,8 @@ def histogram(input: Tensor, bins: Tensor | int = 100, *, range: tuple[float, fl
     """How many elements, or what weight, lie in each bin, and the edges of the bins. See torch.histogram."""
     refuse("histogramdd", input, "biuc")
     check.require(weight is None or weight.shape == input.shape, "torch.histogramdd: if weight tensor is provided it "
-                  "should have the same shape as the input tensor excluding its innermost dimension, but got input with "
-                  f"shape {[input.size, 1]} and weight with shape {None if weight is None else [weight.size]}")
+                  "should have the same shape as the input tensor excluding its innermost dimension, but got input "
+                  f"with shape {[input.size, 1]} and weight with shape {None if weight is None else [weight.size]}")
     input = input.reshape(-1)
     edges = _edges(input, bins, range)
     check.require(edges.size > 1, "torch.histogram(): bins must be > 0, but got 0 for dimension 0")

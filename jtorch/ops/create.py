@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion
 from jtorch.ops.registry import Number, Size, Tensor, op
 

@@ -35,6 +35,13 @@ def adjoint(A):
     return jnp.conj(jnp.swapaxes(A, -2, -1))
 
 
+def from_triangle(A, upper: bool = False):
+    """The Hermitian matrices of which A's lower (or upper) triangles are meant."""
+    low = jnp.tril(adjoint(A) if upper else A, -1)
+    diagonal = jnp.real(jnp.diagonal(A, axis1=-2, axis2=-1))[..., None] * jnp.eye(A.shape[-1], dtype=A.real.dtype)
+    return low + adjoint(low) + diagonal.astype(A.dtype)
+
+
 def first_bad(bad):
     """(any, where): the 1-based index of the first True of the last dimension, as value_check wants it.
 
@@ -95,7 +102,8 @@ def _det(A):
 
 def _permutation_sign(A):
     pivots = jax.lax.linalg.lu(A)[1]
-    swaps = jnp.sum((pivots != jnp.arange(pivots.shape[-1], dtype=pivots.dtype)).astype(np.int32), -1)
+    in_place = jnp.broadcast_to(jnp.arange(pivots.shape[-1], dtype=pivots.dtype), pivots.shape)
+    swaps = jnp.sum((pivots != in_place).astype(np.int32), -1)
     return jnp.where(swaps % 2 == 0, 1, -1).astype(A.dtype)
 
 
@@ -238,8 +246,8 @@ def _pinv(A, atol, rtol, hermitian):
     if A.size == 0:
         return jnp.zeros((*A.shape[:-2], columns, rows), A.dtype)
     if hermitian:
-        A = jnp.tril(A) + adjoint(jnp.tril(A, -1))
-    s = jax.lax.stop_gradient(jnp.linalg.svd(A, compute_uv=False))
+        A = A + jax.lax.stop_gradient(from_triangle(A) - A)
+    s = jax.lax.stop_gradient(jnp.linalg.svd(A, full_matrices=False)[1])
     return pinv_with(A, jax.lax.stop_gradient(jnp.broadcast_to(_tolerance(s, rows, columns, atol, rtol), A.shape[:-2])))
 
 
@@ -419,6 +427,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None):
     check.require(x.dtype != np.bool_, "linalg.vander supports floating point, complex, and integer tensors, but got Bool")
     n = (x.shape[-1] if x.ndim else 1) if N is None else N
     check.require(n > 1, "N must be greater than 1.")
+    x = jnp.atleast_1d(x)
     return powers(x if promotion.is_inexact(np.dtype(x.dtype)) else x.astype(np.int64), n)
 
 

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
-from jtorch.ops.linalg import (LinAlgError, adjoint, broadcast_system, check_matrix, check_system, first_bad, inverse_of,
-                               of_batch, pinv_with, triangular)
+from jtorch.ops.linalg import (LinAlgError, adjoint, broadcast_system, check_matrix, check_system, first_bad, from_triangle,
+                               inverse_of, of_batch, pinv_with, triangular)
 from jtorch.ops.linalg_norms import singular_values
 from jtorch.ops.matmul import product, same_scalar_type
 from jtorch.ops.registry import Tensor, op
@@ -20,10 +20,8 @@ NOTHING_WRONG = (np.zeros((), bool), np.zeros((), np.int64))
 
 def _hermitian(A, upper: bool = False):
     """A from one of its triangles, with the derivative shared by both."""
-    low = jnp.tril(adjoint(A) if upper else A)
-    from_triangle = low + adjoint(jnp.tril(low, -1))
     both = (A + adjoint(A)) / 2
-    return both + jax.lax.stop_gradient(from_triangle - both)
+    return both + jax.lax.stop_gradient(from_triangle(A, upper) - both)
 
 
 def factor(A, upper: bool):
@@ -461,9 +459,7 @@ def _symmetric_eigen(A, UPLO: str):
     check.require(UPLO.upper() in ("L", "U"), f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     if A.size == 0:
         return jnp.zeros(A.shape[:-1], A.real.dtype), A
-    low = jnp.tril(adjoint(A) if UPLO.upper() == "U" else A)
-    whole = low + adjoint(jnp.tril(low, -1))
-    return _eigh(A + jax.lax.stop_gradient(whole - A))
+    return _eigh(A + jax.lax.stop_gradient(from_triangle(A, UPLO.upper() == "U") - A))
 
 
 @op(name="linalg.eigh", returns="eigenvalues eigenvectors", saves="result")

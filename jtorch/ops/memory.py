@@ -87,3 +87,9 @@ def copy_into(src: Tensor, shape: tuple[int, ...], dtype: np.dtype):
     if broadcast_shapes(src.shape, shape) != shape:
         raise RuntimeError(f"expand(torch.{{}}{list(src.shape)}, size={list(shape)}): the number of sizes provided")
     return jnp.broadcast_to(to_dtype(src, dtype), shape)
+
+
+@op(name="_drawn_from", function=False, method=False, out=False, saves="none", backward_name="BernoulliBackward0", tested=False)
+def drawn_from(source: Tensor, drawn: Tensor):
+    """Numbers that were drawn with the probabilities in ``source``; its gradient is 0."""
+    return drawn

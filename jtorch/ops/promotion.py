@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 
 NUMBER, ZERO_DIM, DIM = 0, 1, 2     # what an operand is, in rising order of its say in the result
 

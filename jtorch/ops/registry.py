@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion
 
 # What the annotations of bodies mean to a type checker; their text is what counts here.

@@ -181,18 +181,16 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False):
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _check_quantile(name: str, input, q, interpolation: str) -> None:
-    if isinstance(q, (int, float)):
-        check.require(0 <= q <= 1, f"quantile() q must be in the range [0, 1] but got {q:g}")
-    else:
-        check.require(q.ndim <= 1, f"{name}() q must be a scalar or 1D tensor")
-    check.require(input.size > 0, f"{name}() input tensor must be non-empty")
+def _check_quantile(input, q, interpolation: str) -> None:
+    scalar = isinstance(q, (int, float))
+    check.require(not scalar or 0 <= q <= 1, f"quantile() q must be in the range [0, 1] but got {q}")
+    check.require(input.size > 0, "quantile() input tensor must be non-empty")
+    check.require(scalar or q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
     check.require(input.dtype in (np.float32, np.float64),
-                  f"{name}() input tensor must be either float or double dtype")
-    check.require(isinstance(q, (int, float)) or q.dtype == input.dtype,
-                  f"{name}() q tensor must be same dtype as the input tensor")
-    check.require(interpolation in _INTERPOLATIONS, f"{name}() interpolation must be one of linear, lower, higher, "
-                  f"midpoint or nearest, but got {interpolation}")
+                  "quantile() input tensor must be either float or double dtype")
+    check.require(scalar or q.dtype == input.dtype, "quantile() q tensor must be same dtype as the input tensor")
+    check.require(interpolation in _INTERPOLATIONS, "quantile() interpolation must be one of linear, lower, higher, midpoint "
+                  f"or nearest, but got {interpolation}")
 
 
 def _ranks(rows, q, skip_nan: bool):
@@ -221,13 +219,13 @@ def _interpolated(rows, ranks, interpolation: str):
     return _lerp(_pick(rows, below), _pick(rows, lax.stop_gradient(jnp.ceil(ranks))), weight)
 
 
-def _quantile(name: str, input, q, dim: int | None, keepdim: bool, interpolation: str):
-    _check_quantile(name, input, q, interpolation)
+def _quantile(input, q, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool):
+    _check_quantile(input, q, interpolation)
     axis = None if dim is None else check.wrap_dim(dim, input.ndim)
     flat = input.reshape(-1) if axis is None or input.ndim == 0 else jnp.moveaxis(input, axis, -1)
     rows = _sorted(flat, -1)[0]
     q = jnp.asarray(q, input.dtype)
-    found = _interpolated(rows, _ranks(rows, q.reshape(-1), name == "nanquantile"), interpolation)
+    found = _interpolated(rows, _ranks(rows, q.reshape(-1), skip_nan), interpolation)
     found = jnp.moveaxis(found, -1, 0)
     kept = tuple(1 if axis in (None, i) else n for i, n in enumerate(input.shape)) if keepdim else found.shape[1:]
     return found.reshape(q.shape + kept)
@@ -239,22 +237,22 @@ def _q_outside(input, q, *rest, **options):
     return ~jnp.all((q >= 0) & (q <= 1)), jnp.zeros((), jnp.int64)
 
 
-def _q_error(name: str):
-    return lambda detail, *args, **options: RuntimeError(f"{name}() q values must be in the range [0, 1]")
+def _q_error(detail, *args, **options):
+    return RuntimeError("quantile() q values must be in the range [0, 1]")
 
 
-@op(value_check=(_q_outside, _q_error("quantile")), backward_name="SqueezeBackward4")
+@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4")
 def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
              interpolation: str = "linear"):
     """The ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
-    return _quantile("quantile", input, q, dim, keepdim, interpolation)
+    return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
-@op(value_check=(_q_outside, _q_error("nanquantile")), backward_name="SqueezeBackward4")
+@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4")
 def nanquantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear"):
     """The quantiles of the elements that are not NaN. See torch.nanquantile."""
-    return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
+    return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
 # Search --------------------------------------------------------------------------------------------------------------
@@ -290,11 +288,11 @@ def _search(sequence, values, right: bool, out_int32: bool):
     sequence, values = sequence.astype(found), values.astype(found)
 
     def one(row, v):
-        if row.size == 0:
-            return jnp.zeros(v.shape, jnp.int64)
         return jnp.searchsorted(row, v, side="right" if right else "left")
 
-    if sequence.ndim == 1:
+    if sequence.shape[-1] == 0:
+        index = jnp.zeros(values.shape, jnp.int64)
+    elif sequence.ndim == 1:
         index = one(sequence, values)
     else:
         rows = jax.vmap(one)(sequence.reshape(-1, sequence.shape[-1]), values.reshape(-1, values.shape[-1]))

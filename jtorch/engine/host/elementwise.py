@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import jax
 import numpy as np
 import scipy.special as sp
 
@@ -150,8 +151,11 @@ def _lgamma(e: Equation) -> Callable:
 
 @rule("digamma")
 def _digamma(e: Equation) -> Callable:
+    at_zero = -np.inf if jax.__version_info__ >= (0, 11) else np.nan
+
     def digamma(x):
-        return np.where((x <= 0) & (x == np.floor(x)), x.dtype.type(np.nan), sp.psi(x))
+        at_pole = np.where(np.equal(x, 0), x.dtype.type(at_zero), x.dtype.type(np.nan))
+        return np.where((x <= 0) & (x == np.floor(x)), at_pole, sp.psi(x))
     return in_compute_dtype(digamma, e.dtype)
 
 

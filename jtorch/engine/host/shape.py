@@ -71,7 +71,7 @@ def _split(e: Equation) -> Callable:
     for n in e.params["sizes"]:
         parts.append((slice(None),) * axis + (slice(start, start + n),))
         start += n
-    return lambda x: [x[p] for p in parts]
+    return _parts(parts)
 
 
 @rule("concatenate")
@@ -88,9 +88,14 @@ def _stack(e: Equation) -> Callable:
 
 @rule("unstack")
 def _unstack(e: Equation) -> Callable:
-    axis, n = e.params["axis"], len(e.outs)
-    picks = [(slice(None),) * axis + (k,) for k in range(n)]
-    return lambda x: [x[p] for p in picks]
+    before = (slice(None),) * e.params["axis"]
+    return _parts([(*before, k) for k in range(len(e.outs))])
+
+
+def _parts(indices: list[tuple]) -> Callable:
+    if len(indices) == 1:
+        return lambda x: x[indices[0]]
+    return lambda x: [x[i] for i in indices]
 
 
 @rule("pad")

@@ -43,6 +43,11 @@ def widen(x: jax.Array) -> jax.Array:
     return x.astype(jnp.float32) if x.dtype in (jnp.bfloat16, jnp.float16) else x
 
 
+def magnitude(x: jax.Array) -> jax.Array:
+    """The absolute value, whose gradient at 0 is 0 (that of ``jnp.abs`` is 1)."""
+    return jnp.abs(x) if promotion.is_complex(np.dtype(x.dtype)) else x * jnp.sign(x)
+
+
 def clamp_min(x: jax.Array, low) -> jax.Array:
     """``x`` or ``low`` if that is more. The gradient passes where they are equal (``jnp.maximum`` halves it)."""
     return jnp.where(x < low, jnp.asarray(low, x.dtype), x)

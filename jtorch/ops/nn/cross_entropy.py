@@ -15,8 +15,6 @@ from jtorch.ops.registry import Tensor
 
 
 def _check_index_target(input: jax.Array, target: jax.Array, weight: jax.Array | None) -> None:
-    check.require(target.dtype in (jnp.int64, jnp.uint8), "expected target dtype to be Long or Byte, but got "
-                  f"{check.scalar_name(target.dtype)}")
     if input.ndim == 1:
         check.require(target.ndim == 0 or target.shape == (1,), "For 1D input, 1D target must have size 1, but got target "
                       f"size: {target.shape[0] if target.ndim else 1}", ValueError)
@@ -24,6 +22,8 @@ def _check_index_target(input: jax.Array, target: jax.Array, weight: jax.Array |
         check.require(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     else:
         _check_spatial_target(input, target)
+    check.require(target.dtype in (jnp.int64, jnp.uint8), "expected target dtype to be Long or Byte, but got "
+                  f"{check.scalar_name(target.dtype)}")
     channels = input.shape[min(1, input.ndim - 1)]
     check.require(weight is None or weight.shape == (channels,), f"weight tensor should be defined either for all {channels}"
                   f" classes or no classes but got weight tensor of shape: {list(weight.shape) if weight is not None else 0}")

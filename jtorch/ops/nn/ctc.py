@@ -18,7 +18,7 @@ def _padded_targets(targets: jax.Array, target_lengths: jax.Array, batch: int) -
     if targets.ndim == 2:
         return targets.astype(jnp.int64)
     starts = jnp.cumsum(target_lengths) - target_lengths
-    at = starts[:, None] + jnp.arange(max(targets.shape[0], 1))
+    at = starts[:, None] + jnp.arange(max(targets.shape[0], 1))[None]
     return jnp.take(targets.astype(jnp.int64), at, axis=0, mode="clip") if targets.shape[0] else jnp.zeros((batch, 1), jnp.int64)
 
 
@@ -29,8 +29,9 @@ def _log_likelihood(log_probs, targets, input_lengths, target_lengths, blank: in
     places = labels.shape[1]
     emitted = jnp.take_along_axis(log_probs, jnp.broadcast_to(labels[None], (steps, batch, places)), axis=2, mode="clip")
     emitted = jnp.maximum(emitted, _NEVER)
-    skip = (labels != blank) & (labels != jnp.roll(labels, 2, axis=1)) & (jnp.arange(places) >= 2)
-    start = jnp.where((jnp.arange(places) < 2) & (jnp.arange(places) <= 2 * target_lengths[:, None]), emitted[0], _NEVER)
+    place = jnp.arange(places)[None]
+    skip = (labels != blank) & (labels != jnp.roll(labels, 2, axis=1)) & (place >= 2)
+    start = jnp.where((place < 2) & (place <= 2 * target_lengths[:, None]), emitted[0], _NEVER)
 
     def step(alpha, now):
         t, emission = now

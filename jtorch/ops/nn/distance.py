@@ -9,13 +9,13 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
-from jtorch.ops.nn._common import clamp_min, functional
+from jtorch.ops.nn._common import clamp_min, functional, magnitude
 from jtorch.ops.registry import Tensor
 
 
 def vector_norm(x: jax.Array, p: float, axis, *, keepdims: bool = False) -> jax.Array:
     """The p-norm along ``axis`` with PyTorch's gradient where it has none: 0 at 0, shared among equal maxima."""
-    size = jnp.abs(x)
+    size = magnitude(x)
     if p in (math.inf, -math.inf):
         return (jnp.max if p > 0 else jnp.min)(size, axis=axis, keepdims=keepdims)
     if p == 0:
@@ -69,7 +69,12 @@ def pdist(input: Tensor, p: float = 2.0):
     check.require(promotion.is_float(np.dtype(input.dtype)), "pdist only supports floating-point dtypes")
     check.require(p >= 0, "pdist only supports non-negative p values")
     first, second = np.triu_indices(input.shape[0], 1)
-    return vector_norm(input[first] - input[second], p, 1)
+    difference = input[first] - input[second]
+    if p == math.inf:       # here each of equal maxima gets the whole gradient
+        size = magnitude(difference)
+        top = lax.stop_gradient(jnp.max(size, axis=1, keepdims=True, initial=0))
+        return top[:, 0] + jnp.sum(jnp.where(size == top, size - lax.stop_gradient(size), 0), axis=1)
+    return vector_norm(difference, p, 1)
 
 
 @functional(out=True, backward_name="DivBackward0")

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion
 from jtorch.ops.nn._common import functional, size_text
 from jtorch.ops.nn.interpolate import cubic_weights

@@ -120,7 +120,7 @@ def _sizes_and_factors(input: jax.Array, size, scale_factor, recompute: bool | N
         raise ValueError("either size or scale_factor should be defined")
     if size is not None:
         check.require(not recompute, "recompute_scale_factor is not meaningful with an explicit size.", ValueError)
-        return _listed(input, size, dim, "output size", "output size in (o1, o2, ...,oK) format."), None
+        return _listed(input, size, dim, "output", "output size in (o1, o2, ...,oK) format."), None
     factors = _listed(input, scale_factor, dim, "scale_factor", "scale_factor in (s1, s2, ...,sK) format.")
     if recompute or mode == "area":
         return _out_sizes(input, None, factors), None
@@ -130,8 +130,8 @@ def _sizes_and_factors(input: jax.Array, size, scale_factor, recompute: bool | N
 def _listed(input: jax.Array, value, dim: int, what: str, form: str) -> tuple:
     if not isinstance(value, (list, tuple)):
         return (value,) * dim
-    noun = f"output size of {_text(value)}" if what == "output size" else f"scale_factor of shape {_text(value)}"
-    check.require(len(value) == dim, "Input and output must have the same number of spatial dimensions, but got input with "
+    noun = f"output size of {_text(value)}" if what == "output" else f"scale_factor of shape {_text(value)}"
+    check.require(len(value) == dim, f"Input and {what} must have the same number of spatial dimensions, but got input with "
                   f"spatial dimensions of {list(input.shape[2:])} and {noun}. Please provide input tensor in (N, C, d1, d2, "
                   f"...,dK) format and {form}", ValueError)
     return tuple(value)

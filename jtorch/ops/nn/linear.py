@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch.ops import check
 from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor

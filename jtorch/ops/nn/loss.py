@@ -10,7 +10,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 
 from jtorch.ops import check, promotion
-from jtorch.ops.nn._common import (clamp_min, functional, not_implemented, reduced, reduction_of, require_float, size_text,
+from jtorch.ops.nn._common import (clamp_min, functional, magnitude, reduced, reduction_of, require_float, size_text,
                                    widen)
 from jtorch.ops.registry import Tensor
 
@@ -58,8 +58,8 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
     shape = input.shape
     x, y = _broadcast(input, target)
     if weight is not None:
-        return _weighted(jnp.abs(x - y), weight, shape, reduction, over_weights=True)
-    return reduced(jnp.abs(x - y), reduction)
+        return _weighted(magnitude(x - y), weight, shape, reduction, over_weights=True)
+    return reduced(magnitude(x - y), reduction)
 
 
 @functional(promote="numeric", promotes="input target", broadcast=False, backward_name="SmoothL1LossBackward0")
@@ -69,10 +69,10 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     reduction = reduction_of(size_average, reduce, reduction)
     x, y = _broadcast(input, target)
     if beta == 0:
-        return reduced(jnp.abs(x - y), reduction)
+        return reduced(magnitude(x - y), reduction)
     check.require(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
     require_float(x, "smooth_l1_cpu")
-    z = jnp.abs(x - y)
+    z = magnitude(x - y)
     return reduced(jnp.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta), reduction)
 
 
@@ -83,7 +83,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     reduction = reduction_of(None, None, reduction)
     check.require(delta > 0, "huber_loss does not support non-positive values for delta.")
     require_float(x, "huber_cpu")
-    z = jnp.abs(x - y)
+    z = magnitude(x - y)
     loss = jnp.where(z < delta, 0.5 * z * z, delta * (z - 0.5 * delta))
     if weight is None:
         return reduced(loss, reduction)
@@ -99,7 +99,7 @@ def _bce(x: jax.Array, y: jax.Array) -> jax.Array:
 def _bce_jvp(primals, tangents):
     (x, y), (dx, dy) = primals, tangents        # PyTorch's backward is finite at probabilities of 0 and 1
     slope = (x - y) / jnp.maximum((1 - x) * x, 1e-12)
-    return _bce(x, y), slope * dx + (jnp.maximum(jnp.log1p(-x), -100) - jnp.maximum(jnp.log(x), -100)) * dy
+    return _bce(x, y), slope * dx + (jnp.log1p(-x) - jnp.log(x)) * dy
 
 
 def _bce_flag(input, *_):

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
-from jtorch.ops.nn._common import clamp_min, functional, not_implemented, ntuple, widen
+from jtorch.ops.nn._common import clamp_min, functional, magnitude, not_implemented, ntuple, widen
 from jtorch.ops.nn.window_max import lowest, window_maximum
 from jtorch.ops.registry import Tensor
 
@@ -265,7 +265,7 @@ def avg_pool3d(input: Tensor, kernel_size: int | tuple[int, ...], stride: int | 
 def _lp_pool(n: int, input, norm_type: float, kernel, stride, ceil_mode: bool):
     if abs(norm_type) == math.inf:
         sign = 1 if norm_type > 0 else -1
-        return sign * _max_pool(n, sign * jnp.abs(input), kernel, stride, 0, 1, ceil_mode, False)
+        return sign * _max_pool(n, sign * magnitude(input), kernel, stride, 0, 1, ceil_mode, False)
     mean = _avg_pool(n, jnp.power(input, norm_type), kernel, stride, 0, ceil_mode, True)
     kernel = ntuple(kernel, n, "kernel_size", f"lp_pool{n}d")
     return jnp.power(jnp.sign(mean) * clamp_min(jnp.abs(mean), 0) * math.prod(kernel), 1.0 / norm_type)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch.ops import check
 from jtorch.ops.nn._common import functional, require_float, widen
 from jtorch.ops.registry import Tensor, op

@@ -1,0 +1,403 @@
+"""Random tensors, and torch.random: on the CPU PyTorch's numbers for the same seed, on an accelerator JAX's generator."""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+import jtorch.device as devices
+import jtorch.dtype as dtypes
+from jtorch import engine, generator, storage
+from jtorch.creation import from_host, place_of
+from jtorch.dispatch import call, check_inplace
+from jtorch.engine import Value, call_of
+from jtorch.generator import Generator
+from jtorch.no_grad import mode
+from jtorch.ops import random as draw
+from jtorch.ops import random_choice, random_rejection
+from jtorch.ops.registry import NUMBERS, OPS, T
+from jtorch.storage import geometry_of
+from jtorch.tensor import Tensor, requires_grad, wrap
+
+
+def _to_tensor(array: np.ndarray) -> Tensor:
+    return from_host(np.array(array))
+
+
+def _from_tensor(value: Any) -> np.ndarray:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"expected a torch.ByteTensor, but got {type(value).__name__}")
+    return value._numpy_copy()
+
+
+generator._to_tensor, generator._from_tensor = _to_tensor, _from_tensor
+default_generator = generator.default_generator
+_accelerators: dict[devices.device, Generator] = {}
+
+
+def generator_of(device: devices.device, given: Generator | None = None) -> Generator:
+    """The generator a call draws from: the given one, or the device's default."""
+    if given is not None:
+        if devices.as_device(given.device).type != device.type:
+            raise RuntimeError(f"Expected a '{device.type}' device type for generator but found '{given.device.type}'")
+        return given
+    if device.type == "cpu":
+        return default_generator
+    if device not in _accelerators:
+        _accelerators[device] = Generator(device)
+        _accelerators[device].manual_seed(default_generator.initial_seed())
+    return _accelerators[device]
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seeds the generators of all devices. See torch.manual_seed."""
+    seed = int(seed)
+    for g in _accelerators.values():
+        g.manual_seed(seed)
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seeds all generators with a random number, which is returned. See torch.seed."""
+    made = default_generator.seed()
+    for g in _accelerators.values():
+        g.manual_seed(made)
+    return made
+
+
+def initial_seed() -> int:
+    """The seed of the CPU generator. See torch.initial_seed."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The CPU generator's state, byte for byte PyTorch's. See torch.get_rng_state."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Sets the CPU generator's state. See torch.set_rng_state."""
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
+             device_type: str = "cuda"):
+    """Restores the generators' states at the end of the block. See torch.random.fork_rng."""
+    if not enabled:
+        yield
+        return
+    saved = [(g, g.get_state()) for g in (default_generator, *_accelerators.values())]
+    try:
+        yield
+    finally:
+        for g, state in saved:
+            g.set_state(state)
+
+
+# ---------------------------------------------------------------- making tensors
+
+def _sizes(size: tuple) -> tuple[int, ...]:
+    if len(size) == 1 and isinstance(size[0], (list, tuple)):
+        size = tuple(size[0])
+    out = tuple(int(n) for n in size)
+    for n in out:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(out)}")
+    return out
+
+
+def _drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, given: Generator | None, host: Callable,
+           accelerator: Callable) -> Value:
+    """A value drawn by ``host(stream)`` on the CPU and by ``accelerator(key)`` elsewhere."""
+    g = generator_of(place, given)
+    aval = engine.aval_of(shape, dtype.np, place)
+    if place.type == "cpu":
+        array = host(g.stream)
+        return Value(aval, np.ascontiguousarray(array, dtype.np).reshape(shape) if place is engine.CPU
+                     else engine.put(np.asarray(array, dtype.np), place))
+    with jax.enable_x64(True), jax.default_device(devices.jax_device(place)):
+        return Value(aval, accelerator(g.next_key()).astype(dtype.np))
+
+
+def _finish(value: Value, requires_grad_: bool, out: Tensor | None) -> Tensor:
+    if out is not None:
+        from jtorch.dispatch import write_resized
+        write_resized(out, value)
+        return out
+    t = wrap(value)
+    t._inference = mode.inference
+    return t.requires_grad_() if requires_grad_ else t
+
+
+def _float_or_complex(dtype: dtypes.dtype, name: str) -> dtypes.dtype:
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"\"{name}\" not implemented for '{dtype.scalar_name}'")
+    return dtype
+
+
+def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+         layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
+    """Uniform numbers from [0, 1). See torch.rand."""
+    shape, d, place = _sizes(kw.get("size", size)), _dtype(dtype, out), _place(device, out)
+    _float_or_complex(d, "check_uniform_bounds")
+    value = _drawn(shape, d, place, generator, lambda s: draw.rand(s, shape, d.np), lambda k: jax.random.uniform(k, shape, d.np))
+    return _finish(value, requires_grad, out)
+
+
+def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
+    """Standard normal numbers. See torch.randn."""
+    shape, d, place = _sizes(kw.get("size", size)), _dtype(dtype, out), _place(device, out)
+    _float_or_complex(d, "normal_kernel_cpu")
+    value = _drawn(shape, d, place, generator, lambda s: draw.randn(s, shape, d.np), lambda k: jax.random.normal(k, shape, d.np))
+    return _finish(value, requires_grad, out)
+
+
+def _dtype(dtype: dtypes.dtype | None, out: Tensor | None) -> dtypes.dtype:
+    return dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
+
+
+def _place(device: Any, out: Tensor | None) -> devices.device:
+    return out.device if out is not None and device is None else place_of(device)
+
+
+def randint(*args: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+            layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
+    """Integers from [low, high). See torch.randint."""
+    low, high, size = _randint_arguments(args, kw)
+    shape, place = _sizes(tuple(size)), _place(device, out)
+    d = dtype or (out.dtype if out is not None else dtypes.int64)
+    value = _drawn(shape, d, place, generator, lambda s: draw.randint(s, low, high, shape, d.np),
+                   lambda k: jax.random.randint(k, shape, low, high))
+    return _finish(value, requires_grad, out)
+
+
+def _randint_arguments(args: tuple, kw: dict) -> tuple[int, int, Any]:
+    names = ("low", "high", "size") if len(args) + len(kw) > 2 else ("high", "size")
+    given = dict(zip([n for n in names if n not in kw], args, strict=False), **kw)
+    if "high" not in given or "size" not in given:
+        raise TypeError("randint() received an invalid combination of arguments - got "
+                        f"({', '.join(type(a).__name__ for a in args)}), but expected one of: (int high, tuple of ints size, *, ...)")
+    size = given["size"]
+    return int(given.get("low", 0)), int(given["high"]), (size,) if isinstance(size, int) else size
+
+
+def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A random permutation of 0 … n-1. See torch.randperm."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got{n}")
+    d = dtype or dtypes.int64
+    value = _drawn((n,), d, _place(device, out), generator, lambda s: random_choice.randperm(s, n, d.np),
+                   lambda k: jax.random.permutation(k, n))
+    return _finish(value, requires_grad, out)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+           dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:
+    """Normal numbers of given means and standard deviations. See torch.normal."""
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        made = _finish(_normal_value(_sizes(tuple(size) if isinstance(size, (list, tuple)) else (size,)), _dtype(dtype, out),
+                                     _place(device, out), generator, float(mean), float(std)), False, out)
+        return made.requires_grad_() if requires_grad else made
+    place = (mean if isinstance(mean, Tensor) else std).device
+    d = (mean if isinstance(mean, Tensor) else std).dtype
+    m, s = (x._numpy_copy() if isinstance(x, Tensor) else float(x) for x in (mean, std))
+    shape = np.broadcast_shapes(np.shape(m), np.shape(s))
+    value = _drawn(shape, d, place, generator, lambda stream: draw.normal_of(stream, m, s),
+                   lambda k: jax.random.normal(k, shape, d.np) * s + m)
+    return _finish(value, requires_grad, out)
+
+
+def _normal_value(shape, d, place, given, mean: float, std: float, contiguous: bool = True) -> Value:
+    _float_or_complex(d, "normal_kernel_cpu")
+    draw.check_std(std)
+    return _drawn(shape, d, place, given, lambda s: draw.normal(s, shape, d.np, mean, std, contiguous=contiguous),
+                  lambda k: jax.random.normal(k, shape, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np))
+
+
+def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
+    """torch.rand in the shape, dtype and device of a tensor."""
+    return rand(*input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
+
+
+def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
+    """torch.randn in the shape, dtype and device of a tensor."""
+    return randn(*input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
+
+
+def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None,
+                 **kw) -> Tensor:
+    """torch.randint in the shape, dtype and device of a tensor."""
+    low, high = (args if len(args) == 2 else (kw.get("low", 0), *(args or (kw["high"],))))
+    return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, device=device or input.device,
+                   requires_grad=requires_grad)
+
+
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Zeros and ones, each 1 with the probability in ``input`` (or ``p``). See torch.bernoulli."""
+    shape, d = tuple(input.shape), input.dtype
+    if p is not None:
+        value = _drawn(shape, d, input.device, generator, lambda s: draw.bernoulli(s, shape, d.np, float(p)),
+                       lambda k: jax.random.bernoulli(k, p, shape))
+    else:
+        value = _drawn(shape, d, input.device, generator, lambda s: draw.bernoulli_of(s, input._numpy_copy()),
+                       lambda k: jax.random.bernoulli(k, input.jax()))
+    return _with_zero_gradient(input, _finish(value, False, out), "BernoulliBackward0")
+
+
+def _with_zero_gradient(source: Tensor, made: Tensor, name: str) -> Tensor:
+    """A drawn tensor as PyTorch returns it: part of the graph, with gradient 0."""
+    if not (mode.grad and requires_grad(source)):
+        return made
+    return call(call_of(OPS["_drawn_from"], (T, T)), (source, made))
+
+
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
+                out: Tensor | None = None) -> Tensor:
+    """Indices drawn with the probabilities in each row. See torch.multinomial."""
+    p = input._numpy_copy()
+    shape = (*p.shape[:-1], num_samples)
+    value = _drawn(shape, dtypes.int64, input.device, generator,
+                   lambda s: random_choice.multinomial(s, p, num_samples, replacement),
+                   lambda k: _multinomial_on_device(k, p, num_samples, replacement))
+    return _finish(value, False, out)
+
+
+def _multinomial_on_device(key, p: np.ndarray, n: int, replacement: bool):
+    rows = p.reshape(-1, p.shape[-1])
+    drawn = [jax.random.choice(k, rows.shape[-1], (n,), replacement, row / row.sum())
+             for k, row in zip(jax.random.split(key, len(rows)), rows, strict=True)]
+    return jax.numpy.stack(drawn).reshape(*p.shape[:-1], n)
+
+
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Poisson numbers of the rates in ``input``. See torch.poisson."""
+    shape, d = tuple(input.shape), input.dtype
+    value = _drawn(shape, d, input.device, generator, lambda s: random_rejection.poisson(s, input._numpy_copy()),
+                   lambda k: jax.random.poisson(k, input.jax()))
+    return _with_zero_gradient(input, _finish(value, False, None), "PoissonBackward0")
+
+
+# ---------------------------------------------------------------- filling tensors
+
+def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: Callable) -> Tensor:
+    """Writes random numbers into a tensor, in the order of its memory as PyTorch does."""
+    check_inplace(t, mode.grad and requires_grad(t))
+    size, stride, _ = geometry_of(t)
+
+    def drawn(stream):
+        flat = host(stream)
+        return flat if t.is_contiguous() else draw.place(flat.reshape(-1), size, stride)
+    storage.write(t, _drawn(tuple(size), t.dtype, t.device, given, drawn, accelerator))
+    return t
+
+
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fills with normal numbers. See torch.Tensor.normal_."""
+    draw.check_std(std)
+    size, d = tuple(self.shape), self.dtype
+    _float_or_complex(d, "normal_kernel_cpu")
+    return fill_with(self, generator, lambda s: draw.normal(s, size, d.np, mean, std, contiguous=self.is_contiguous()),
+                     lambda k: jax.random.normal(k, size, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np))
+
+
+def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **kw: float) -> Tensor:
+    """Fills with uniform numbers from [from, to). See torch.Tensor.uniform_."""
+    low, size, d = kw.get("from", from_), tuple(self.shape), self.dtype
+    return fill_with(self, generator, lambda s: draw.uniform(s, size, d.np, low, to),
+                     lambda k: jax.random.uniform(k, size, d.np, low, to))
+
+
+def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None,
+            **kw: int) -> Tensor:
+    """Fills with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
+    low, size, d = kw.get("from", from_), tuple(self.shape), self.dtype
+    if to is None and low is not None and "from" not in kw:
+        low, to = 0, low
+    return fill_with(self, generator, lambda s: draw.random(s, size, d.np, low, to),
+                     lambda k: jax.random.randint(k, size, low or 0, to or 2 ** 24))
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fills with zeros and ones. See torch.Tensor.bernoulli_."""
+    size, d = tuple(self.shape), self.dtype
+    if isinstance(p, Tensor):
+        probabilities = np.broadcast_to(p._numpy_copy(), size)
+        return fill_with(self, generator, lambda s: draw.bernoulli_of(s, probabilities, d.np),
+                         lambda k: jax.random.bernoulli(k, probabilities))
+    return fill_with(self, generator, lambda s: draw.bernoulli(s, size, d.np, p), lambda k: jax.random.bernoulli(k, p, size))
+
+
+def _filler(name: str, defaults: tuple, accelerator: Callable):
+    def fill(self: Tensor, *args: float, generator: Generator | None = None, **kw: float) -> Tensor:
+        values = [kw.get(n, args[i] if i < len(args) else d) for i, (n, d) in enumerate(defaults)]
+        size, d = tuple(self.shape), self.dtype
+        host = getattr(draw, name)
+        return fill_with(self, generator, lambda s: host(s, size, d.np, *values), lambda k: accelerator(k, size, *values))
+    fill.__name__ = f"{name}_"
+    fill.__doc__ = f"Fills with {name.replace('_', '-')} numbers. See torch.Tensor.{name}_."
+    return fill
+
+
+exponential_ = _filler("exponential", (("lambd", 1.0),), lambda k, size, rate: jax.random.exponential(k, size) / rate)
+cauchy_ = _filler("cauchy", (("median", 0.0), ("sigma", 1.0)), lambda k, size, m, s: jax.random.cauchy(k, size) * s + m)
+log_normal_ = _filler("log_normal", (("mean", 1.0), ("std", 2.0)),
+                      lambda k, size, m, s: jax.numpy.exp(jax.random.normal(k, size) * s + m))
+geometric_ = _filler("geometric", (("p", None),), lambda k, size, p: jax.random.geometric(k, p, size))
+
+
+# ---------------------------------------------------------------- dropout
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeroes elements with probability p and scales the others by 1/(1-p). See torch.nn.functional.dropout."""
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return _dropped(input, p, training, inplace, tuple(input.shape))
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, mask_shape: tuple[int, ...]) -> Tensor:
+    if not training or p == 0:
+        return input
+    d = input.dtype
+    mask = wrap(_drawn(mask_shape, d, input.device, None, lambda s: draw.dropout_mask(s, mask_shape, d.np, p),
+                       lambda k: jax.random.bernoulli(k, 1 - p, mask_shape)))
+    c = call_of(OPS["_dropout_with_mask"], (T, T, NUMBERS[float]))
+    flat = [input, mask, 1.0 / (1.0 - p) if p < 1 else 0.0]
+    if inplace:
+        from jtorch.dispatch import call_inplace
+        return call_inplace(c, flat)
+    return call(c, flat)
+
+
+def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels. See torch.nn.functional.dropout2d."""
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return _dropped(input, p, training, inplace, draw.feature_dropout_size(tuple(input.shape)))
+
+
+def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout, with torch.dropout's arguments."""
+    draw.check_dropout(p)
+    return _dropped(input, p, train, False, tuple(input.shape))
+
+
+FUNCTIONS = (manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm, normal, rand_like,
+             randn_like, randint_like, bernoulli, multinomial, poisson)
+METHODS = (normal_, uniform_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_, bernoulli, multinomial)
+
+
+def bind(namespaces: dict[str, dict[str, Any]]) -> None:
+    """Puts the functions and methods of this file where PyTorch has them."""
+    namespaces[""].update({f.__name__: f for f in FUNCTIONS}, dropout=torch_dropout, Generator=Generator,
+                          default_generator=default_generator)
+    namespaces["nn.functional"].update(dropout=dropout, dropout1d=feature_dropout, dropout2d=feature_dropout,
+                                       dropout3d=feature_dropout)
+    for f in METHODS:
+        setattr(Tensor, f.__name__, f)

@@ -1,0 +1,104 @@
+"""What every test gets: JAX's strict promotion, a seed, and ``xp``, which is PyTorch and then jtorch."""
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+import random
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+NO_TORCH = "PyTorch is not installed (pip install jtorch-jax[conformance])"
+
+# Bodies of ops cast and broadcast explicitly: PyTorch's rules are not JAX's.
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true", help="run the tests marked full too: every sample of every op")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not HAS_TORCH:
+        _skip(items, "conformance", NO_TORCH)
+    if not config.getoption("--full"):
+        _skip(items, "full", "runs only with --full")
+
+
+def _skip(items, marker: str, reason: str) -> None:
+    for item in items:
+        if item.get_closest_marker(marker):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@functools.cache
+def library(name: str):
+    """The module ``torch`` or ``jtorch``, imported with its own warnings off and on one thread."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = importlib.import_module(name)
+    if name == "torch":
+        found.set_num_threads(1)    # several tests run at once
+    return found
+
+
+@pytest.fixture
+def torch():
+    """PyTorch, for a test that compares with it; the test is skipped where it is not installed."""
+    if not HAS_TORCH:
+        pytest.skip(NO_TORCH)
+    return library("torch")
+
+
+@pytest.fixture(params=[pytest.param("torch", marks=pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)), "jtorch"])
+def xp(request):
+    """The library under test: the same body has to pass with PyTorch and with jtorch."""
+    return library(request.param)
+
+
+@pytest.fixture
+def full(request) -> bool:
+    """Whether ``--full`` was given."""
+    return request.config.getoption("--full")
+
+
+@pytest.fixture(autouse=True)
+def seed() -> int:
+    """Every generator starts each test from the same seed, which is returned."""
+    random.seed(0)
+    np.random.seed(0)
+    for name in ("torch", "jtorch"):
+        manual_seed = getattr(sys.modules.get(name), "manual_seed", None)
+        if manual_seed is not None:
+            manual_seed(0)
+    return 0
+
+
+@pytest.fixture
+def rng(seed) -> np.random.Generator:
+    """A NumPy generator for a test's own data."""
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="session")
+def run_python():
+    """``run_python(code, env)``: what a fresh Python prints for ``code``, which has to succeed without warnings.
+
+    For what must be set before JAX or jtorch starts: XLA_FLAGS, JTORCH_ENGINE, what an import changes.
+    """
+    def run(code: str, env: dict[str, str] | None = None) -> str:
+        done = subprocess.run([sys.executable, "-W", "error::UserWarning:jtorch", "-c", code], text=True, capture_output=True,
+                              cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}, timeout=300, check=False)
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        return done.stdout
+    return run
