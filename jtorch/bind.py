@@ -20,7 +20,8 @@ from jtorch.engine import Value, call_of
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
 from jtorch.tensor import Parameter, Tensor, wrap
 
-_PLAIN = {int, bool, str, type(None)}
+_PLAIN = {int, str, type(None)}
+_FLAG = {*_PLAIN, bool}      # for parameters that are only ever bools, where 1 and True mean the same
 _MARKS: dict[type, Any] = {Tensor: T, Parameter: T, **NUMBERS}
 
 
@@ -239,7 +240,8 @@ class _Writer:
         return [*lines, f"{p.name} = _static({p.name})"], p.name, ""
 
     def _static(self, p: Param, at: int):
-        return [f"if {p.name}.__class__ not in _PLAIN: {p.name} = _static({p.name})"], p.name, ""
+        plain = "_FLAG" if p.annotation == "bool" else "_PLAIN"
+        return [f"if {p.name}.__class__ not in {plain}: {p.name} = _static({p.name})"], p.name, ""
 
     def call(self, flat: str, key: str) -> list[str]:
         """The lines from the sorted arguments to the result."""
@@ -304,7 +306,7 @@ def _targets(given) -> list:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-_SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_MARKS": _MARKS, "call": call,
+_SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
           "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace, "call_writing": call_writing,
           "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
           "_varargs": _varargs, "_new_call": _new_call, "_call_creating": _call_creating, "_call_dynamic": _call_dynamic,
@@ -368,9 +370,16 @@ def _bind_name(op: Op, full: str, forms: dict, namespaces: dict) -> None:
         elif op.inplace and prefix == "nn.functional":
             space.setdefault(f"{short}_", forms["inplace"])
     if op.method and not prefix:
-        setattr(Tensor, short, forms["function"])
+        setattr(Tensor, short, _as_method(op, forms["function"]))
         if "inplace" in forms:
             setattr(Tensor, f"{short}_", forms["inplace"])
+
+
+def _as_method(op: Op, fn):
+    """The function as a method: ``self`` is the first parameter, or the first that takes a tensor (``polygamma(n, input)``)."""
+    if not op.params or op.params[0].kind != "static":
+        return fn
+    return lambda self, first, *args: fn(first, self, *args)
 
 
 _OPERANDS = {Tensor, Parameter, int, float, bool, complex}

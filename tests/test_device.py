@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
 import subprocess
 import sys
@@ -11,9 +12,10 @@ import jax
 import pytest
 
 from jtorch import backends, cuda, version
-from jtorch import device as devices
 from jtorch.backends import precision
 from jtorch.device import device
+
+devices = importlib.import_module("jtorch.device")     # jtorch.device is the class
 
 torch = pytest.importorskip("torch")
 

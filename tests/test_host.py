@@ -378,7 +378,7 @@ def test_facts():
         assert program.used == (True, False, False) and not program.is_tuple
         assert program.out_avals == [a]
         assert compile_on_host(lambda x: (x, x), [a]).is_tuple
-        assert compile_on_host(lambda x: jax.random.normal(jax.random.key(0), (3,)) + x, [a]) is None
+        assert compile_on_host(lambda x: jax.random.normal(jax.random.key(0), (3,), jnp.float32) + x, [a]) is None
         with pytest.raises(ValueError, match="mine"):
             compile_on_host(lambda x: (_ for _ in ()).throw(ValueError("mine")), [a])
 

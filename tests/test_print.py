@@ -1,6 +1,7 @@
 """What tensors print as, compared with PyTorch. The tensor is a stand-in: NumPy values and the attributes asked for."""
 from __future__ import annotations
 
+import importlib
 import math
 
 import hypothesis.extra.numpy as hnp
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 
 from jtorch import _print
-from jtorch import dtype as dtypes
 from jtorch.device import device
+
+dtypes = importlib.import_module("jtorch.dtype")     # jtorch.dtype is the class
 
 torch = pytest.importorskip("torch")
 

@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
 
 import numpy as np
 import pytest
 
-from jtorch import dtype as dtypes
 from jtorch.dtype_info import finfo, iinfo
 from jtorch.size import Size, of
+
+dtypes = importlib.import_module("jtorch.dtype")     # jtorch.dtype is the class
 
 torch = pytest.importorskip("torch")
 

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jtorch.dtype import dtype
 from jtorch.ops import check, promotion, reduce
 from jtorch.ops.reduce import refuse, wide
 from jtorch.ops.registry import Number, Tensor, op

@@ -85,19 +85,23 @@ def _slots(input, indices) -> tuple:
 
 
 def _indices_outside(input, indices, *_, **__):
-    """As ``_outside`` for several indices: the detail is 64 times the index plus the dim."""
+    """As ``_outside`` for several indices: the detail is 64 times the index plus which index tensor it is in."""
     bad, detail = np.asarray(False), np.asarray(0, np.int64)
-    for d, i in enumerate(indices[:input.ndim]):
-        if i is not None:
-            this, value = _outside(i, input.shape[d])
-            detail = jnp.where(bad, detail, value * 64 + d)
-            bad = bad | this
+    for k, (i, n) in enumerate(_with_sizes(input, indices)):
+        this, value = _outside(i, n)
+        detail = jnp.where(bad, detail, value * 64 + k)
+        bad = bad | this
     return bad, detail
 
 
-def _index_error(detail, input, *_, **__):
-    value, d = divmod(int(detail), 64)
-    return IndexError(f"index {value} is out of bounds for dimension {d} with size {input.shape[d]}")
+def _with_sizes(input, indices) -> list[tuple]:
+    return [(i, n) for i, n in zip(indices, input.shape, strict=False) if i is not None]
+
+
+def _index_error(detail, input, indices, *_, **__):
+    """PyTorch counts the index tensors here, not the dims of the input."""
+    value, k = divmod(int(detail), 64)
+    return IndexError(f"index {value} is out of bounds for dimension {k} with size {_with_sizes(input, indices)[k][1]}")
 
 
 @op(value_check=(_indices_outside, _index_error), function=False, method=False)
@@ -139,7 +143,7 @@ def set_last(x, at: tuple, values):
     return x.at[at].set(values, mode="drop", unique_indices=True)
 
 
-@op(saves="inputs", value_check=_in_flat(""))
+@op(value_check=_in_flat(""))
 def take(input: Tensor, index: Tensor):
     """The elements at places in the flattened input. See torch.take."""
     check.require(index.dtype == np.int64, f"take(): Expected a long tensor for index, but got "
@@ -165,21 +169,17 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
 # one index along a dim
 
 
-def _check_vector(index, message: str, error: type[Exception] = IndexError) -> None:
-    check.require(index.ndim <= 1, message, error)
-
-
 @op(value_check=at_dim(0, message="index out of range in self"))
 def index_select(input: Tensor, dim: int, index: Tensor):
     """The slices of a dim at an index vector. See torch.index_select."""
     dim = check.wrap_dim(dim, input.ndim)
     check.require(index.dtype in (np.int32, np.int64), "index_select(): Expected dtype int32 or int64 for index")
-    _check_vector(index, "index_select(): Index is supposed to be a vector")
+    check.require(index.ndim <= 1, "index_select(): Index is supposed to be a vector", IndexError)
     if not input.ndim:
         check.require(index.size == 1, f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return input
     check.require(input.shape[dim] or not index.size, "index out of range in self", IndexError)
-    return jnp.take(input, small(index.reshape(-1), input.shape[dim]), dim, mode="promise_in_bounds" if index.size else "fill")
+    return input.at[along(input, dim, index)].get(mode="promise_in_bounds")
 
 
 def along(input, dim: int, index) -> tuple:
@@ -190,8 +190,8 @@ def along(input, dim: int, index) -> tuple:
 def check_source(name: str, input, dim: int, index, source) -> None:
     check.require(index.dtype in (np.int32, np.int64), f"{name}: Expected dtype int32/int64 for index but got: "
                   f"{check.scalar_name(index.dtype)}")
-    _check_vector(index, f"{name}: Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-                  f"{check.scalar_name(index.dtype)} and size: {list(index.shape)}")
+    check.require(index.ndim <= 1, f"{name}: Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+                  f"{check.scalar_name(index.dtype)} and size: {list(index.shape)}", IndexError)
     check.require(source.dtype == input.dtype, f"{name}: self ({check.scalar_name(input.dtype)}) and source "
                   f"({check.scalar_name(source.dtype)}) must have the same scalar type")
     n = source.shape[dim] if dim < source.ndim else 1
@@ -199,7 +199,7 @@ def check_source(name: str, input, dim: int, index, source) -> None:
                   f"for dim: {dim}")
     same = source.ndim == input.ndim and all(a == b for d, (a, b) in enumerate(zip(input.shape, source.shape, strict=True))
                                              if d != dim)
-    check.require(same or (input.ndim <= 1 and source.ndim <= 1), "source tensor shape must match self tensor shape, "
+    check.require(same, "source tensor shape must match self tensor shape, "
                   f"excluding the specified dimension. Got self.shape = {list(input.shape)} source.shape = "
                   f"{list(source.shape)}")
 
@@ -229,7 +229,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
 
 def _check_copy(input, dim: int, index, source) -> None:
     name, n = "index_copy_()", source.shape[dim] if dim < source.ndim else 1
-    _check_vector(index, f"{name}: Index should have dimension 1 or 0 (got {index.ndim})")
+    check.require(index.ndim <= 1, f"{name}: Index should have dimension 1 or 0 (got {index.ndim})", IndexError)
     check.require(source.ndim in (0, input.ndim) or not input.ndim, f"{name}: When source and destination are not scalars, "
                   f"their dimensionality must match. Source dimensionality ({source.ndim}), destination dimensionality "
                   f"({input.ndim})", IndexError)
@@ -256,7 +256,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
     check.require(value.ndim == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                   f"{value.ndim} dimension(s).")
     check.require(index.dtype == np.int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
-    _check_vector(index, "Index has to be a vector/scalar", RuntimeError)
+    check.require(index.ndim <= 1, "Index has to be a vector/scalar")
     check.require(value.dtype.kind != "c" or input.dtype.kind == "c", "index_fill_(): Converting complex Scalar to "
                   "non-complex type is not supported")
     hit = jnp.zeros(_size_at(input, dim), np.bool_).at[small(index.reshape(-1), _size_at(input, dim))].set(True)
@@ -284,9 +284,9 @@ def check_index_dtype(name: str, index) -> None:
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False):
     """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
     dim = check.wrap_dim(dim, input.ndim)
-    check_index_dtype("gather", index)
     if not index.size:
         return jnp.zeros(index.shape, input.dtype)
+    check_index_dtype("gather", index)
     check.require(max(input.ndim, 1) == max(index.ndim, 1), "Index tensor must have the same number of dimensions as input "
                   "tensor")
     for d, (i, n) in enumerate(zip(index.shape, input.shape, strict=False)):
@@ -296,8 +296,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return jnp.take_along_axis(x, small(at, _size_at(input, dim)), dim, mode="promise_in_bounds").reshape(index.shape)
 
 
-@op(value_check=(lambda input, indices, dim=None: (np.asarray(False), np.asarray(0, np.int64)), lambda detail, *_: IndexError()),
-    backward_name="GatherBackward0")
+@op(backward_name="GatherBackward0")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
     """``gather`` with both arguments broadcast; indices wrap around. See torch.take_along_dim."""
     check.require(indices.dtype == np.int64, "torch.take_along_dim(): dtype of indices should be Long but got "
@@ -318,7 +317,7 @@ def _wrapped(index, n: int):
     return (index % max(n, 1)).astype(np.int32 if n < 2**31 else np.int64)
 
 
-@op(saves="inputs", promote="numeric", promotes="input other", inplace=False, method=False)
+@op(promote="numeric", promotes="input other", inplace=False, method=False)
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number):
     """``input`` where the condition holds, ``other`` elsewhere. See torch.where."""
     check.require(condition.dtype in (np.bool_, np.uint8), "where expected condition to be a boolean tensor, but got a tensor "
@@ -331,7 +330,7 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number):
 # masks
 
 
-def _masked(input, mask, name: str):
+def _masked(input, mask):
     shape = check.broadcast_shapes(mask.shape, input.shape)
     return jnp.broadcast_to(input, shape), jnp.broadcast_to(mask, shape)
 
@@ -344,8 +343,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
     check.require(value.ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                   f"{value.ndim} dimension(s).")
     check.require(value.dtype.kind != "c" or input.dtype.kind == "c", "value cannot be converted to type "
-                  f"{_c_name(input.dtype)} without overflow")
-    x, mask = _masked(input, mask, "masked_fill")
+                  f"{_c_name(input.dtype).replace('long int', 'int64_t')} without overflow")
+    x, mask = _masked(input, mask)
     return jnp.where(mask, value.astype(input.dtype), x)
 
 
@@ -371,7 +370,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
                   f"{check.scalar_name(input.dtype)} and {check.scalar_name(source.dtype)}")
     check.require(mask.dtype == np.bool_, "masked_scatter_ only supports boolean masks, but got mask with dtype "
                   f"{check.scalar_name(mask.dtype)}")
-    x, mask = _masked(input, mask, "masked_scatter")
+    x, mask = _masked(input, mask)
     if not x.size or not source.size:
         return x
     place = jnp.cumsum(mask.reshape(-1).astype(np.int32)).reshape(mask.shape) - 1

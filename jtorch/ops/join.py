@@ -132,12 +132,11 @@ def meshgrid(tensors: Tensors, *, indexing: str | None = None):
     if indexing is None:
         warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
                       UserWarning, stacklevel=2)
+    for x in tensors:
+        check.require(x.ndim <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.ndim}D")
+    _check_one_dtype(tensors)
     check.require(indexing in (None, "ij", "xy"), f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
                   f"{indexing}")
-    for x in tensors:
-        check.require(x.ndim <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
-                      f"{x.ndim}D")
-    _check_one_dtype(tensors)
     if indexing != "xy" or len(tensors) < 2:
         return _grid(tensors)
     swapped = _grid([tensors[1], tensors[0], *tensors[2:]])
@@ -265,7 +264,7 @@ def rot90(input: Tensor, k: int = 1, dims: tuple[int, ...] = (0, 1)):
     """A plane turned by ``k`` quarters. See torch.rot90."""
     check.require(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
     check.require(input.ndim >= 2, f"expected total dims >= 2, but got total dims = {input.ndim}")
-    wrapped = [check.wrap_dim(d, input.ndim) for d in dims]
+    wrapped = tuple(check.wrap_dim(d, input.ndim) for d in dims)
     check.require(wrapped[0] != wrapped[1], f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = "
                   f"{dims[1]}")
     return jnp.rot90(input, k, wrapped)

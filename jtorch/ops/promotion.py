@@ -47,7 +47,9 @@ def _promote_inexact(a: np.dtype, b: np.dtype) -> np.dtype:
         return a
     if is_complex(a) or is_complex(b):
         return _complex_of(a) if _complex_of(a).itemsize >= _complex_of(b).itemsize else _complex_of(b)
-    return np.dtype(jnp.promote_types(a, b))
+    if a.itemsize == b.itemsize:
+        return np.dtype(np.float32)         # float16 with bfloat16, or two kinds of float8
+    return a if a.itemsize > b.itemsize else b
 
 
 def _complex_of(d: np.dtype) -> np.dtype:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jtorch.dtype import dtype
 from jtorch.ops import check, promotion
 from jtorch.ops.registry import Tensor, op
 
@@ -136,9 +137,9 @@ def _var_mean(name: str, input, dim, unbiased, keepdim, correction, finish=lambd
     mean = _mean(content, axes, True)
     d = content - mean
     square = lax.square(d.real) + lax.square(d.imag) if promotion.is_complex(d.dtype) else lax.square(d)
-    left = float(_count(input.shape, axes) - correction)
+    left = np.maximum(_count(input.shape, axes) - correction, 0)
     total = jnp.sum(square, axes, keepdims=keepdim)
-    var = finish(total / jnp.asarray(left if left > 0 else 0, total.dtype))
+    var = finish(total / jnp.asarray(left, total.dtype))
     mean = mean if keepdim else lax.squeeze(mean, axes)
     return var.astype(jnp.real(input).dtype), mean.astype(input.dtype)
 

@@ -62,6 +62,8 @@ def freeze(value):
     """A hashable static that tells 1, 1.0 and True apart; lists and tuples become tuples."""
     if isinstance(value, (list, tuple)):
         return tuple([freeze(v) for v in value])
+    if value is True or value is False:
+        return Frozen((bool, int(value)))
     if isinstance(value, (float, complex)):
         return Frozen((type(value), repr(value)))
     if isinstance(value, np.generic):
@@ -107,10 +109,12 @@ def _kind(annotation: str) -> tuple[str, bool]:
 
 def _params(fn: Callable) -> tuple[Param, ...]:
     out = []
-    for p in inspect.signature(fn).parameters.values():
+    given = list(inspect.signature(fn).parameters.values())
+    for i, p in enumerate(given):
         text = p.annotation if isinstance(p.annotation, str) else "Any"
-        kind, varargs = _kind("Any" if p.annotation is p.empty else text)
-        out.append(Param(p.name, kind, p.default, p.kind is p.KEYWORD_ONLY, text, varargs))
+        kind, spelled = _kind("Any" if p.annotation is p.empty else text)
+        last = all(q.kind is q.KEYWORD_ONLY for q in given[i + 1:])
+        out.append(Param(p.name, kind, p.default, p.kind is p.KEYWORD_ONLY, text, spelled and last))
     return tuple(out)
 
 

@@ -25,10 +25,10 @@ def _places(input, dim: int, index) -> tuple:
 
 
 def _check_scatter(input, dim: int, index, src=None) -> None:
-    check_index_dtype("scatter", index)
     check.require(src is None or src.dtype == input.dtype, "scatter(): Expected self.dtype to be equal to src.dtype")
     if not index.size:
         return
+    check_index_dtype("scatter", index)
     check.require(max(index.ndim, 1) == max(input.ndim, 1), "Index tensor must have the same number of dimensions as self "
                   "tensor")
     sizes, n = as_1d(index)[0].shape, as_1d(input)[0].shape
@@ -132,7 +132,7 @@ def _reduced(reduce: str, x, at: tuple, values, include_self: bool):
             return _scatter_prod(start, at, values)
         case "mean":
             return _mean(start, at, values, include_self)
-    return _scatter_extreme(reduce, start, at, values)
+    return _scatter_extreme(reduce, start, x, at, values)
 
 
 def _identity(reduce: str, dtype):
@@ -153,19 +153,21 @@ def _mean(start, at: tuple, values, include_self: bool):
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _scatter_extreme(reduce: str, x, at: tuple, values):
-    at = _at(x, at)
+def _scatter_extreme(reduce: str, start, x, at: tuple, values):
+    at = _at(start, at)
     return (at.max if reduce == "amax" else at.min)(values, mode="promise_in_bounds")
 
 
 @_scatter_extreme.defjvp
 def _scatter_extreme_jvp(reduce: str, primals, tangents):
-    x, at, values = primals
-    result = _scatter_extreme(reduce, x, at, values)
-    own = (x == result).astype(x.dtype)
+    """Shared between all that attain the extreme; PyTorch counts ``x`` among them even where it is not included."""
+    start, x, at, values = primals
+    result = _scatter_extreme(reduce, start, x, at, values)
+    own, counted = ((a == result).astype(x.dtype) for a in (start, x))
     given = (values == _picked(result, at)).astype(x.dtype)
-    shared_by = _sum(own, at, given)
-    return result, _sum(own * tangents[0], at, given * tangents[2]) / jnp.where(shared_by == 0, 1, shared_by).astype(x.dtype)
+    shared_by = _sum(counted, at, given)
+    change = _sum(own * tangents[0], at, given * tangents[3])
+    return result, change / jnp.where(shared_by == 0, jnp.ones((), x.dtype), shared_by)
 
 
 @jax.custom_jvp
@@ -180,7 +182,8 @@ def _scatter_prod_jvp(primals, tangents):
     one = jnp.ones((), x.dtype)
     own, given = (jnp.where(a == 0, one, a) for a in (x, values))
     rest = _scatter_prod(own, at, given)
-    zeros = _sum((x == 0).astype(np.int32), at, (values == 0).astype(np.int32))
-    without_own = jnp.where(zeros == (x == 0), rest, 0 * one) / own
-    without_given = jnp.where(_picked(zeros, at) == (values == 0), _picked(rest, at), 0 * one) / given
+    own_zeros, given_zeros = ((a == 0).astype(np.int32) for a in (x, values))
+    zeros = _sum(own_zeros, at, given_zeros)
+    without_own = jnp.where(zeros == own_zeros, rest, 0 * one) / own
+    without_given = jnp.where(_picked(zeros, at) == given_zeros, _picked(rest, at), 0 * one) / given
     return _scatter_prod(x, at, values), _sum(without_own * tangents[0], at, without_given * tangents[2])

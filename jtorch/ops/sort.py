@@ -76,7 +76,7 @@ def msort(input: Tensor):
 
 def _top_index(x, k: int, largest: bool):
     """The indices of the ``k`` first in order along the last dimension."""
-    if x.dtype.itemsize > 4 or x.dtype.kind in "iu" and x.dtype.itemsize == 4:
+    if x.dtype.itemsize > 4 or (x.dtype.kind in "iu" and x.dtype.itemsize == 4):
         return lax.slice_in_dim(_argsorted(x, x.ndim - 1, largest), 0, k, axis=-1)
     # lax.top_k is fastest for float32, and puts NaN first and a NaN with a sign last
     key = x.astype(jnp.float32)
@@ -189,8 +189,8 @@ def _check_quantile(input, q, interpolation: str) -> None:
     check.require(input.dtype in (np.float32, np.float64),
                   "quantile() input tensor must be either float or double dtype")
     check.require(scalar or q.dtype == input.dtype, "quantile() q tensor must be same dtype as the input tensor")
-    check.require(interpolation in _INTERPOLATIONS, "quantile() interpolation must be one of linear, lower, higher, midpoint "
-                  f"or nearest, but got {interpolation}")
+    check.require(interpolation in _INTERPOLATIONS, "quantile() interpolation must be one of linear, lower, higher, "
+                  f"midpoint or nearest, but got {interpolation}")
 
 
 def _ranks(rows, q, skip_nan: bool):

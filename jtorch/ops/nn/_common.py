@@ -1,6 +1,7 @@
 """What the ops of torch.nn.functional share: the decorator, dtype checks, reductions and per-dimension arguments."""
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -43,6 +44,11 @@ def widen(x: jax.Array) -> jax.Array:
     return x.astype(jnp.float32) if x.dtype in (jnp.bfloat16, jnp.float16) else x
 
 
+def common_dtype(*dtypes) -> np.dtype:
+    """The smallest dtype that holds all of ``dtypes``."""
+    return functools.reduce(promotion.promote_types, map(np.dtype, dtypes))
+
+
 def magnitude(x: jax.Array) -> jax.Array:
     """The absolute value, whose gradient at 0 is 0 (that of ``jnp.abs`` is 1)."""
     return jnp.abs(x) if promotion.is_complex(np.dtype(x.dtype)) else x * jnp.sign(x)
@@ -76,8 +82,8 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
 def reduced(loss: jax.Array, reduction: str) -> jax.Array:
     """``loss`` itself, its mean or its sum; integers sum to int64."""
     if reduction == "mean":
-        check.require(promotion.is_inexact(np.dtype(loss.dtype)), "mean(): could not infer output dtype. Input dtype must "
-                      f"be either a floating point or complex dtype. Got: {check.scalar_name(loss.dtype)}")
+        check.require(promotion.is_inexact(np.dtype(loss.dtype)), "mean(): could not infer output dtype. Input dtype "
+                      f"must be either a floating point or complex dtype. Got: {check.scalar_name(loss.dtype)}")
         return jnp.mean(loss)
     if reduction == "sum":
         return jnp.sum(loss) if promotion.is_inexact(np.dtype(loss.dtype)) else jnp.sum(loss, dtype=jnp.int64)

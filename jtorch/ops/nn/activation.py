@@ -73,7 +73,8 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     return jnp.where(input > 0, input, input * ((lower + upper) / 2))
 
 
-@op(name="_rrelu_with_noise", function=False, method=False, out=False, backward_name="RreluWithNoiseBackward0", tested=False)
+@op(name="_rrelu_with_noise", function=False, method=False, out=False, tested=False,
+    backward_name="RreluWithNoiseBackward0")
 def rrelu_with_noise(input: Tensor, noise: Tensor):
     """rrelu in training: each element that is not positive times its own ``noise``."""
     require_float(input, "rrelu_with_noise_out_cpu")
@@ -158,7 +159,8 @@ def softshrink(input: Tensor, lambd: float = 0.5):
     """The input moved towards 0 by ``lambd``, or 0. See torch.nn.functional.softshrink."""
     require_float(input, "softshrink_check")
     check.require(0 <= lambd <= float(jnp.finfo(input.dtype).max), "lambda must be in range [0, "
-                  f"{float(jnp.finfo(input.dtype).max):g}] for input dtype {check.scalar_name(input.dtype)}, but found {lambd:g}")
+                  f"{float(jnp.finfo(input.dtype).max):g}] for input dtype {check.scalar_name(input.dtype)}, but found "
+                  f"{lambd:g}")
     moved = jnp.where(input > lambd, input - lambd, input + lambd)
     return jnp.where((input >= -lambd) & (input <= lambd), jnp.zeros_like(input), moved)
 
@@ -166,8 +168,8 @@ def softshrink(input: Tensor, lambd: float = 0.5):
 @functional(backward_name="SubBackward0")
 def tanhshrink(input: Tensor):
     """``input - tanh(input)``. See torch.nn.functional.tanhshrink."""
-    check.require(input.dtype != jnp.bool_, "Subtraction, the `-` operator, with a bool tensor is not supported. If you "
-                  "are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+    check.require(input.dtype != jnp.bool_, "Subtraction, the `-` operator, with a bool tensor is not supported. If "
+                  "you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
     x = input.astype(promotion.to_float(np.dtype(input.dtype)))
     return x - jnp.tanh(x)
 
@@ -202,7 +204,8 @@ def prelu(input: Tensor, weight: Tensor):
     check.require(input.dtype == weight.dtype, "prelu: Type promoting not supported. Got "
                   f"{check.scalar_name(input.dtype)} and {check.scalar_name(weight.dtype)}")
     require_float(input, "prelu_cpu")
-    check.require(weight.ndim <= 1, f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    check.require(weight.ndim <= 1, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+                  f"{weight.ndim}")
     channels = input.shape[1] if input.ndim > 1 else 1
     if weight.size != 1:
         check.require(input.ndim > 0, "Not allow zero-dim input tensor.")

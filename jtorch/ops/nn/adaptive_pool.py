@@ -1,4 +1,4 @@
-"""Pooling to a given size, and the inverse of max pooling. See torch.nn.functional.adaptive_avg_pool2d and neighbours."""
+"""Pooling to a given size, and the inverse of max pooling. See torch.nn.functional.adaptive_avg_pool2d."""
 from __future__ import annotations
 
 import math
@@ -22,7 +22,8 @@ def _sizes(x: jax.Array, n: int, output_size, name: str) -> tuple[int, ...]:
         count = len(output_size)
         check.require(count == 1, f"{name}() argument 'output_size' should contain one int (got {count})")
     else:
-        check.require(x.ndim > len(output_size), f"Input dimension should be at least {len(output_size) + 1}", ValueError)
+        check.require(x.ndim > len(output_size), "Input dimension should be at least "
+                      f"{len(output_size) + 1}", ValueError)
         check.require(len(output_size) in (1, n), f"{name}(): internal error: output_size.size() must be {n}")
         output_size = tuple(output_size) * n if len(output_size) == 1 else output_size
     check.require(x.ndim >= n, f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
@@ -47,11 +48,12 @@ def _check(x: jax.Array, n: int, name: str, out: tuple[int, ...], colon: str) ->
     if n == 1 and x.ndim not in (2, 3):
         raise RuntimeError(f"Expected 2 to 3 dimensions, but got {x.ndim}-dimensional tensor for argument #1 'self' "
                       f"(while checking arguments for {name})")
-    check.require(x.ndim in (n + 1, n + 2), f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(x.shape)}")
+    check.require(x.ndim in (n + 1, n + 2), f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} "
+                  f"{list(x.shape)}")
     check.require(min(out) >= 0, _negative(x, n, name, out))
     for i in range(1, x.ndim):
-        check.require(x.shape[i] > 0, f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has "
-                      f"sizes {list(x.shape)} with dimension {i} being empty")
+        check.require(x.shape[i] > 0, f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
+                      f"input has sizes {list(x.shape)} with dimension {i} being empty")
 
 
 def _mean_along(x: jax.Array, axis: int, out: int) -> jax.Array:
@@ -136,8 +138,8 @@ def _unpool_size(n: int, shape, kernel, stride, padding, output_size) -> tuple[i
     if output_size is None:
         return default
     size = tuple(output_size)[-n:] if len(output_size) == n + 2 else tuple(output_size)
-    check.require(len(size) == n, f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
-                  f"'{len(size)}'", ValueError)
+    check.require(len(size) == n, f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a "
+                  f"length of '{len(size)}'", ValueError)
     for d in range(n):
         low, high = default[d] - stride[d], default[d] + stride[d]
         check.require(low < size[d] < high, f'invalid output_size "{size}" (dim {d} must be between {low} and {high})',
@@ -148,8 +150,8 @@ def _unpool_size(n: int, shape, kernel, stride, padding, output_size) -> tuple[i
 def _check_unpool(n: int, input: jax.Array, indices: jax.Array) -> None:
     check.require(indices.dtype == jnp.int64, "elements in indices should be type int64 but got: "
                   f"{check.scalar_name(indices.dtype)}")
-    check.require(input.ndim in (n + 1, n + 2), f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a "
-                  f"tensor with {input.ndim} dimensions.")
+    check.require(input.ndim in (n + 1, n + 2), f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, "
+                  f"but got a tensor with {input.ndim} dimensions.")
     check.require(input.shape == indices.shape, "Expected shape of indices to be same as that of the input tensor "
                   f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}")
 

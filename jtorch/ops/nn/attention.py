@@ -5,23 +5,24 @@ import math
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jtorch.ops import check, promotion
-from jtorch.ops.nn._common import functional, size_text, widen
+from jtorch.ops import check
+from jtorch.ops.nn._common import functional, widen
 from jtorch.ops.registry import Tensor, op
 
 
 def _check(query: jax.Array, key: jax.Array, value: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> None:
-    check.require(query.dtype == key.dtype == value.dtype, "Expected query, key, and value to have the same dtype, but got "
-                  f"query.dtype: {_cpp(query)} key.dtype: {_cpp(key)} and value.dtype: {_cpp(value)} instead.")
+    check.require(query.dtype == key.dtype == value.dtype, "Expected query, key, and value to have the same dtype, but "
+                  f"got query.dtype: {_cpp(query)} key.dtype: {_cpp(key)} and value.dtype: {_cpp(value)} instead.")
     check.require(min(query.ndim, key.ndim, value.ndim) >= 2, "Expected query, key, and value to all be  at least 2 "
-                  f"dimensional, but got query.dim: {query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} instead.")
+                  f"dimensional, but got query.dim: {query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} "
+                  "instead.")
     if attn_mask is not None:
-        check.require(not is_causal, "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-        check.require(attn_mask.dtype in (jnp.bool_, jnp.float32, query.dtype), "Expected attn_mask dtype to be bool or float "
-                      f"or to match query dtype, but got attn_mask.dtype: {_cpp(attn_mask)} and  query.dtype: {_cpp(query)} "
-                      "instead.")
+        check.require(not is_causal, "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+                      "is_causal=True")
+        check.require(attn_mask.dtype in (jnp.bool_, jnp.float32, query.dtype), "Expected attn_mask dtype to be bool "
+                      f"or float or to match query dtype, but got attn_mask.dtype: {_cpp(attn_mask)} and  query.dtype: "
+                      f"{_cpp(query)} instead.")
 
 
 def _cpp(x: jax.Array) -> str:
@@ -30,7 +31,8 @@ def _cpp(x: jax.Array) -> str:
 
 
 def _repeat_heads(x: jax.Array, heads: int) -> jax.Array:
-    check.require(heads % max(x.shape[-3], 1) == 0, "Number of heads in key and value must divide the number of heads in query")
+    check.require(heads % max(x.shape[-3], 1) == 0, "Number of heads in key and value must divide the number of heads "
+                  "in query")
     return jnp.repeat(x, heads // x.shape[-3], axis=-3)
 
 
@@ -39,7 +41,8 @@ def _matmul(a: jax.Array, b: jax.Array) -> jax.Array:
         rows = math.prod(a.shape[-2:]), math.prod(b.shape[-2:])
         assert rows
         raise RuntimeError("Expected size for first two dimensions of batch2 tensor to be: "
-                           f"[{math.prod(a.shape[:-2])}, {a.shape[-1]}] but got: [{math.prod(b.shape[:-2])}, {b.shape[-2]}].")
+                           f"[{math.prod(a.shape[:-2])}, {a.shape[-1]}] but got: [{math.prod(b.shape[:-2])}, "
+                           f"{b.shape[-2]}].")
     batch = check.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return jnp.matmul(jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:]))
 
@@ -82,9 +85,9 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
 
 
 @op(name="_attention_with_dropout_mask", function=False, method=False, out=False, tested=False)
-def attention_with_dropout_mask(query: Tensor, key: Tensor, value: Tensor, kept: Tensor, attn_mask: Tensor | None = None,
-                                dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
-                                enable_gqa: bool = False):
+def attention_with_dropout_mask(query: Tensor, key: Tensor, value: Tensor, kept: Tensor,
+                                attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
+                                scale: float | None = None, enable_gqa: bool = False):
     """scaled_dot_product_attention whose weights are dropped where ``kept`` is False and scaled up elsewhere."""
     _check(query, key, value, attn_mask, is_causal)
     weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)

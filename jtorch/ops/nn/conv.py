@@ -18,14 +18,14 @@ _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 def _per_dim(value: int | Sequence[int], n: int, name: str) -> tuple[int, ...]:
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    check.require(len(values) in (1, n), f"expected {name} to be a single integer value or a list of {n} values to match the "
-                  f"convolution dimensions, but got {name}={list(values)}")
+    check.require(len(values) in (1, n), f"expected {name} to be a single integer value or a list of {n} values to "
+                  f"match the convolution dimensions, but got {name}={list(values)}")
     return values * n if len(values) == 1 else values
 
 
 def _cpp(x: jax.Array) -> str:
-    names = {"Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int", "ComplexFloat": "c10::complex<float>",
-             "ComplexDouble": "c10::complex<double>"}
+    names = {"Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int",
+             "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>"}
     scalar = dtypes.of_numpy(np.dtype(x.dtype)).scalar_name
     return names.get(scalar, scalar.lower())
 
@@ -41,16 +41,16 @@ def _check_arguments(n: int, stride, dilation, groups: int, padding) -> None:
 def _check_shapes(input, weight, bias, groups: int, transposed: bool) -> None:
     size = list(weight.shape)
     given = f"transposed={int(transposed)}" if transposed else f"groups={groups}"
-    check.require(weight.shape[0] >= groups, f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, "
-                  f"but got weight of size {size} instead")
-    check.require(weight.shape[0] % groups == 0, f"Given groups={groups}, expected weight to be divisible by {groups} at "
-                  f"dimension 0, but got weight of size [{size}] instead")
+    check.require(weight.shape[0] >= groups, f"Given groups={groups}, expected weight to be at least {groups} at "
+                  f"dimension 0, but got weight of size {size} instead")
+    check.require(weight.shape[0] % groups == 0, f"Given groups={groups}, expected weight to be divisible by {groups} "
+                  f"at dimension 0, but got weight of size [{size}] instead")
     expected = weight.shape[0] if transposed else weight.shape[1] * groups
-    check.require(input.shape[1] == expected, f"Given {given}, weight of size {size}, expected input{list(input.shape)} to have "
-                  f"{expected} channels, but got {input.shape[1]} channels instead")
+    check.require(input.shape[1] == expected, f"Given {given}, weight of size {size}, expected "
+                  f"input{list(input.shape)} to have {expected} channels, but got {input.shape[1]} channels instead")
     outputs = weight.shape[1] * groups if transposed else weight.shape[0]
-    check.require(bias is None or bias.shape == (outputs,), f"Given {'transposed=1, ' if transposed else ''}weight of size "
-                  f"{size}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
+    check.require(bias is None or bias.shape == (outputs,), f"Given {'transposed=1, ' if transposed else ''}weight of "
+                  f"size {size}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
                   f"{list(bias.shape) if bias is not None else []} instead")
 
 
@@ -62,13 +62,14 @@ def _check_dtypes(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -
 
 
 def _batched(input: jax.Array, n: int, name: str) -> jax.Array:
-    check.require(input.ndim in (n + 1, n + 2), f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got "
-                  f"input of size: {list(input.shape)}")
+    check.require(input.ndim in (n + 1, n + 2), f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, "
+                  f"but got input of size: {list(input.shape)}")
     return input if input.ndim == n + 2 else input[None]
 
 
 def _run(x, weight, n: int, stride, padding, dilation, groups: int, input_dilation=None) -> jax.Array:
-    spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{_LETTERS[n]}", f"OI{_LETTERS[n]}", f"NC{_LETTERS[n]}"))
+    letters = _LETTERS[n]
+    spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
     return lax.conv_general_dilated(x, weight, stride, padding, lhs_dilation=input_dilation, rhs_dilation=dilation,
                                     dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype)
 
@@ -95,8 +96,8 @@ def _conv(n: int, input, weight, bias, stride, padding, dilation, groups: int) -
     m = weight.ndim - 2
     stride, dilation = _per_dim(stride, m, "stride"), _per_dim(dilation, m, "dilation")
     check.require(m > 0, "weight should have at least three dimensions")
-    check.require(m == n, f"Expected {m + 2}-dimensional input for {m + 2}-dimensional weight{list(weight.shape)}, but got "
-                  f"{x.ndim}-dimensional input of size {list(x.shape)} instead")
+    check.require(m == n, f"Expected {m + 2}-dimensional input for {m + 2}-dimensional weight{list(weight.shape)}, but "
+                  f"got {x.ndim}-dimensional input of size {list(x.shape)} instead")
     kernel = weight.shape[2:]
     pairs = _padding_pairs(padding, n, kernel, stride, dilation)
     _check_arguments(n, stride, dilation, groups, [p for pair in pairs for p in pair])
@@ -106,8 +107,8 @@ def _conv(n: int, input, weight, bias, stride, padding, dilation, groups: int) -
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
     by = " x ".join
     check.require(all(p >= r for p, r in zip(padded, reach, strict=True)), "Calculated padded input size per channel: "
-                  f"({by(map(str, padded))}). Kernel size: ({by(map(str, reach))}). Kernel size can't be greater than actual "
-                  "input size")
+                  f"({by(map(str, padded))}). Kernel size: ({by(map(str, reach))}). Kernel size can't be greater than "
+                  "actual input size")
     return _finished(_run(x, weight, n, stride, pairs, dilation, groups), bias, input.ndim == n + 1)
 
 
@@ -152,7 +153,8 @@ def _flipped(weight: jax.Array, groups: int) -> jax.Array:
 
 
 def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding, groups: int, dilation) -> jax.Array:
-    check.require(not isinstance(padding, str), f"conv_transpose{n}d(): argument 'padding' must be tuple of ints, not str",
+    check.require(not isinstance(padding, str), f"conv_transpose{n}d(): argument 'padding' must be tuple of ints, not "
+                  "str",
                   TypeError)
     x = _batched(input, n, f"conv_transpose{n}d")
     m = weight.ndim - 2
@@ -167,8 +169,8 @@ def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding
     sizes = [(i - 1) * s - 2 * p + r + o + 1
              for i, s, p, r, o in zip(x.shape[2:], stride, padding, reach, output_padding, strict=True)]
     by = " x ".join
-    check.require(min(sizes) > 0, f"Given input size per channel: ({by(map(str, x.shape[2:]))}). Calculated output size per "
-                  f"channel: ({by(map(str, sizes))}). Output size is too small")
+    check.require(min(sizes) > 0, f"Given input size per channel: ({by(map(str, x.shape[2:]))}). Calculated output "
+                  f"size per channel: ({by(map(str, sizes))}). Output size is too small")
     pairs = [(r - p, r - p + o) for r, p, o in zip(reach, padding, output_padding, strict=True)]
     out = _run(x, _flipped(weight, groups), n, (1,) * n, pairs, dilation, groups, stride)
     return _finished(out, bias, input.ndim == n + 1)

@@ -1,7 +1,7 @@
 """Losses of class indices: cross_entropy and nll_loss. See torch.nn.functional.cross_entropy.
 
-The logarithm of a target's probability is picked out with a comparison and a sum rather than a gather: XLA fuses it into
-the loop that computes log_softmax, and its backward is elementwise instead of a scatter.
+The logarithm of a target's probability is picked out with a comparison and a sum rather than a gather: XLA fuses it
+into the loop that computes log_softmax, and its backward is elementwise instead of a scatter.
 """
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from jtorch.ops import check
-from jtorch.ops.nn._common import functional, not_implemented, reduction_of, require_float, widen
+from jtorch.ops.nn._common import common_dtype, functional, not_implemented, reduction_of, require_float, widen
 from jtorch.ops.registry import Tensor
 
 
 def _check_index_target(input: jax.Array, target: jax.Array, weight: jax.Array | None) -> None:
     if input.ndim == 1:
-        check.require(target.ndim == 0 or target.shape == (1,), "For 1D input, 1D target must have size 1, but got target "
-                      f"size: {target.shape[0] if target.ndim else 1}", ValueError)
+        check.require(target.ndim == 0 or target.shape == (1,), "For 1D input, 1D target must have size 1, but got "
+                      f"target size: {target.shape[0] if target.ndim else 1}", ValueError)
     elif input.ndim == 2:
         check.require(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     else:
@@ -25,10 +25,12 @@ def _check_index_target(input: jax.Array, target: jax.Array, weight: jax.Array |
     check.require(target.dtype in (jnp.int64, jnp.uint8), "expected target dtype to be Long or Byte, but got "
                   f"{check.scalar_name(target.dtype)}")
     channels = input.shape[min(1, input.ndim - 1)]
-    check.require(weight is None or weight.shape == (channels,), f"weight tensor should be defined either for all {channels}"
-                  f" classes or no classes but got weight tensor of shape: {list(weight.shape) if weight is not None else 0}")
-    check.require(weight is None or weight.dtype == input.dtype, f"expected scalar type {check.scalar_name(input.dtype)} but "
-                  f"found {check.scalar_name(weight.dtype) if weight is not None else ''}")
+    check.require(weight is None or weight.shape == (channels,), "weight tensor should be defined either for all "
+                  f"{channels} classes or no classes but got weight tensor of shape: "
+                  f"{list(weight.shape) if weight is not None else 0}")
+    check.require(weight is None or weight.dtype == input.dtype, "expected scalar type "
+                  f"{check.scalar_name(input.dtype)} but found "
+                  f"{check.scalar_name(weight.dtype) if weight is not None else ''}")
 
 
 def _check_spatial_target(input: jax.Array, target: jax.Array) -> None:
@@ -134,14 +136,14 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
         check.require(jnp.issubdtype(target.dtype, jnp.floating), "Expected floating point type for target with class "
                       f"probabilities, got {check.scalar_name(target.dtype)}")
         check.require(ignore_index < 0, "ignore_index is not supported for floating point target")
-        check.require(weight is None or weight.shape == (input.shape[min(1, input.ndim - 1)],), "cross_entropy: weight tensor "
-                      "should be defined either for all classes or no classes")
+        check.require(weight is None or weight.shape == (input.shape[min(1, input.ndim - 1)],), "cross_entropy: weight "
+                      "tensor should be defined either for all classes or no classes")
     axis = min(1, input.ndim - 1)
     require_float(input, f"log_softmax{'_lastdim' if axis == input.ndim - 1 else ''}_kernel_impl")
     logp = jax.nn.log_softmax(widen(input), axis=axis)
     if probabilities:
-        out_dtype = jnp.promote_types(input.dtype, target.dtype)
-        logp = logp.astype(jnp.promote_types(logp.dtype, target.dtype))
+        out_dtype = common_dtype(input.dtype, target.dtype)
+        logp = logp.astype(common_dtype(logp.dtype, target.dtype))
         return _of_probabilities(logp, target, weight, reduction, label_smoothing).astype(out_dtype)
     _check_batch(input, target)
     _check_index_target(input, target, weight)

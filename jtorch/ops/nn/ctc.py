@@ -19,7 +19,9 @@ def _padded_targets(targets: jax.Array, target_lengths: jax.Array, batch: int) -
         return targets.astype(jnp.int64)
     starts = jnp.cumsum(target_lengths) - target_lengths
     at = starts[:, None] + jnp.arange(max(targets.shape[0], 1))[None]
-    return jnp.take(targets.astype(jnp.int64), at, axis=0, mode="clip") if targets.shape[0] else jnp.zeros((batch, 1), jnp.int64)
+    if targets.shape[0] == 0:
+        return jnp.zeros((batch, 1), jnp.int64)
+    return jnp.take(targets.astype(jnp.int64), at, axis=0, mode="clip")
 
 
 def _log_likelihood(log_probs, targets, input_lengths, target_lengths, blank: int) -> jax.Array:
@@ -27,7 +29,8 @@ def _log_likelihood(log_probs, targets, input_lengths, target_lengths, blank: in
     steps, batch, _ = log_probs.shape
     labels = jnp.full((batch, 2 * targets.shape[1] + 1), blank, jnp.int64).at[:, 1::2].set(targets)
     places = labels.shape[1]
-    emitted = jnp.take_along_axis(log_probs, jnp.broadcast_to(labels[None], (steps, batch, places)), axis=2, mode="clip")
+    wanted = jnp.broadcast_to(labels[None], (steps, batch, places))
+    emitted = jnp.take_along_axis(log_probs, wanted, axis=2, mode="clip")
     emitted = jnp.maximum(emitted, _NEVER)
     place = jnp.arange(places)[None]
     skip = (labels != blank) & (labels != jnp.roll(labels, 2, axis=1)) & (place >= 2)
@@ -59,24 +62,30 @@ def _lengths_flag(log_probs, targets, input_lengths, target_lengths, *_):
 
 
 def _lengths_error(detail: int, log_probs, *_) -> Exception:
-    return RuntimeError(f"Expected input_lengths to have value at most {log_probs.shape[0]}, but got value {detail} (while "
-                        "checking arguments for ctc_loss_cpu)")
+    return RuntimeError(f"Expected input_lengths to have value at most {log_probs.shape[0]}, but got value {detail} "
+                        "(while checking arguments for ctc_loss_cpu)")
 
 
 @functional(backward_name=lambda t: {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(t[5], "CtcLossBackward0"),
             value_check=(_lengths_flag, _lengths_error))
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | tuple[int, ...],
-             target_lengths: Tensor | tuple[int, ...], blank: int = 0, reduction: str = "mean", zero_infinity: bool = False):
+             target_lengths: Tensor | tuple[int, ...], blank: int = 0, reduction: str = "mean",
+             zero_infinity: bool = False):
     """Minus the log-probability of ``targets`` under all alignments. See torch.nn.functional.ctc_loss."""
     reduction, unbatched = reduction_of(None, None, reduction), log_probs.ndim == 2
     x = log_probs[:, None] if unbatched else log_probs
-    check.require(jnp.issubdtype(x.dtype, jnp.floating), f"\"ctc_loss_cpu\" not implemented for '{check.scalar_name(x.dtype)}'",
+    check.require(jnp.issubdtype(x.dtype, jnp.floating), "\"ctc_loss_cpu\" not implemented for "
+                  f"'{check.scalar_name(x.dtype)}'",
                   NotImplementedError)
     check.require(0 <= blank < x.shape[2], "blank must be in label range")
     batch = x.shape[1]
     lengths, wanted = _lengths(input_lengths, "input_lengths", batch), _lengths(target_lengths, "target_lengths", batch)
     labels = _padded_targets(targets[None] if unbatched and targets.ndim == 1 else targets, wanted, batch)
     loss = -_log_likelihood(x, labels, lengths, wanted, blank)
+    # PyTorch's gradient is that with respect to the logits of a log_softmax before: it adds each probability
+    inside = (jnp.arange(x.shape[0])[:, None] < lengths[None])[..., None]
+    total = jnp.sum(jnp.where(inside, jnp.exp(x), 0), axis=(0, 2))
+    loss = loss + (total - lax.stop_gradient(total))
     impossible = loss >= -_NEVER / 2
     loss = jnp.where(impossible, 0 if zero_infinity else np.inf, loss)
     if reduction == "mean":

@@ -43,8 +43,8 @@ def _common_dtype(*tensors: jax.Array) -> list[jax.Array]:
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8):
     """The cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
     x1, x2 = _common_dtype(x1, x2)
-    check.require(promotion.is_float(np.dtype(x1.dtype)), "expected common dtype to be floating point, yet common dtype is "
-                  f"{check.scalar_name(x1.dtype)}")
+    check.require(promotion.is_float(np.dtype(x1.dtype)), "expected common dtype to be floating point, yet common "
+                  f"dtype is {check.scalar_name(x1.dtype)}")
     axis = check.wrap_dim(dim, x1.ndim)
     axes = axis if x1.ndim else ()
     units = []
@@ -79,8 +79,8 @@ def pdist(input: Tensor, p: float = 2.0):
 
 @functional(out=True, backward_name="DivBackward0")
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12):
-    """The input divided by its p-norm along ``dim``, or by ``eps`` if that is more. See torch.nn.functional.normalize."""
-    check.require(promotion.is_inexact(np.dtype(input.dtype)), "linalg.vector_norm: Expected a floating point or complex "
-                  f"tensor as input. Got {check.scalar_name(input.dtype)}")
+    """The input divided by its p-norm along ``dim``, at least ``eps``. See torch.nn.functional.normalize."""
+    check.require(promotion.is_inexact(np.dtype(input.dtype)), "linalg.vector_norm: Expected a floating point or "
+                  f"complex tensor as input. Got {check.scalar_name(input.dtype)}")
     axes = check.wrap_dims(dim, input.ndim)
     return input / clamp_min(vector_norm(input, p, axes, keepdims=True), eps).astype(input.dtype)

@@ -14,9 +14,10 @@ def dropout_with_mask(input: Tensor, mask: Tensor, scale: Number):
     return input * (kept * jnp.asarray(scale).astype(input.dtype))
 
 
-@op(name="_alpha_dropout_with_mask", function=False, method=False, out=False, backward_name="AddBackward0", tested=False)
+@op(name="_alpha_dropout_with_mask", function=False, method=False, out=False, tested=False,
+    backward_name="AddBackward0")
 def alpha_dropout_with_mask(input: Tensor, mask: Tensor, p: float):
-    """Dropout to selu's lower limit, then scaled so that mean and variance stay. See torch.nn.functional.alpha_dropout."""
+    """Dropout to selu's lower limit that keeps mean and variance. See torch.nn.functional.alpha_dropout."""
     alpha = 1.7580993408473766
     a = (alpha ** 2 * p + 1) ** -0.5 * (1 - p) ** -0.5 if p < 1 else 0.0
     kept = jnp.broadcast_to(mask.astype(input.dtype), input.shape)

@@ -50,8 +50,8 @@ def _only_value(x: jax.Array, hidden: jax.Array) -> jax.Array:
 
 def _check_indices(input: jax.Array, name: str) -> None:
     check.require(input.dtype in (jnp.int32, jnp.int64), "Expected tensor for argument #1 'indices' to have one of the "
-                  f"following scalar types: Long, Int; but got torch.{_tensor_type(input)} instead (while checking arguments "
-                  f"for {name})")
+                  f"following scalar types: Long, Int; but got torch.{_tensor_type(input)} instead (while checking "
+                  f"arguments for {name})")
 
 
 def _tensor_type(x: jax.Array) -> str:
@@ -63,7 +63,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False):
     """The rows of ``weight`` that ``input`` names. See torch.nn.functional.embedding. Gradients are never sparse here.
 
-    With ``max_norm`` it also returns the weight with the named rows scaled down."""
+    With ``max_norm`` it also returns the weight with the named rows scaled down.
+    """
     check.require(weight.ndim == 2, "'weight' must be 2-D")
     _check_indices(input, "embedding")
     pad = _wrapped_padding(padding_idx, weight.shape[0])
@@ -82,10 +83,12 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
 def _bag_of(input: jax.Array, offsets: jax.Array | None, include_last_offset: bool) -> tuple[jax.Array, int]:
     """The bag each flat index belongs to, and how many bags there are."""
     if input.ndim == 2:
-        check.require(offsets is None, "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
-                      "fixed length sequences. However, found offsets of type <class 'torch.Tensor'>", ValueError)
+        check.require(offsets is None, "if input is 2D, then offsets has to be None, as input is treated is a "
+                      "mini-batch of fixed length sequences. However, found offsets of type <class "
+                      "'torch.Tensor'>", ValueError)
         return jnp.repeat(jnp.arange(input.shape[0]), input.shape[1]), input.shape[0]
-    check.require(input.ndim == 1, f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}", ValueError)
+    check.require(input.ndim == 1, "input has to be 1D or 2D Tensor, but got Tensor of dimension "
+                  f"{input.ndim}", ValueError)
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     check.require(offsets.ndim == 1, "offsets has to be a 1D Tensor", ValueError)
@@ -104,12 +107,12 @@ def _bag_maximum(rows: jax.Array, bag: jax.Array, bags: int, kept: jax.Array) ->
 
 def _check_bag(input, weight, mode: str, per_sample_weights, sparse: bool) -> None:
     check.require(mode in ("sum", "mean", "max"), "mode has to be one of sum, mean or max", ValueError)
-    check.require(per_sample_weights is None or input.shape == per_sample_weights.shape, "embedding_bag: If per_sample_weights "
-                  f"({list(per_sample_weights.shape) if per_sample_weights is not None else ''}) is not None, then it must have "
-                  f"the same shape as the input ({list(input.shape)})", ValueError)
+    check.require(per_sample_weights is None or input.shape == per_sample_weights.shape, "embedding_bag: If "
+                  f"per_sample_weights ({list(per_sample_weights.shape) if per_sample_weights is not None else ''}) is "
+                  f"not None, then it must have the same shape as the input ({list(input.shape)})", ValueError)
     check.require(per_sample_weights is None or mode == "sum", "embedding_bag: per_sample_weights was not None. "
-                  f"per_sample_weights is only supported for mode='sum' (got mode='{mode}'). Please open a feature request on "
-                  "GitHub.", NotImplementedError)
+                  f"per_sample_weights is only supported for mode='sum' (got mode='{mode}'). Please open a feature "
+                  "request on GitHub.", NotImplementedError)
     check.require(not (sparse and mode == "max"), "max mode does not support sparse weights", ValueError)
     _check_indices(input, "embedding_bag")
 
@@ -121,7 +124,8 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
                   padding_idx: int | None = None):
     """Sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse here.
 
-    With ``max_norm`` it also returns the weight with the named rows scaled down."""
+    With ``max_norm`` it also returns the weight with the named rows scaled down.
+    """
     _check_bag(input, weight, mode, per_sample_weights, sparse)
     pad = _wrapped_padding(padding_idx, weight.shape[0])
     bag, bags = _bag_of(input, offsets, include_last_offset)
@@ -170,7 +174,8 @@ def _one_hot_flag(tensor, num_classes: int):
 
 
 def _one_hot_error(detail: int, *_) -> Exception:
-    return RuntimeError("Class values must be non-negative." if detail else "Class values must be smaller than num_classes.")
+    return RuntimeError("Class values must be non-negative." if detail else "Class values must be smaller than "
+                        "num_classes.")
 
 
 @op(name="_one_hot_of", function=False, method=False, out=False, differentiable=False, tested=False,

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 
 import jax
@@ -19,9 +18,9 @@ from jtorch.ops.registry import Tensor
 
 def _default_align(align_corners: bool | None) -> bool:
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
-                      "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
-                      "details.", stacklevel=2)
+        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+                      "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+                      "grid_sample for details.", stacklevel=2)
     return bool(align_corners)
 
 
@@ -68,7 +67,9 @@ def _bilinear(input: jax.Array, places: list[jax.Array]) -> jax.Array:
     low = [lax.stop_gradient(jnp.floor(p)) for p in places]
     total = jnp.zeros((), input.dtype)
     for corner in itertools.product((0, 1), repeat=len(places)):
-        weight = math.prod([p - f if c else 1 - (p - f) for p, f, c in zip(places, low, corner, strict=True)])
+        weight = jnp.ones((), input.dtype)
+        for p, f, c in zip(places, low, corner, strict=True):
+            weight = weight * (p - f if c else 1 - (p - f))
         total = total + _at(input, tuple(f + c for f, c in zip(low, corner, strict=True))) * weight[:, None]
     return total
 
@@ -85,23 +86,23 @@ def _bicubic(input: jax.Array, places: list[jax.Array], padding_mode: str, align
 
 
 def _check_grid(input: jax.Array, grid: jax.Array, mode: str, padding_mode: str) -> None:
-    check.require(mode in ("bilinear", "nearest", "bicubic"), "nn.functional.grid_sample(): expected mode to be 'bilinear', "
-                  f"'nearest' or 'bicubic', but got: '{mode}'", ValueError)
-    check.require(padding_mode in ("zeros", "border", "reflection"), "nn.functional.grid_sample(): expected padding_mode to be "
-                  f"'zeros', 'border', or 'reflection', but got: '{padding_mode}'", ValueError)
+    check.require(mode in ("bilinear", "nearest", "bicubic"), "nn.functional.grid_sample(): expected mode to be "
+                  f"'bilinear', 'nearest' or 'bicubic', but got: '{mode}'", ValueError)
+    check.require(padding_mode in ("zeros", "border", "reflection"), "nn.functional.grid_sample(): expected "
+                  f"padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'", ValueError)
     sizes = f"got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
-    check.require(input.ndim in (4, 5) and input.ndim == grid.ndim, "grid_sampler(): expected 4D or 5D input and grid with same "
-                  f"number of dimensions, but {sizes}")
-    check.require(input.shape[0] == grid.shape[0], "grid_sampler(): expected grid and input to have same batch size, but "
-                  f"{sizes}")
-    check.require(grid.shape[-1] == input.ndim - 2, f"grid_sampler(): expected grid to have size {input.ndim - 2} in last "
-                  f"dimension, but got grid with sizes {list(grid.shape)}")
-    check.require(input.dtype == grid.dtype, "grid_sampler(): expected input and grid to have same dtype, but input has "
-                  f"{check.scalar_name(input.dtype).lower()} and grid has {check.scalar_name(grid.dtype).lower()}")
+    check.require(input.ndim in (4, 5) and input.ndim == grid.ndim, "grid_sampler(): expected 4D or 5D input and grid "
+                  f"with same number of dimensions, but {sizes}")
+    check.require(input.shape[0] == grid.shape[0], "grid_sampler(): expected grid and input to have same batch size, "
+                  f"but {sizes}")
+    check.require(grid.shape[-1] == input.ndim - 2, f"grid_sampler(): expected grid to have size {input.ndim - 2} in "
+                  f"last dimension, but got grid with sizes {list(grid.shape)}")
+    check.require(input.dtype == grid.dtype, "grid_sampler(): expected input and grid to have same dtype, but input "
+                  f"has {check.scalar_name(input.dtype).lower()} and grid has {check.scalar_name(grid.dtype).lower()}")
     check.require(mode != "bicubic" or input.ndim == 4, "grid_sampler(): bicubic interpolation only supports 4D input")
     for i in range(2, input.ndim):
-        check.require(input.shape[i] > 0, "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
-                      f"sizes {list(input.shape)} with dimension {i} being empty")
+        check.require(input.shape[i] > 0, "grid_sampler(): expected input to have non-empty spatial dimensions, but "
+                      f"input has sizes {list(input.shape)} with dimension {i} being empty")
 
 
 @functional(backward_name="GridSampler2DBackward0")
@@ -126,8 +127,8 @@ def _check_affine(theta: jax.Array, size: tuple[int, ...]) -> None:
     check.require(len(size) in (4, 5), "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
                   f"respectively. Got size {_size(size)}.", NotImplementedError)
     n = len(size) - 2
-    check.require(theta.ndim == 3 and theta.shape[-2:] == (n, n + 1), f"Expected a batch of {n}D affine matrices of shape "
-                  f"Nx{n}x{n + 1} for size {_size(size)}. Got {size_text(theta.shape)}.", ValueError)
+    check.require(theta.ndim == 3 and theta.shape[-2:] == (n, n + 1), f"Expected a batch of {n}D affine matrices of "
+                  f"shape Nx{n}x{n + 1} for size {_size(size)}. Got {size_text(theta.shape)}.", ValueError)
     check.require(min(size) > 0, f"Expected non-zero, positive output size. Got {_size(size)}", ValueError)
 
 

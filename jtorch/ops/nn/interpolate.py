@@ -1,13 +1,14 @@
 """Resampling to another size. See torch.nn.functional.interpolate.
 
-Every mode is separable: along each dimension, an output is a weighted sum of a few inputs. Which, and how much of each, is
-known from the sizes alone, so both tables are NumPy constants.
+Every mode is separable: along each dimension, an output is a weighted sum of a few inputs. Which, and how much of each,
+is known from the sizes alone, so both tables are NumPy constants.
 """
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +22,7 @@ from jtorch.ops.registry import Tensor
 _MODES = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
 
 
-def _scale(size: int, out: int, factor: float | None, align_corners: bool | None, real: type) -> float:
+def _scale(size: int, out: int, factor: float | None, align_corners: bool | None, real: Any) -> float:
     """How far apart in the input neighbouring outputs are."""
     if align_corners:
         return real(size - 1) / real(out - 1) if out > 1 else real(0)
@@ -30,10 +31,11 @@ def _scale(size: int, out: int, factor: float | None, align_corners: bool | None
 
 def _nearest(size: int, out: int, factor: float | None, shift: float) -> np.ndarray:
     scale = _scale(size, out, factor, False, np.float32)
-    return np.minimum(np.floor((np.arange(out, dtype=np.float32) + np.float32(shift)) * scale).astype(np.int64), size - 1)
+    source = (np.arange(out, dtype=np.float32) + np.float32(shift)) * scale
+    return np.minimum(np.floor(source).astype(np.int64), size - 1)
 
 
-def _linear(size: int, out: int, factor, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
+def _linear(size: int, out: int, factor, align_corners: bool, real: Any) -> tuple[np.ndarray, np.ndarray]:
     scale, at = _scale(size, out, factor, align_corners, real), np.arange(out, dtype=real)
     source = scale * at if align_corners else np.maximum(scale * (at + real(0.5)) - real(0.5), 0)
     low = np.minimum(source.astype(np.int64), size - 1)
@@ -52,7 +54,7 @@ def cubic_weights(t, a: float = -0.75) -> list:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def _cubic(size: int, out: int, factor, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
+def _cubic(size: int, out: int, factor, align_corners: bool, real: Any) -> tuple[np.ndarray, np.ndarray]:
     scale, at = _scale(size, out, factor, align_corners, real), np.arange(out, dtype=real)
     source = scale * at if align_corners else scale * (at + real(0.5)) - real(0.5)
     low = np.floor(source)
@@ -74,7 +76,8 @@ def _lanczos(x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
 
-_FILTERS: dict[str, tuple[Callable, int]] = {"bilinear": (_triangle, 2), "bicubic": (_cubic_filter, 4), "lanczos": (_lanczos, 6)}
+_FILTERS: dict[str, tuple[Callable, int]] = {"bilinear": (_triangle, 2), "bicubic": (_cubic_filter, 4),
+                                             "lanczos": (_lanczos, 6)}
 
 
 def _antialiased(size: int, out: int, factor, align_corners: bool, mode: str) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +103,8 @@ def _take(x: jax.Array, axis: int, at: np.ndarray) -> jax.Array:
 
 def _blend(x: jax.Array, axis: int, taps: np.ndarray, weights: np.ndarray) -> jax.Array:
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
-    parts = [_take(x, axis, taps[:, k]) * jnp.asarray(weights[:, k], x.dtype).reshape(shape) for k in range(taps.shape[1])]
+    scales = jnp.asarray(weights, x.dtype)
+    parts = [_take(x, axis, at) * scales[:, k].reshape(shape) for k, at in enumerate(taps.T)]
     return sum(parts[1:], parts[0])
 
 
@@ -131,9 +135,9 @@ def _listed(input: jax.Array, value, dim: int, what: str, form: str) -> tuple:
     if not isinstance(value, (list, tuple)):
         return (value,) * dim
     noun = f"output size of {_text(value)}" if what == "output" else f"scale_factor of shape {_text(value)}"
-    check.require(len(value) == dim, f"Input and {what} must have the same number of spatial dimensions, but got input with "
-                  f"spatial dimensions of {list(input.shape[2:])} and {noun}. Please provide input tensor in (N, C, d1, d2, "
-                  f"...,dK) format and {form}", ValueError)
+    check.require(len(value) == dim, f"Input and {what} must have the same number of spatial dimensions, but got input "
+                  f"with spatial dimensions of {list(input.shape[2:])} and {noun}. Please provide input tensor in (N, "
+                  f"C, d1, d2, ...,dK) format and {form}", ValueError)
     return tuple(value)
 
 
@@ -142,10 +146,10 @@ def _text(value) -> str:
 
 
 def _check_mode(input: jax.Array, mode: str, align_corners: bool | None, antialias: bool) -> None:
-    check.require(align_corners is None or mode not in ("nearest", "area", "nearest-exact"), "align_corners option can only be "
-                  "set with the interpolating modes: linear | bilinear | bicubic | trilinear", ValueError)
-    check.require(not antialias or (mode in _FILTERS and input.ndim == 4), "Anti-alias option is restricted to bilinear, "
-                  "bicubic, and lanczos modes and requires a 4-D tensor as input", ValueError)
+    check.require(align_corners is None or mode not in ("nearest", "area", "nearest-exact"), "align_corners option can "
+                  "only be set with the interpolating modes: linear | bilinear | bicubic | trilinear", ValueError)
+    check.require(not antialias or (mode in _FILTERS and input.ndim == 4), "Anti-alias option is restricted to "
+                  "bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input", ValueError)
     if mode == "lanczos" and input.ndim == 4:
         check.require(not align_corners, "Lanczos mode does not support align_corners=True", ValueError)
         check.require(antialias, "Lanczos mode requires antialias=True", ValueError)
@@ -153,9 +157,9 @@ def _check_mode(input: jax.Array, mode: str, align_corners: bool | None, antiali
         raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_MODES[mode]}D input")
     if input.ndim not in (3, 4, 5) or (mode not in ("nearest", "nearest-exact", "area", "lanczos") and
                                        _MODES.get(mode) != input.ndim):
-        raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: "
-                                  "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact "
-                                  f"(got {mode})")
+        raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for "
+                                  "the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
+                                  f"nearest-exact (got {mode})")
 
 
 def _check_sizes(input: jax.Array, out: tuple[int, ...]) -> None:
@@ -179,7 +183,8 @@ def _name(template: tuple) -> str:
             "area": "AdaptiveAvgPool2DBackward0"}.get(template[3], "InterpolateBackward0")
 
 
-def _interpolated(input, size, scale_factor, mode: str, align_corners: bool | None, recompute: bool | None, antialias: bool):
+def _interpolated(input, size, scale_factor, mode: str, align_corners: bool | None, recompute: bool | None,
+                  antialias: bool):
     out, factors = _sizes_and_factors(input, size, scale_factor, recompute, mode)
     _check_mode(input, mode, align_corners, antialias)
     _check_sizes(input, out)
@@ -198,9 +203,9 @@ def _interpolated(input, size, scale_factor, mode: str, align_corners: bool | No
 
 
 @functional(saves="none", backward_name=_name)
-def interpolate(input: Tensor, size: int | tuple[int, ...] | None = None, scale_factor: float | tuple[float, ...] | None = None,
-                mode: str = "nearest", align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
-                antialias: bool = False):
+def interpolate(input: Tensor, size: int | tuple[int, ...] | None = None,
+                scale_factor: float | tuple[float, ...] | None = None, mode: str = "nearest",
+                align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False):
     """The input resampled to ``size`` or by ``scale_factor``. See torch.nn.functional.interpolate."""
     return _interpolated(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
 
@@ -210,8 +215,9 @@ def _deprecated(name: str) -> None:
 
 
 @functional(saves="none", backward_name=_name)
-def upsample(input: Tensor, size: int | tuple[int, ...] | None = None, scale_factor: float | tuple[float, ...] | None = None,
-             mode: str = "nearest", align_corners: bool | None = None):
+def upsample(input: Tensor, size: int | tuple[int, ...] | None = None,
+             scale_factor: float | tuple[float, ...] | None = None, mode: str = "nearest",
+             align_corners: bool | None = None):
     """interpolate under its old name. See torch.nn.functional.upsample."""
     _deprecated("upsample")
     return _interpolated(input, size, scale_factor, mode, align_corners, None, False)

@@ -19,7 +19,8 @@ def _check_dtypes(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -
         if bias is None and input.ndim <= 2:
             a, b = (_cpp_name(x.dtype) for x in (input, weight))
             raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a} != {b}")
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {name(input.dtype)} and {name(weight.dtype)}")
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {name(input.dtype)} and "
+                           f"{name(weight.dtype)}")
     assert bias is not None
     raise RuntimeError(f"self and mat2 must have the same dtype, but got {name(bias.dtype)} and {name(weight.dtype)}")
 
@@ -41,9 +42,9 @@ def _check_linear(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -
     _check_dtypes(input, weight, bias)
     target = (rows, weight.shape[0])
     if bias is not None and (bias.ndim > 2 and bias.shape != (*input.shape[:-1], weight.shape[0])):
-        raise RuntimeError(f"expand(torch.{check.scalar_name(bias.dtype)}Tensor{{{list(bias.shape)}}}, size={list(target)}): "
-                           f"the number of sizes provided (2) must be greater or equal to the number of dimensions in the "
-                           f"tensor ({bias.ndim})")
+        raise RuntimeError(f"expand(torch.{check.scalar_name(bias.dtype)}Tensor{{{list(bias.shape)}}}, "
+                           f"size={list(target)}): the number of sizes provided (2) must be greater or equal to the "
+                           f"number of dimensions in the tensor ({bias.ndim})")
     if bias is not None and bias.ndim <= 2:
         _check_expands(bias.shape, target)
 
@@ -68,9 +69,9 @@ def _mismatch(input: jax.Array, weight: jax.Array, rows: int) -> str:
 
 def _check_expands(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
     for i in range(1, len(shape) + 1):
-        check.require(shape[-i] in (1, target[-i]), f"The expanded size of the tensor ({target[-i]}) must match the existing "
-                      f"size ({shape[-i]}) at non-singleton dimension {len(target) - i}.  Target sizes: {list(target)}.  "
-                      f"Tensor sizes: {list(shape)}")
+        check.require(shape[-i] in (1, target[-i]), f"The expanded size of the tensor ({target[-i]}) must match the "
+                      f"existing size ({shape[-i]}) at non-singleton dimension {len(target) - i}.  Target sizes: "
+                      f"{list(target)}.  Tensor sizes: {list(shape)}")
 
 
 def _linear_name(template: tuple) -> str:
@@ -91,7 +92,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
 
 
 def _check_bilinear(input1: jax.Array, input2: jax.Array, weight: jax.Array, bias: jax.Array | None) -> None:
-    check.require(input1.ndim == input2.ndim, f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    check.require(input1.ndim == input2.ndim, f"bilinear(): input dimensions do not match: got {input1.ndim} and "
+                  f"{input2.ndim}")
     for i, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
         check.require(a == b, f"bilinear(): input batch dimensions do not match at dim {i}: got {a} and {b}")
     for i, x in ((1, input1), (2, input2)):

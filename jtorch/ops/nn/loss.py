@@ -10,8 +10,17 @@ import numpy as np
 from jax.scipy.special import xlogy
 
 from jtorch.ops import check, promotion
-from jtorch.ops.nn._common import (clamp_min, functional, magnitude, reduced, reduction_of, require_float, size_text,
-                                   widen)
+from jtorch.ops.nn._common import (
+    clamp_min,
+    common_dtype,
+    functional,
+    magnitude,
+    reduced,
+    reduction_of,
+    require_float,
+    size_text,
+    widen,
+)
 from jtorch.ops.registry import Tensor
 
 
@@ -19,16 +28,17 @@ def _broadcast(input: jax.Array, target: jax.Array) -> tuple[jax.Array, jax.Arra
     """Both in their common shape, with PyTorch's warning if that takes broadcasting."""
     if input.shape != target.shape:
         warnings.warn(f"Using a target size ({size_text(target.shape)}) that is different to the input size "
-                      f"({size_text(input.shape)}). This will likely lead to incorrect results due to broadcasting. Please "
-                      "ensure they have the same size.", stacklevel=2)
+                      f"({size_text(input.shape)}). This will likely lead to incorrect results due to broadcasting. "
+                      "Please ensure they have the same size.", stacklevel=2)
     shape = check.broadcast_shapes(input.shape, target.shape)
     return jnp.broadcast_to(input, shape), jnp.broadcast_to(target, shape)
 
 
-def _weighted(loss: jax.Array, weight: jax.Array, shape: tuple[int, ...], reduction: str, *, over_weights: bool) -> jax.Array:
+def _weighted(loss: jax.Array, weight: jax.Array, shape: tuple[int, ...], reduction: str, *,
+              over_weights: bool) -> jax.Array:
     """``loss * weight`` reduced, with the mean over the weights or over the elements."""
     check.require(weight.shape == shape, "Weights and input must have the same size.", ValueError)
-    dtype = jnp.promote_types(loss.dtype, weight.dtype)
+    dtype = common_dtype(loss.dtype, weight.dtype)
     loss, weight = loss.astype(dtype) * jnp.broadcast_to(weight.astype(dtype), loss.shape), weight.astype(dtype)
     return jnp.sum(loss) / jnp.sum(weight) if reduction == "mean" and over_weights else reduced(loss, reduction)
 
@@ -77,7 +87,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
 
 
 @functional(backward_name="HuberLossBackward0")
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None):
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
+               weight: Tensor | None = None):
     """Squared below ``delta``, ``delta`` times absolute above. See torch.nn.functional.huber_loss."""
     x, y = _broadcast(input, target.astype(input.dtype))
     reduction = reduction_of(None, None, reduction)
@@ -115,8 +126,9 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
                          reduce: bool | None = None, reduction: str = "mean"):
     """The cross entropy between probabilities. See torch.nn.functional.binary_cross_entropy."""
     reduction = reduction_of(size_average, reduce, reduction)
-    check.require(target.shape == input.shape, f"Using a target size ({size_text(target.shape)}) that is different to the "
-                  f"input size ({size_text(input.shape)}) is deprecated. Please ensure they have the same size.", ValueError)
+    check.require(target.shape == input.shape, f"Using a target size ({size_text(target.shape)}) that is different to "
+                  f"the input size ({size_text(input.shape)}) is deprecated. Please ensure they have the same "
+                  "size.", ValueError)
     for other in (target, weight):
         check.require(other is None or other.dtype == input.dtype, f"Found dtype "
                       f"{check.scalar_name(other.dtype) if other is not None else ''} but expected "
@@ -131,12 +143,12 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 @functional(promote="numeric", promotes="input target weight pos_weight", broadcast=False,
             backward_name="BinaryCrossEntropyWithLogitsBackward0")
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                                     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-                                     pos_weight: Tensor | None = None):
+                                     size_average: bool | None = None, reduce: bool | None = None,
+                                     reduction: str = "mean", pos_weight: Tensor | None = None):
     """binary_cross_entropy of the input's sigmoid. See torch.nn.functional.binary_cross_entropy_with_logits."""
     reduction = reduction_of(size_average, reduce, reduction)
-    check.require(target.shape == input.shape, f"Target size ({size_text(target.shape)}) must be the same as input size "
-                  f"({size_text(input.shape)})", ValueError)
+    check.require(target.shape == input.shape, f"Target size ({size_text(target.shape)}) must be the same as input "
+                  f"size ({size_text(input.shape)})", ValueError)
     require_float(input, "log_sigmoid_cpu")
     log_p = jax.nn.log_sigmoid(input)
     if pos_weight is None:
@@ -171,7 +183,8 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
                       "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-                      "'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=2)
+                      "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+                      stacklevel=2)
     reduction = "sum" if batchmean else reduction_of(size_average, reduce, reduction)
     check.require(promotion.is_float(np.dtype(input.dtype)), "kl_div: Integral inputs not supported.")
     rows, shape = input.shape[0] if input.ndim else 1, check.broadcast_shapes(input.shape, target.shape)
@@ -188,7 +201,7 @@ def _poisson_name(template: tuple) -> str:
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: bool | None = None, eps: float = 1e-8, reduce: bool | None = None,
                      reduction: str = "mean"):
-    """Minus the log-likelihood of Poisson counts, without or with Stirling's term. See torch.nn.functional.poisson_nll_loss."""
+    """Minus the log-likelihood of Poisson counts. See torch.nn.functional.poisson_nll_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     shape = check.broadcast_shapes(target.shape, input.shape)
     dtype = promotion.to_float(np.dtype(input.dtype))
@@ -232,7 +245,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
         var = jnp.full(input.shape, var, input.dtype)
     var = _fit_var(input, var)
     check.require(reduction in ("none", "mean", "sum"), f"{reduction} is not valid", ValueError)
-    dtype = jnp.promote_types(jnp.promote_types(input.dtype, target.dtype), var.dtype)
+    dtype = common_dtype(common_dtype(input.dtype, target.dtype), var.dtype)
     input, target, var = input.astype(dtype), target.astype(dtype), var.astype(dtype)
     var = var + jax.lax.stop_gradient(jnp.maximum(var, eps) - var)      # clamped, but the gradient goes through
     shape = check.broadcast_shapes(input.shape, target.shape, var.shape)
@@ -246,7 +259,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
                      reduction: str = "mean"):
     """``log(1 + exp(-target * input))``. See torch.nn.functional.soft_margin_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
-    dtype = np.dtype(jnp.promote_types(input.dtype, target.dtype))
+    dtype = np.dtype(common_dtype(input.dtype, target.dtype))
     if not promotion.is_float(dtype):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {check.scalar_name(dtype)}")
     shape = check.broadcast_shapes(input.shape, target.shape)
@@ -261,7 +274,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     if size_average is not None or reduce is not None:
         reduction = reduction_of(size_average, reduce, reduction)
     require_float(input, "log_sigmoid_cpu")
-    y = target.astype(jnp.promote_types(input.dtype, target.dtype))
+    y = target.astype(common_dtype(input.dtype, target.dtype))
     positive, negative = (jax.nn.log_sigmoid(x).astype(y.dtype) for x in (input, -input))
     shape = check.broadcast_shapes(input.shape, target.shape)
     positive, negative, y = (jnp.broadcast_to(a, shape) for a in (positive, negative, y))
@@ -275,7 +288,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
 @functional(promote="numeric", promotes="input target", backward_name=_by_reduction(5, "AddBackward0"))
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean"):
-    """The input for targets of 1, ``margin`` minus it for targets of -1. See torch.nn.functional.hinge_embedding_loss."""
+    """The input for targets of 1, ``margin`` minus it for -1. See torch.nn.functional.hinge_embedding_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     zero = jnp.zeros_like(input)
     far = jnp.where(target != 1, clamp_min(jnp.asarray(margin, input.dtype) - input, 0), zero)

@@ -1,4 +1,4 @@
-"""Losses with a margin between classes or between pairs. See torch.nn.functional.multi_margin_loss and its neighbours."""
+"""Losses with a margin between classes or between pairs. See torch.nn.functional.multi_margin_loss."""
 from __future__ import annotations
 
 import jax
@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check
-from jtorch.ops.nn._common import clamp_min, functional, reduced, reduction_of, require_float
+from jtorch.ops.nn._common import clamp_min, common_dtype, functional, reduced, reduction_of, require_float
 from jtorch.ops.nn.distance import pairwise_distance
 from jtorch.ops.registry import Tensor
 
@@ -17,14 +17,15 @@ def _by_reduction(position: int, unreduced: str):
 
 def _same_ndim(name: str, **tensors: jax.Array) -> None:
     sizes = ", ".join(f"{k}: torch.Size({list(t.shape)})" for k, t in tensors.items())
-    check.require(len({t.ndim for t in tensors.values()}) == 1, f"{name} : All input tensors should have same dimension but "
-                  f"got sizes: {sizes} ")
+    check.require(len({t.ndim for t in tensors.values()}) == 1, f"{name} : All input tensors should have same "
+                  f"dimension but got sizes: {sizes} ")
 
 
-@functional(promote="numeric", promotes="input1 input2 target", broadcast=False, backward_name=_by_reduction(6, "ClampMinBackward0"))
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
-                        reduce: bool | None = None, reduction: str = "mean"):
-    """How far the first input fails to rank above the second by ``margin``. See torch.nn.functional.margin_ranking_loss."""
+@functional(promote="numeric", promotes="input1 input2 target", broadcast=False,
+            backward_name=_by_reduction(6, "ClampMinBackward0"))
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+                        size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
+    """How far the first input is from ``margin`` above the second. See torch.nn.functional.margin_ranking_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     _same_ndim("margin_ranking_loss", input1=input1, input2=input2, target=target)
     shape = check.broadcast_shapes(input1.shape, input2.shape, target.shape)
@@ -33,12 +34,12 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 
 
 @functional(backward_name=_by_reduction(6, "AddBackward0"))
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
-                          reduce: bool | None = None, reduction: str = "mean"):
-    """Pulls pairs with target 1 together, others apart, by their cosine. See torch.nn.functional.cosine_embedding_loss."""
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+                          size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
+    """Pulls pairs with target 1 together, others apart. See torch.nn.functional.cosine_embedding_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     _check_cosine_embedding(input1, input2, target)
-    dtype = jnp.promote_types(input1.dtype, input2.dtype)
+    dtype = common_dtype(input1.dtype, input2.dtype)
     dtype = dtype if jnp.issubdtype(dtype, jnp.inexact) else jnp.float32
     shape = check.broadcast_shapes(input1.shape, input2.shape)
     a, b = (jnp.broadcast_to(x.astype(dtype), shape) for x in (input1, input2))
@@ -53,15 +54,15 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 def _check_cosine_embedding(input1: jax.Array, input2: jax.Array, target: jax.Array) -> None:
     check.require(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     kind = "1D target tensor expects 2D input tensors" if target.ndim else "0D target tensor expects 1D input tensors"
-    check.require(input1.ndim == input2.ndim == target.ndim + 1, f"{kind}, but found inputs with sizes {list(input1.shape)} "
-                  f"and {list(input2.shape)}.")
+    check.require(input1.ndim == input2.ndim == target.ndim + 1, f"{kind}, but found inputs with sizes "
+                  f"{list(input1.shape)} and {list(input2.shape)}.")
 
 
 @functional(backward_name=_by_reduction(9, "ClampMinBackward0"))
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
-                        eps: float = 1e-6, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
-                        reduction: str = "mean"):
-    """How far the negative fails to be ``margin`` farther than the positive. See torch.nn.functional.triplet_margin_loss."""
+                        eps: float = 1e-6, swap: bool = False, size_average: bool | None = None,
+                        reduce: bool | None = None, reduction: str = "mean"):
+    """How far the negative is from ``margin`` beyond the positive. See torch.nn.functional.triplet_margin_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     check.require(margin > 0, f"margin must be greater than 0, got {margin}", ValueError)
     _check_triplet(anchor, positive, negative)
@@ -73,9 +74,9 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 
 
 def _check_triplet(anchor: jax.Array, positive: jax.Array, negative: jax.Array) -> None:
-    check.require(anchor.ndim == positive.ndim == negative.ndim, "The anchor, positive, and negative tensors are expected to "
-                  f"have the same number of dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
-                  f"{negative.ndim}D inputs")
+    check.require(anchor.ndim == positive.ndim == negative.ndim, "The anchor, positive, and negative tensors are "
+                  f"expected to have the same number of dimensions, but got: anchor {anchor.ndim}D, positive "
+                  f"{positive.ndim}D, and negative {negative.ndim}D inputs")
 
 
 def _first_invalid(name: str, input: jax.Array) -> None:
@@ -132,12 +133,12 @@ def _check_multi_margin(input: jax.Array, target: jax.Array, weight: jax.Array |
 @functional(backward_name="MultilabelMarginLossBackward0")
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                            reduction: str = "mean"):
-    """Margins between target classes (listed up to the first -1) and others. See torch.nn.functional.multilabel_margin_loss."""
+    """Margins between target and other classes. See torch.nn.functional.multilabel_margin_loss."""
     reduction = reduction_of(size_average, reduce, reduction)
     _first_invalid("multilabel_margin_loss", input)
     require_float(input, "multilabel_margin_loss_forward_out_frame")
-    check.require(target.shape == input.shape or input.ndim == 0, f"inconsistent target size: {list(target.shape)} for input of "
-                  f"size: {list(input.shape)}")
+    check.require(target.shape == input.shape or input.ndim == 0, f"inconsistent target size: {list(target.shape)} for "
+                  f"input of size: {list(input.shape)}")
     rows, labels = (x.reshape(-1, x.shape[-1] if x.ndim else 1) for x in (input, target))
     listed = jnp.cumsum((labels < 0).astype(np.int32), axis=1) == 0
     own = jnp.take_along_axis(rows, jnp.where(listed, labels, 0), axis=1, mode="clip")

@@ -33,26 +33,28 @@ def _affine(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shap
 
 def _check_normalized(input, normalized_shape: tuple[int, ...], separator: str = ", ", **affine) -> None:
     n = len(normalized_shape)
-    check.require(n >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
-                  "got normalized_shape = []")
+    check.require(n >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+                  "element, but got normalized_shape = []")
     for name, x in affine.items():
-        check.require(x is None or x.shape == normalized_shape, f"Expected {name} to be of same shape as normalized_shape, but "
-                      f"got {name} of shape {list(x.shape) if x is not None else []} and normalized_shape = "
-                      f"{list(normalized_shape)}")
+        check.require(x is None or x.shape == normalized_shape, f"Expected {name} to be of same shape as "
+                      f"normalized_shape, but got {name} of shape {list(x.shape) if x is not None else []} and "
+                      f"normalized_shape = {list(normalized_shape)}")
     star = separator + ", ".join(map(str, normalized_shape))
-    check.require(input.ndim >= n and input.shape[-n:] == normalized_shape, f"Given normalized_shape={list(normalized_shape)}, "
-                  f"expected input with shape [*{star}], but got input of size{list(input.shape)}")
+    check.require(input.ndim >= n and input.shape[-n:] == normalized_shape, "Given "
+                  f"normalized_shape={list(normalized_shape)}, expected input with shape [*{star}], but got input of "
+                  f"size{list(input.shape)}")
 
 
 def _same_dtype(input: jax.Array, *others: jax.Array | None) -> None:
     for x in others:
-        check.require(x is None or x.dtype == input.dtype or input.dtype in (jnp.bfloat16, jnp.float16), "expected scalar type "
-                      f"{check.scalar_name(input.dtype)} but found {check.scalar_name(x.dtype) if x is not None else ''}")
+        check.require(x is None or x.dtype == input.dtype or input.dtype in (jnp.bfloat16, jnp.float16), "expected "
+                      f"scalar type {check.scalar_name(input.dtype)} but found "
+                      f"{check.scalar_name(x.dtype) if x is not None else ''}")
 
 
 @functional(aliases=("layer_norm",), backward_name="NativeLayerNormBackward0")
-def layer_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None = None, bias: Tensor | None = None,
-               eps: float = 1e-5):
+def layer_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None = None,
+               bias: Tensor | None = None, eps: float = 1e-5):
     """The input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
     shape = _int_shape(normalized_shape, "layer_norm")
     _check_normalized(input, shape, weight=weight, bias=bias)
@@ -64,8 +66,8 @@ def layer_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor 
 
 
 def _int_shape(shape, name: str) -> tuple[int, ...]:
-    check.require(isinstance(shape, (tuple, list)), f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, "
-                  f"not {type(shape).__name__}", TypeError)
+    check.require(isinstance(shape, (tuple, list)), f"{name}(): argument 'normalized_shape' (position 2) must be tuple "
+                  f"of ints, not {type(shape).__name__}", TypeError)
     return tuple(shape)
 
 
@@ -86,21 +88,22 @@ def _check_group_norm(input: jax.Array, groups: int, weight: jax.Array | None, b
     _check_more_than_one(input, (input.shape[0] * input.shape[1] // max(groups, 1), groups, *input.shape[2:]))
     check.require(groups > 0, f"Expected num groups to be greater than 0, got {groups}")
     channels = input.shape[1]
-    check.require(channels % groups == 0, "Expected number of channels in input to be divisible by num_groups, but got input "
-                  f"of shape {list(input.shape)} and num_groups={groups}")
+    check.require(channels % groups == 0, "Expected number of channels in input to be divisible by num_groups, but got "
+                  f"input of shape {list(input.shape)} and num_groups={groups}")
     for name, x in (("weight", weight), ("bias", bias)):
-        check.require(x is None or x.shape == (channels,), f"Expected {name} to be a vector of size equal to the number of "
-                      f"channels in input, but got {name} of shape {list(x.shape) if x is not None else []} and input of shape "
-                      f"{list(input.shape)}")
+        check.require(x is None or x.shape == (channels,), f"Expected {name} to be a vector of size equal to the "
+                      f"number of channels in input, but got {name} of shape {list(x.shape) if x is not None else []} "
+                      f"and input of shape {list(input.shape)}")
 
 
 def _check_more_than_one(input: jax.Array, shape: tuple[int, ...]) -> None:
-    check.require(shape[0] * math.prod(shape[2:]) != 1, "Expected more than 1 value per channel when training, got input size "
-                  f"{size_text(shape)}", ValueError)
+    check.require(shape[0] * math.prod(shape[2:]) != 1, "Expected more than 1 value per channel when training, got "
+                  f"input size {size_text(shape)}", ValueError)
 
 
 @functional(aliases=("group_norm",), backward_name="NativeGroupNormBackward0")
-def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5):
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5):
     """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
     _check_group_norm(input, num_groups, weight, bias)
     require_float(input, "GroupNormKernelImpl")
@@ -135,7 +138,8 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
                bias: Tensor | None = None, training: bool = False, momentum: Number = 0.1, eps: float = 1e-5):
     """The input with mean 0 and variance 1 per channel. See torch.nn.functional.batch_norm.
 
-    In training it also returns the new running statistics, where there are any."""
+    In training it also returns the new running statistics, where there are any.
+    """
     if training:
         _check_more_than_one(input, input.shape)
     else:
@@ -146,7 +150,8 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     _check_batch_norm(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     x, per_channel = widen(input), (1, input.shape[1]) + (1,) * (input.ndim - 2)
     if not training:
-        assert running_mean is not None and running_var is not None
+        assert running_mean is not None
+        assert running_var is not None
         mean, var = (s.astype(x.dtype).reshape(per_channel) for s in (running_mean, running_var))
         return _affine((x - mean) * lax.rsqrt(var + eps), weight, bias, per_channel).astype(input.dtype)
     out, mean, var = _standardize(x, (0, *range(2, input.ndim)), eps)
@@ -186,9 +191,9 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 
 @functional(backward_name="DivBackward0")
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
-    """The input divided by a power of its neighbouring channels' mean square. See torch.nn.functional.local_response_norm."""
-    check.require(input.ndim >= 3, f"Expected 3D or higher dimensionality                          input (got {input.ndim} "
-                  "dimensions)", ValueError)
+    """The input divided by its neighbouring channels' power. See torch.nn.functional.local_response_norm."""
+    check.require(input.ndim >= 3, "Expected 3D or higher dimensionality                          input (got "
+                  f"{input.ndim} dimensions)", ValueError)
     if not promotion.is_inexact(np.dtype(input.dtype)) and input.dtype != jnp.int64:
         raise not_implemented("avg_pool3d_out_frame", input.dtype)
     if input.size == 0:
@@ -197,7 +202,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     pads = [(0, 0, 0)] * input.ndim
     pads[1] = (size // 2, (size - 1) // 2, 0)
     padded = lax.pad(squares, jnp.zeros((), squares.dtype), pads)
-    total = sum(lax.slice_in_dim(padded, i, i + input.shape[1], axis=1) for i in range(size))
+    total = jnp.zeros_like(squares)
+    for i in range(size):
+        total = total + lax.slice_in_dim(padded, i, i + input.shape[1], axis=1)
     if not promotion.is_inexact(np.dtype(input.dtype)):
         mean = (total // size).astype(promotion.to_float(np.dtype(input.dtype)))
         return input.astype(mean.dtype) / jnp.power(mean * alpha + k, beta)

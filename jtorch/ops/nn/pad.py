@@ -43,8 +43,8 @@ def _check_pair(x: jax.Array, axis: int, low: int, high: int, mode: str, pad: tu
         check.require(n + low + high >= 0, "Negative padding value is resulting in an empty dimension")
     elif mode == "reflect":
         number = 2 * (x.ndim - axis) + 2
-        check.require(low < n and high < n, f"Argument #{number}: Padding size should be less than the corresponding input "
-                      f"dimension, but got: padding ({low}, {high}) at dimension {axis} of input {list(x.shape)}")
+        check.require(low < n and high < n, f"Argument #{number}: Padding size should be less than the corresponding "
+                      f"input dimension, but got: padding ({low}, {high}) at dimension {axis} of input {list(x.shape)}")
     if mode != "circular":
         check.require(n + low + high >= 1, _too_small(x, pad))
 
@@ -84,16 +84,18 @@ def pad(input: Tensor, pad: tuple[int, ...], mode: str = "constant", value: floa
     """Extends the last dimensions by constants, mirroring, repeating or wrapping. See torch.nn.functional.pad."""
     pad = tuple(pad)
     check.require(len(pad) % 2 == 0, "Padding length must be divisible by 2")
-    check.require(len(pad) <= 2 * input.ndim, "Padding length should be less than or equal to two times the input dimension but "
-                  f"got padding length {len(pad)} and input of dimension {input.ndim}")
+    check.require(len(pad) <= 2 * input.ndim, "Padding length should be less than or equal to two times the input "
+                  f"dimension but got padding length {len(pad)} and input of dimension {input.ndim}")
     pairs = {input.ndim - 1 - i: (pad[2 * i], pad[2 * i + 1]) for i in range(len(pad) // 2)}
     if mode == "constant":
         return _constant(input, pairs, value)
     check.require(value is None or value == 0, f'Padding mode "{mode}" doesn\'t take in value argument')
     n = len(pad) // 2
     if not (1 <= n <= 3 and input.ndim in (n + 1, n + 2)):
-        raise NotImplementedError(f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.{_SUPPORTED}")
-    check.require(mode in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}", NotImplementedError)
+        raise NotImplementedError(f"Padding size {len(pad)} is not supported for {input.ndim}D input "
+                                  f"tensor.{_SUPPORTED}")
+    check.require(mode in ("reflect", "replicate", "circular"), "Unrecognised padding mode "
+                  f"{mode}", NotImplementedError)
     out = input
     for axis, (low, high) in pairs.items():
         _check_pair(input, axis, low, high, mode, pad)

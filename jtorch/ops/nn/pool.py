@@ -1,7 +1,7 @@
 """Pooling with windows of one size. See https://docs.pytorch.org/docs/stable/nn.functional.html#pooling-functions.
 
-A window is walked tap by tap: each tap is one strided slice of the padded input. XLA fuses the slices into one loop, the
-first of equal maxima wins as in PyTorch, and the backward is the slices' transpose rather than a scatter.
+A window is walked tap by tap: each tap is one strided slice of the padded input. XLA fuses the slices into one loop,
+the first of equal maxima wins as in PyTorch, and the backward is the slices' transpose rather than a scatter.
 """
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Windows:
 def _tuple(value, n: int, name: str, op_name: str) -> tuple[int, ...]:
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     check.require(len(values) in (1, n), f"{op_name}: {name} must either be a single int, or a tuple of {_COUNT[n]}"
-                  if name == "kernel_size" else f"{op_name}: {name} must either be omitted, a single int, or a tuple of "
-                  f"{_COUNT[n]}" if name == "stride" else f"{op_name}: {name} must be either be a single int, or a tuple of "
-                  f"{_COUNT[n]}")
+                  if name == "kernel_size" else f"{op_name}: {name} must either be omitted, a single int, or a tuple "
+                  f"of {_COUNT[n]}" if name == "stride" else f"{op_name}: {name} must be either be a single int, or a "
+                  f"tuple of {_COUNT[n]}")
     return values * n if len(values) == 1 else values
 
 
@@ -56,7 +56,8 @@ def _windows(x: jax.Array, n: int, name: str, kernel, stride, padding, dilation,
     check.require(all(s != 0 for s in stride), "stride should not be zero")
     check.require(all(p >= 0 for p in padding), f"pad must be non-negative, but got pad: {min(padding)}")
     _check_window(n, kernel, padding, dilation)
-    out = tuple(_out_size(*args, ceil_mode) for args in zip(x.shape[-n:], kernel, stride, padding, dilation, strict=True))
+    out = tuple(_out_size(*each, ceil_mode)
+                for each in zip(x.shape[-n:], kernel, stride, padding, dilation, strict=True))
     return Windows(kernel, stride, padding, dilation, out)
 
 
@@ -93,7 +94,7 @@ def _tap(padded: jax.Array, w: Windows, tap: tuple[int, ...]) -> jax.Array:
 
 
 def _position(w: Windows, tap: tuple[int, ...], sizes: tuple[int, ...], first_inside: bool = False) -> np.ndarray:
-    """The flat index in the input of element ``tap`` of every window, or of each window's first element not in padding."""
+    """The flat index in the input of element ``tap`` of every window, or of its first element not in padding."""
     flat = np.zeros((1,) * len(tap), np.int64)
     for i, (t, size) in enumerate(zip(tap, sizes, strict=True)):
         at = np.arange(w.out[i]) * w.stride[i] - w.padding[i] + t * w.dilation[i]
@@ -130,12 +131,12 @@ def _max_pool(n: int, input, kernel, stride, padding, dilation, ceil_mode: bool,
     if n == 1:
         _check_max_pool1d(input, kernel, stride, padding, dilation)
     w = _windows(input, n, name, kernel, stride, padding, dilation, ceil_mode) if input.ndim >= n else None
-    check.require(input.ndim in (n + 1, n + 2) and w is not None, f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected "
-                  "for input")
+    check.require(input.ndim in (n + 1, n + 2) and w is not None, f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor "
+                  "expected for input")
     assert w is not None
     check.require(input.dtype != jnp.bool_, f"\"{name}\" not implemented for 'Bool'", NotImplementedError)
-    check.require(0 not in input.shape[1 if input.ndim == n + 2 else 0:], f"Expected {n + 1}D or {n + 2}D (batch mode) tensor "
-                  f"with optional 0 dim batch size for input, but got:{list(input.shape)}")
+    check.require(0 not in input.shape[1 if input.ndim == n + 2 else 0:], f"Expected {n + 1}D or {n + 2}D (batch mode) "
+                  f"tensor with optional 0 dim batch size for input, but got:{list(input.shape)}")
     if n == 1 and not return_indices:
         check.require(w.out[0] > 0, f"max_pool1d() Invalid computed output size: {w.out[0]}")
     _check_output(input, n, w)
@@ -146,8 +147,8 @@ def _max_pool(n: int, input, kernel, stride, padding, dilation, ceil_mode: bool,
 
 def _check_max_pool1d(input: jax.Array, kernel, stride, padding, dilation) -> None:
     valid = input.ndim in (2, 3) and 0 not in input.shape[input.ndim - 2:]
-    check.require(valid, "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
-                  f"{list(input.shape)}")
+    check.require(valid, "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
+                  f"but got:{list(input.shape)}")
     k, s, p, d = (_tuple(v, 1, name, "max_pool1d")[0] for v, name in (
         (kernel, "kernel_size"), (kernel if stride is None else stride, "stride"), (padding, "padding"),
         (dilation, "dilation")))
@@ -185,22 +186,27 @@ def max_pool3d(input: Tensor, kernel_size: int | tuple[int, ...], stride: int | 
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+def _only(i: int, n: int, values: tuple[int, ...], others: int = 1) -> tuple[int, ...]:
+    return tuple(values[j] if j == i else others for j in range(n))
+
+
 def _window_sums(x: jax.Array, w: Windows) -> jax.Array:
     """The sum of each window, one dimension after the other."""
     n = len(w.kernel)
     for i in range(n):
-        one = Windows(*[tuple(v[i] if j == i else 1 for j in range(n)) for v in (w.kernel, w.stride)], (0,) * n, (1,) * n,
-                      tuple(w.out[j] if j == i else x.shape[j - n] for j in range(n)))
-        along = Windows(one.kernel, one.stride, tuple(w.padding[j] if j == i else 0 for j in range(n)), one.dilation, one.out)
-        padded = _padded(x, along, 0)
-        taps = [tuple(t if j == i else 0 for j in range(n)) for t in range(w.kernel[i])]
-        if len(taps) > _MANY_TAPS:
-            shape = [1] * (x.ndim - n)
-            x = lax.reduce_window(padded, np.zeros((), padded.dtype)[()], lax.add, [*shape, *one.kernel],
-                                  [*shape, *one.stride], "VALID")
-        else:
-            x = sum((_tap(padded, along, t) for t in taps[1:]), _tap(padded, along, taps[0]))
+        out = tuple(w.out[j] if j == i else x.shape[j - n] for j in range(n))
+        along = Windows(_only(i, n, w.kernel), _only(i, n, w.stride), _only(i, n, w.padding, 0), (1,) * n, out)
+        x = _sums_along(_padded(x, along, 0), along)
     return x
+
+
+def _sums_along(padded: jax.Array, w: Windows) -> jax.Array:
+    taps = list(itertools.product(*map(range, w.kernel)))
+    if len(taps) <= _MANY_TAPS:
+        return sum((_tap(padded, w, t) for t in taps[1:]), _tap(padded, w, taps[0]))
+    lead = [1] * (padded.ndim - len(w.kernel))
+    zero = np.zeros((), padded.dtype)[()]
+    return lax.reduce_window(padded, zero, lax.add, [*lead, *w.kernel], [*lead, *w.stride], "VALID")
 
 
 def _divisors(sizes: tuple[int, ...], w: Windows, count_include_pad: bool) -> np.ndarray | int:
@@ -214,7 +220,8 @@ def _divisors(sizes: tuple[int, ...], w: Windows, count_include_pad: bool) -> np
     return int(total.flat[0]) if total.size and (total == total.flat[0]).all() else total
 
 
-def _avg_pool(n: int, input, kernel, stride, padding, ceil_mode: bool, count_include_pad: bool, divisor: int | None = None):
+def _avg_pool(n: int, input, kernel, stride, padding, ceil_mode: bool, count_include_pad: bool,
+              divisor: int | None = None):
     check.require(divisor != 0, "divisor must be not zero")
     if n < 3:
         check.wrap_dim(-n - (n > 1), input.ndim)
@@ -279,14 +286,14 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: int | t
 
 
 @functional(backward_name="PowBackward0")
-def lp_pool2d(input: Tensor, norm_type: float, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] | None = None,
-              ceil_mode: bool = False):
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: int | tuple[int, ...],
+              stride: int | tuple[int, ...] | None = None, ceil_mode: bool = False):
     """The p-norm of each window over two dimensions. See torch.nn.functional.lp_pool2d."""
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @functional(backward_name="PowBackward0")
-def lp_pool3d(input: Tensor, norm_type: float, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] | None = None,
-              ceil_mode: bool = False):
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: int | tuple[int, ...],
+              stride: int | tuple[int, ...] | None = None, ceil_mode: bool = False):
     """The p-norm of each window over three dimensions. See torch.nn.functional.lp_pool3d."""
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)

@@ -50,7 +50,8 @@ def functional_softmax(input: Tensor, dim: int | None = None, _stacklevel: int =
 
 
 @op(name="nn.functional.log_softmax", out=False, saves="result", backward_name="LogSoftmaxBackward0")
-def functional_log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None):
+def functional_log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3,
+                           dtype: dtypes.dtype | None = None):
     """torch.log_softmax, which may be called without ``dim``. See torch.nn.functional.log_softmax."""
     return _apply(jax.nn.log_softmax, "log_softmax", input, _implicit_dim("log_softmax", dim, input.ndim), dtype)
 

@@ -16,13 +16,13 @@ from jtorch.ops.registry import Tensor
 @functional(aliases=("pixel_shuffle",), saves="none")
 def pixel_shuffle(input: Tensor, upscale_factor: int):
     """Channels spread over ``upscale_factor`` times as many rows and columns. See torch.nn.functional.pixel_shuffle."""
-    check.require(input.ndim >= 3, f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} "
-                  "dimension(s)")
+    check.require(input.ndim >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+                  f"{input.ndim} dimension(s)")
     r = upscale_factor
     check.require(r > 0, f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     *batch, c, h, w = input.shape
-    check.require(c % (r * r) == 0, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
-                  f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}")
+    check.require(c % (r * r) == 0, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the "
+                  f"square of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}")
     x = input.reshape(*batch, c // (r * r), r, r, h, w)
     k = len(batch)
     return x.transpose(*range(k + 1), k + 3, k + 1, k + 4, k + 2).reshape(*batch, c // (r * r), h * r, w * r)
@@ -37,8 +37,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int):
     check.require(r > 0, f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
     *batch, c, h, w = input.shape
     for name, size, dim in (("height", h, -2), ("width", w, -1)):
-        check.require(size % r == 0, f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})"
-                      f"={size} is not divisible by {r}")
+        check.require(size % r == 0, f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                      f"input.size({dim})={size} is not divisible by {r}")
     x = input.reshape(*batch, c, h // r, r, w // r, r)
     k = len(batch)
     return x.transpose(*range(k + 1), k + 2, k + 4, k + 1, k + 3).reshape(*batch, c * r * r, h // r, w // r)
@@ -47,10 +47,12 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int):
 @functional(aliases=("channel_shuffle",), saves="none")
 def channel_shuffle(input: Tensor, groups: int):
     """The channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
-    check.require(input.ndim > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    check.require(input.ndim > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes "
+                  f"{list(input.shape)}")
     check.require(groups > 0, f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     n, c = input.shape[:2]
-    check.require(c % groups == 0, f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
+    check.require(c % groups == 0, f"Number of channels must be divisible by groups. Got {c} channels and {groups} "
+                  "groups.")
     return jnp.swapaxes(input.reshape(n, groups, c // groups, *input.shape[2:]), 1, 2).reshape(input.shape)
 
 
@@ -79,7 +81,8 @@ def _pairs(name: str, kernel_size, dilation, padding, stride) -> list[tuple[int,
     for pair, label, low in zip(pairs, ("kernel size", "dilation", "padding", "stride"), (1, 1, 0, 1), strict=True):
         kind = "greater than zero" if low else "non negative"
         keys = {"kernel size": "kernel", "padding": "pad"}.get(label, label)
-        check.require(min(pair) >= low, f"{label} should be {kind}, but got {keys}_height: {pair[0]} {keys}_width: {pair[1]}")
+        check.require(min(pair) >= low, f"{label} should be {kind}, but got {keys}_height: {pair[0]} {keys}_width: "
+                      f"{pair[1]}")
     return pairs
 
 
@@ -89,27 +92,27 @@ def unfold(input: Tensor, kernel_size: int | tuple[int, ...], dilation: int | tu
     """The sliding blocks of a batch of images, each as a column. See torch.nn.functional.unfold."""
     kernel, dilation, padding, stride = _pairs("unfold", kernel_size, dilation, padding, stride)
     valid = input.ndim in (3, 4) and all(n for n in input.shape[input.ndim - 3:])
-    check.require(valid, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
-                  f"input, but got: {list(input.shape)}")
+    check.require(valid, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+                  f"dimensions for input, but got: {list(input.shape)}")
     out = _blocks(input.shape[-2:], kernel, dilation, padding, stride)
     check.require(min(out) >= 1, f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={kernel}, "
-                  f"dilation={dilation}, padding={padding}, calculated shape of the array of sliding blocks as {out}, but its "
-                  "components must be at least one.")
+                  f"dilation={dilation}, padding={padding}, calculated shape of the array of sliding blocks as {out}, "
+                  "but its components must be at least one.")
     columns = _patches(input if input.ndim == 4 else input[None], kernel, dilation, padding, stride)
     return columns if input.ndim == 4 else columns[0]
 
 
 def _check_fold(input: jax.Array, size, kernel, dilation, padding, stride) -> None:
     valid = input.ndim in (2, 3) and all(n for n in input.shape[input.ndim - 2:])
-    check.require(valid, "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
-                  f"for input, but got: {list(input.shape)}")
+    check.require(valid, "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+                  f"dimensions for input, but got: {list(input.shape)}")
     taps, columns = input.shape[-2:]
-    check.require(taps % math.prod(kernel) == 0, "Expected size of input's dimension 1 to be divisible by the product of "
-                  f"kernel_size, but got input.size(1)={taps} and kernel_size={kernel}.")
+    check.require(taps % math.prod(kernel) == 0, "Expected size of input's dimension 1 to be divisible by the product "
+                  f"of kernel_size, but got input.size(1)={taps} and kernel_size={kernel}.")
     out = _blocks(size, kernel, dilation, padding, stride)
     check.require(columns == math.prod(out), f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, "
-                  f"padding={padding}, stride={stride}, expected size of input's dimension 2 to match the calculated number of "
-                  f"sliding blocks {out[0]} * {out[1]} = {math.prod(out)}, but got input.size(2)={columns}.")
+                  f"padding={padding}, stride={stride}, expected size of input's dimension 2 to match the calculated "
+                  f"number of sliding blocks {out[0]} * {out[1]} = {math.prod(out)}, but got input.size(2)={columns}.")
 
 
 @functional(saves="none", backward_name="Col2ImBackward0")

@@ -1,0 +1,366 @@
+"""torch.autograd.Function: operations whose backward the user writes.
+
+As in PyTorch the context that ``forward`` and ``backward`` get is itself the node of the tape: ``y.grad_fn`` is ``ctx``.
+"""
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine, tape
+from jtorch.autograd.saved import Saved
+from jtorch.dispatch import call_view, check_inplace, write_with_history
+from jtorch.engine import Value, call_of
+from jtorch.no_grad import mode, no_grad
+from jtorch.ops.registry import OPS, T
+from jtorch.storage import aval_of, value_of
+from jtorch.tape import Node, as_tensor, as_value, sequence
+from jtorch.tensor import Tensor, alias, edge_of, requires_grad, wrap
+
+
+class FunctionCtx:
+    """What ``forward`` may tell about its results, and where it leaves what ``backward`` needs."""
+
+    to_save: tuple | None = None
+    saved_for_forward: tuple | None = None
+    dirty_tensors: tuple = ()
+    non_differentiable: tuple = ()
+    materialize_grads = True
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Saves inputs or outputs for ``backward``, where ``ctx.saved_tensors`` gives them, checked for writes."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Saves tensors for ``jvp``."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Says which inputs ``forward`` has written to."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Says which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether ``backward`` gets zeros (True, the default) or None for outputs without a gradient."""
+        self.materialize_grads = value
+
+    def mark_shared_storage(self, *pairs) -> None:
+        """Does nothing, as in PyTorch, which finds out by itself."""
+        warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that "
+                      "calls to `set_()` are not tracked", FutureWarning, stacklevel=2)
+
+
+class BackwardCFunction(Node, FunctionCtx):
+    """The node of a custom function, and its ``ctx``. Each Function has a subclass of its own: ``ExpBackward``."""
+
+    _forward_cls: type[Function]
+    needs_input_grad: tuple[bool, ...] = ()
+
+    def __init__(self) -> None:
+        super().__init__(())
+        self._saved: list[Saved | None] | None = []
+        self._outputs: list = []            # the aval of each output, None for what is no tensor
+        self._is_tensor: list[bool] = []    # of the inputs
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """What ``save_for_backward`` was given; an error if it was written to since, or has been freed."""
+        if self._saved is None:
+            raise RuntimeError(tape.FREED)
+        return tuple([None if s is None else s.unpack(self) for s in self._saved])
+
+    @property
+    def saved_variables(self) -> tuple:
+        """The old name of ``saved_tensors``."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    def apply(self, *grads) -> Any:
+        """Calls the user's ``backward`` (or ``vjp``)."""
+        cls = self._forward_cls
+        backward, vjp = cls.backward, cls.vjp
+        if backward is not Function.backward and vjp is not Function.vjp:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                               "implement one of them.")
+        chosen = vjp if vjp is not Function.vjp else backward
+        return chosen(self, list(grads)) if cls.boxed_grads_call else chosen(self, *grads)
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        """See Node.run."""
+        given = [self._gradient(grads.get(i), aval) for i, aval in enumerate(self._outputs)]
+        returned = self.apply(*given)
+        outs = self._checked(returned if isinstance(returned, tuple) else (returned,))
+        return [None if g is None or not needed else (g if create_graph else as_value(g))
+                for g, needed in zip(outs, needs, strict=True)]
+
+    def _gradient(self, grad: Any, aval: Any) -> Tensor | None:
+        if grad is not None:
+            return as_tensor(grad)
+        if aval is None or not self.materialize_grads:
+            return None
+        return _zeros(aval)
+
+    def _checked(self, outs: tuple) -> list:
+        """The gradients of the tensors among the inputs; an error if there are too many, too few or wrong ones."""
+        name, expected = self.name(), len(self._is_tensor)
+        if len(outs) > expected and all(g is None for g in outs[expected:]):
+            outs = outs[:expected]
+        if len(outs) != expected:
+            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {expected}, got {len(outs)})")
+        for i, (g, is_tensor) in enumerate(zip(outs, self._is_tensor, strict=True)):
+            if g is not None and not is_tensor:
+                raise RuntimeError(f"function {name} returned a gradient different than None at position {i + 1}, but the "
+                                   "corresponding forward input was not a Variable")
+            if g is not None and not isinstance(g, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
+        kept = [g for g, is_tensor in zip(outs, self._is_tensor, strict=True) if is_tensor]
+        return [_fitted(g, aval, i, name) if g is not None and self.edges[i] is not None else None
+                for i, (g, aval) in enumerate(zip(kept, self._inputs, strict=True))]
+
+    def release(self) -> None:
+        """See Node.release."""
+        if self._saved:
+            self._saved = None
+
+
+def _zeros(aval) -> Tensor:
+    zeros = np.zeros(aval.shape, aval.np)
+    return wrap(Value(aval, zeros if aval.device is engine.CPU else engine.put(zeros, aval.device)))
+
+
+def _fitted(grad: Tensor, aval, i: int, name: str) -> Tensor:
+    """A gradient in the shape and dtype of its input, as PyTorch's engine fits it; an error if it cannot be."""
+    shape = tuple(grad.shape)
+    if shape != aval.shape:
+        if not _expands_to(aval.shape, shape):
+            raise RuntimeError(f"Function {name} returned an invalid gradient at index {i} - got {list(shape)} but expected "
+                               f"shape compatible with {list(aval.shape)}")
+        grad = grad.sum_to_size(aval.shape)     # type: ignore[attr-defined]
+    if grad.dtype is not aval.dtype:
+        if grad.dtype.is_complex and not aval.dtype.is_complex:
+            raise RuntimeError(f"Function {name} returned an invalid gradient at index {i} - expected a real one but got "
+                               f"{grad.dtype}")
+        grad = grad.to(aval.dtype)      # type: ignore[attr-defined]
+    if grad.device != aval.device:
+        raise RuntimeError(f"Function {name} returned an invalid gradient at index {i} - expected device {aval.device} but "
+                           f"got {grad.device}")
+    return grad
+
+
+def _expands_to(shape: tuple, target: tuple) -> bool:
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in zip(shape[::-1], target[::-1], strict=False))
+
+
+class FunctionMeta(type):
+    """Gives each Function the class of its nodes."""
+
+    def __init__(cls, name, bases, attrs):
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        super().__init__(name, bases, attrs)
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """An operation with a backward of its own. See torch.autograd.Function.
+
+    Subclass it with static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or ``forward(*args)``,
+    ``setup_context(ctx, inputs, output)`` and ``backward``; call it as ``MyFunction.apply(*args)``. A backward made of
+    differentiable operations can be differentiated again.
+    """
+
+    generate_vmap_rule = False
+    clear_saved_tensors_on_access = False
+    boxed_grads_call = False
+
+    def __init__(self, *args, **kwargs):
+        warnings.warn(f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you "
+                      "should invoke them on the class itself. Instantiating an autograd function will raise an error in a "
+                      "future version of PyTorch.", DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+                           "function with static forward method. (Example: "
+                           "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Computes the result. It runs without recording."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+        """Saves what ``backward`` needs, where ``forward`` takes no ``ctx``."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the inputs from those of the outputs."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use "
+                                  "it with backward mode AD.")
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs from those of the inputs (forward mode, which is not built)."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        """How the operation is batched (not used: JAX batches what ``forward`` calls)."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+                                  "generate_vmap_rule=True.")
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Calls the operation, and records it if an argument requires grad."""
+        inputs = [a for a in args if isinstance(a, Tensor)]
+        if any(aval_of(t).traced for t in inputs):
+            from jtorch.autograd.function_traced import apply_traced
+            return apply_traced(cls, args, kwargs)
+        needs = tuple([isinstance(a, Tensor) and requires_grad(a) for a in args])
+        ctx = cls._backward_cls()       # type: ignore[attr-defined]
+        ctx.needs_input_grad = needs
+        executable = mode.grad and any(needs)
+        if executable:
+            ctx.edges = tuple([edge_of(t) if requires_grad(t) else None for t in inputs])
+            ctx._inputs = [aval_of(t) for t in inputs]
+            ctx._is_tensor = [isinstance(a, Tensor) for a in args]
+        returned = run_forward(cls, ctx, args, kwargs)
+        return _finish(ctx, inputs, returned, executable)
+
+
+def run_forward(cls: type[Function], ctx: Any, args: tuple, kwargs: dict) -> Any:
+    """Calls the user's ``forward``, in either of its two forms, without recording."""
+    with no_grad():
+        if cls.setup_context is Function.setup_context:
+            return cls.forward(ctx, *args, **kwargs)
+        out = cls.forward(*args, **kwargs)
+        cls.setup_context(ctx, args, out)
+        return out
+
+
+def _finish(ctx: BackwardCFunction, inputs: list, returned: Any, executable: bool) -> Any:
+    """Gives the outputs their history, and saves what is to be saved."""
+    outs = returned if isinstance(returned, (tuple, list)) else [returned]
+    _check_dirty(ctx, inputs, outs)
+    if executable:
+        ctx.seq = sequence()        # after the edges: backward goes by it
+        ctx._outputs = [aval_of(o) if isinstance(o, Tensor) else None for o in outs]
+        if mode.anomaly:
+            ctx.trace = tape.stack()
+    made = [_output(ctx, o, i, inputs, executable) if isinstance(o, Tensor) else o for i, o in enumerate(outs)]
+    to_save = ctx.to_save or ()
+    for i, t in enumerate(to_save):
+        if t is not None and not isinstance(t, Tensor):
+            raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
+    if executable:
+        ctx._saved = [None if t is None else Saved(t, _number(t, outs, made, ctx)) for t in to_save]
+    ctx.to_save = None
+    ctx.dirty_tensors = ctx.non_differentiable = ()
+    return type(returned)(made) if isinstance(returned, (tuple, list)) and not hasattr(returned, "_fields") else \
+        (tuple(made) if isinstance(returned, tuple) else made[0])
+
+
+def _number(t: Tensor, outs, made: list, ctx: BackwardCFunction) -> int | None:
+    """Which output of the function a saved tensor is, if any."""
+    for i, (o, m) in enumerate(zip(outs, made, strict=True)):
+        if m is t and isinstance(t, Tensor) and t._node is ctx:
+            return i
+        if o is t and m is t:
+            return i if t._requires_grad and t._node is ctx else None
+    return None
+
+
+def _check_dirty(ctx: BackwardCFunction, inputs: list, outs) -> None:
+    for t in ctx.dirty_tensors:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"mark_dirty can only accept variables, but argument is of type {type(t).__name__}")
+        if not any(t is o for o in outs):
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                               "that are modified inplace must all be outputs of the Function.")
+        if not any(t is x for x in inputs):
+            warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                          "should be passed to ctx.mark_dirty().", UserWarning, stacklevel=5)
+
+
+def _output(ctx: BackwardCFunction, t: Tensor, nr: int, inputs: list, executable: bool) -> Tensor:
+    is_input, dirty = any(t is x for x in inputs), any(t is x for x in ctx.dirty_tensors)
+    differentiable = executable and aval_of(t).kind and not any(t is x for x in ctx.non_differentiable)
+    if dirty and is_input:
+        return _dirty_output(ctx, t, nr, differentiable)
+    if is_input and not any(t is x for x in ctx.non_differentiable):
+        with no_grad():
+            t = call_view(call_of(OPS["alias"], (T,)), (t,))
+    if not differentiable:
+        if t._requires_grad:
+            t = alias(t)
+        return t
+    t._requires_grad, t._node, t._output_nr = True, ctx, nr
+    if t._base is not None:
+        t._creation, t._node_version = "custom", tape.counter_of(t).version
+    return t
+
+
+def _dirty_output(ctx: BackwardCFunction, t: Tensor, nr: int, differentiable: bool) -> Tensor:
+    """An input that ``forward`` has written to: the function becomes its history, as an in-place operation would."""
+    if not differentiable:
+        tape.counter_of(t).version += 1
+        return t
+    if t._base is None and t._requires_grad and t._node is None:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    check_inplace(t, True)
+    write_with_history(t, value_of(t), ctx, nr)
+    return t
+
+
+class Error(Node):
+    """The node that says that a gradient cannot be differentiated again."""
+
+    __slots__ = ()
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        """See Node.run."""
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(fn: Callable) -> Callable:
+    """Marks a ``backward`` whose result cannot be differentiated again. See torch.autograd.function.once_differentiable."""
+    @functools.wraps(fn)
+    def wrapper(ctx, *args, **kwargs):
+        with no_grad():
+            outputs = fn(ctx, *args, **kwargs)
+        if not mode.grad or not any(isinstance(a, Tensor) and requires_grad(a) for a in args):
+            return outputs
+        node = Error(tuple([edge_of(a) for a in args if isinstance(a, Tensor) and requires_grad(a)]))
+        outs = outputs if isinstance(outputs, tuple) else (outputs,)
+        made = tuple([wrap(value_of(o), (node, i)) if isinstance(o, Tensor) else o for i, o in enumerate(outs)])
+        return made if isinstance(outputs, tuple) else made[0]
+    return wrapper
+
+
+class InplaceFunction(Function):
+    """The old base class of functions with an ``inplace`` flag."""
+
+    def __init__(self, inplace: bool = False):
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """Only here so that the name exists: functions of nested tuples of tensors (never documented by PyTorch)."""
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Not built."""
+        raise NotImplementedError("torch.autograd.NestedIOFunction is not built; use torch.autograd.Function with flat arguments")
+
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "NestedIOFunction",
+           "once_differentiable"]

@@ -1,0 +1,104 @@
+"""What a custom function saves for backward, and the hooks that see what is saved (torch.autograd.graph)."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jtorch import tape
+from jtorch.engine import Value
+from jtorch.no_grad import mode, no_grad
+from jtorch.storage import aval_of, value_of
+from jtorch.tape import Node, OpNode
+from jtorch.tensor import Tensor, alias, edge_of, requires_grad, wrap
+
+
+class Saved:
+    """A tensor that a custom function has saved, with the version it had. An output is kept without its history,
+    which is the function's own node: it would be a cycle.
+    """
+
+    __slots__ = ("kept", "number", "version")
+
+    def __init__(self, t: Tensor, number: int | None):
+        self.number, self.version = number, tape.counter_of(t).version
+        edge = edge_of(t) if number is None and requires_grad(t) else None
+        if mode.saved_hooks:
+            self.kept: Any = (Packed(t), edge)
+        elif mode.mutation_allowed:
+            self.kept = (value_of(t), edge)
+        else:
+            self.kept = t if number is None else alias(t)
+
+    def unpack(self, node: Node) -> Tensor:
+        """The tensor, with its history; an error if it was written to since it was saved."""
+        edge = (node, self.number) if self.number is not None else None
+        if self.kept.__class__ is tuple:
+            kept, own = self.kept
+            return wrap(kept.value() if kept.__class__ is Packed else kept, edge or own)
+        counter = tape.counter_of(self.kept)
+        if counter.version != self.version:
+            origin = edge or (edge_of(self.kept) if requires_grad(self.kept) else None)
+            raise RuntimeError(tape.modified_message(aval_of(self.kept), origin, counter.version, self.version))
+        if edge is None:
+            return self.kept
+        t = alias(self.kept)
+        t._requires_grad, (t._node, t._output_nr) = True, edge
+        return t
+
+
+class Packed:
+    """What a pack hook has made of a saved value, and the unpack hook that gives it back."""
+
+    __slots__ = ("packed", "unpack")
+
+    def __init__(self, t: Tensor):
+        pack, self.unpack = mode.saved_hooks[-1]
+        given = alias(t)
+        version = tape.counter_of(given).version
+        hooks, mode.saved_hooks = mode.saved_hooks, ()      # what the hook itself computes is not packed
+        try:
+            with no_grad():
+                self.packed = pack(given)
+        finally:
+            mode.saved_hooks = hooks
+        if tape.counter_of(given).version != version:
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                               "can not be modified by in-place operations as this can lead to unexpected side-effects. "
+                               "Please open an issue if you need to perform in-place operations on the input to a pack hook.")
+
+    def value(self) -> Value:
+        """The value again."""
+        t = self.unpack(self.packed)
+        if not isinstance(t, Tensor):
+            raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                            f"{type(t).__name__}")
+        return value_of(t)
+
+
+class PackedNode(OpNode):
+    """The node of a call made while saved-tensor hooks were on: what its backward uses went through the pack hook."""
+
+    __slots__ = ()
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        """See Node.run."""
+        packed = self.saved
+        if packed is None:
+            return OpNode.run(self, grads, create_graph, needs)
+        self.saved = [p.value() if p.__class__ is Packed else p for p in packed]
+        try:
+            return OpNode.run(self, grads, create_graph, needs)
+        finally:
+            self.saved = packed
+
+
+def pack_node(node: OpNode, flat) -> None:
+    """Sends what a new node saves through the pack hook. Arguments that its backward does not use stay as they are."""
+    if node.call.op.saves == "none":
+        return
+    used = tape.used_by_backward(node)
+    node.saved = [Packed(t) if u and a.__class__ is Value else a for t, a, u in zip(flat, node.saved, used, strict=False)]
+    node.__class__ = tape.node_class(node.name(), PackedNode)
+
+
+Hook = Callable[[Any], Any]

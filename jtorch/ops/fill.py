@@ -1,0 +1,34 @@
+"""Ops that PyTorch has mainly in place: filling a tensor."""
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+
+from jtorch.ops.check import require
+from jtorch.ops.registry import Number, Tensor, op
+
+
+@op(inplace=True, out=False, method=True, saves="none")
+def fill(input: Tensor, value: Tensor | Number):
+    """All elements replaced by one value. See torch.Tensor.fill_."""
+    require(jnp.ndim(value) == 0, f"fill_ only supports 0-dimension value tensor but got tensor with {jnp.ndim(value)} dimensions.")
+    return jnp.broadcast_to(value.astype(input.dtype), input.shape)
+
+
+@op(inplace=True, out=False, method=True, function=True, saves="none")
+def zero(input: Tensor):
+    """All elements replaced by 0. See torch.Tensor.zero_."""
+    return jnp.zeros_like(input)
+
+
+@op(inplace=True, out=False, function=False, method=True, saves="none", tested=False)
+def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False):
+    """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
+    require(input.ndim >= 2, "dimensions must larger than 1")
+    require(input.ndim == 2 or len(set(input.shape)) == 1, "all dimensions of input must be of equal length")
+    step = sum(math.prod(input.shape[i + 1:]) for i in range(input.ndim))
+    n = min(input.shape)
+    stop = input.size if wrap or input.ndim > 2 or input.shape[0] <= input.shape[1] else n * step
+    flat = input.reshape(-1).at[0:stop:step].set(jnp.asarray(fill_value).astype(input.dtype))
+    return flat.reshape(input.shape)

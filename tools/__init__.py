@@ -1,0 +1,1 @@
+"""What is made from the op records: the type stubs and the coverage page. Not part of the package."""

@@ -1,0 +1,206 @@
+"""The stub lines of one function: of an op, in each of its forms, or of any other function."""
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jtorch.ops.registry import OPS, Op, Param
+from tools.annotations import argument_type, result_type
+
+MADE = "<jtorch functions made from op records>"
+# Parameters that the generated functions have besides the op's own.
+EXTRA = {"out": "Tensor | None", "device": "_DeviceLike | None", "requires_grad": "builtins.bool", "layout": "Any",
+         "pin_memory": "builtins.bool", "memory_format": "Any", "inplace": "builtins.bool", "dtype": "_dtype | None",
+         "generator": "_Generator | None"}
+BY_NAME: dict[str, Op] = {full: op for op in OPS.values() for full in (op.name, *op.aliases)}
+EMPTY = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter as it is written in a stub."""
+
+    name: str
+    type: str
+    default: Any = EMPTY
+    keyword_only: bool = False
+    star: str = ""
+
+    def __str__(self):
+        if self.default is EMPTY:
+            return f"{self.star}{self.name}: {self.type}" if self.type else self.name
+        plain = self.default is None or self.default.__class__ in (bool, int, float, str)
+        return f"{self.name}: {self.type} = {repr(self.default) if plain and _is_finite(self.default) else '...'}"
+
+
+def _is_finite(x: Any) -> bool:
+    return not isinstance(x, float) or x - x == 0
+
+
+@dataclass(frozen=True)
+class Stub:
+    """A function in a stub file: one signature, or several overloads."""
+
+    name: str
+    signatures: tuple[tuple[tuple[Argument, ...], str], ...]
+    doc: str = ""
+    property: bool = False
+
+    def method(self) -> Stub:
+        """The same with ``self`` in the place of the first argument, and no ``out=``."""
+        return replace(self, signatures=tuple((_as_method(a), r) for a, r in self.signatures))
+
+    def lines(self, indent: str = "") -> list[str]:
+        out = []
+        for i, (arguments, result) in enumerate(self.signatures):
+            if self.property or len(self.signatures) > 1:
+                out.append(f"{indent}@property" if self.property else f"{indent}@overload")
+            doc = f'\n{indent}    """{self.doc}"""' if self.doc and i == len(self.signatures) - 1 else " ..."
+            out.append(f"{indent}def {self.name}({_written(arguments)}) -> {result}:{doc}")
+        return out
+
+
+def _as_method(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    rest = [a for a in arguments[1:] if a.name != "out"]
+    return (Argument("self", ""), *rest) if arguments and not arguments[0].star else (Argument("self", ""), *arguments)
+
+
+def _written(arguments: tuple[Argument, ...]) -> str:
+    parts, starred = [], False
+    for a in arguments:
+        if a.keyword_only and not starred:
+            parts.append("*")
+        starred = starred or a.keyword_only or a.star == "*"
+        parts.append(str(a))
+    return ", ".join(parts)
+
+
+def first_sentences(doc: str | None) -> str:
+    """The first paragraph of a docstring on one line."""
+    text = " ".join((doc or "").split("\n\n")[0].split()).replace('"""', "'''")
+    return text.replace("\\", "\\\\") + (" " if text.endswith('"') else "")
+
+
+# ---------------------------------------------------------------- functions made from an op record
+
+def is_made(fn: Any) -> bool:
+    """Whether ``fn`` is a function that was generated from an op record."""
+    return getattr(getattr(fn, "__code__", None), "co_filename", "") == MADE
+
+
+def of_op(full: str, fn: Callable) -> Stub:
+    """The stub of the generated ``fn``, bound as ``full`` (``linalg.inv``, ``exp_``)."""
+    op = BY_NAME.get(full) or BY_NAME[full.removesuffix("_")]
+    name = full.rpartition(".")[2]
+    written = name.endswith("_") and full not in BY_NAME
+    byhand = OVERLOADS.get(op.name)
+    if byhand is not None and not written:
+        return replace(byhand, name=name, doc=first_sentences(op.doc))
+    types = {p.name: p for p in op.params}
+    arguments = tuple(_argument(p, types, op) for p in inspect.signature(fn).parameters.values())
+    result = "Tensor" if written else _result(op)
+    return Stub(name, tuple((a, result) for a in _spelled_out(arguments, types)), first_sentences(op.doc))
+
+
+def _argument(p: inspect.Parameter, params: dict[str, Param], op: Op) -> Argument:
+    keyword_only = p.kind is p.KEYWORD_ONLY
+    if p.kind is p.VAR_POSITIONAL:
+        return Argument(p.name.removesuffix("_"), "", star="*")
+    found = params.get(p.name)
+    if found is None:
+        kind = EXTRA[p.name]
+        if p.name == "out" and (op.returns or _result(op) != "Tensor"):
+            kind = "Sequence[Tensor] | None"
+        return Argument(p.name, kind, p.default, keyword_only)
+    text = argument_type(found.annotation)
+    if p.default is None and "None" not in text and text != "Any":
+        text += " | None"
+    return Argument(p.name, text, p.default, keyword_only)
+
+
+def _spelled_out(arguments: tuple[Argument, ...], params: dict[str, Param]) -> list[tuple[Argument, ...]]:
+    """Both ways to pass a ``Size`` or ``Tensors``: ``f(2, 3)`` and ``f((2, 3))``."""
+    at = next((i for i, a in enumerate(arguments) if a.star), None)
+    if at is None:
+        return [arguments]
+    name = arguments[at].name
+    rest = [a for a in arguments if a.name != name]
+    one, many = ("Tensor", "Sequence[Tensor]") if params[name].kind == "tensors" else ("builtins.int", argument_type("Size"))
+    return [(*rest[:at], a, *rest[at:]) for a in (Argument(name, one, star="*"), Argument(name, many))]
+
+
+def _result(op: Op) -> str:
+    if op.returns:
+        return f"_{op.name.replace('.', '_')}_result"
+    annotation = getattr(op.body, "__annotations__", {}).get("return")
+    if annotation is None or op.writes:
+        return "Tensor"
+    return result_type(annotation).replace("builtins.list[Tensor]", "builtins.tuple[Tensor, ...]")
+
+
+def result_class(op: Op) -> list[str]:
+    """The named tuple an op with named results returns."""
+    return [f"class {_result(op)}(NamedTuple):", *(f"    {f}: Tensor" for f in op.returns)]
+
+
+def operator(name: str, op: Op) -> Stub:
+    """The stub of ``__add__`` and its like."""
+    me = Argument("self", "")
+    if name in ("__neg__", "__pos__", "__abs__", "__invert__"):
+        return Stub(name, (((me,), "Tensor"),))
+    other = " | ".join(dict.fromkeys(argument_type(op.params[1].annotation).split(" | ")))
+    return Stub(name, (((me, Argument("other", other)), "Tensor"),))
+
+
+# ---------------------------------------------------------------- all other functions
+
+def of_function(name: str, fn: Callable) -> Stub:
+    """The stub of a function with annotations of its own."""
+    arguments = tuple(_annotated(p) for p in inspect.signature(fn).parameters.values())
+    annotation = getattr(fn, "__annotations__", {}).get("return", "Any")
+    return Stub(name, ((arguments, result_type(annotation)),), first_sentences(fn.__doc__))
+
+
+def _annotated(p: inspect.Parameter) -> Argument:
+    text = EXTRA.get(p.name) if p.annotation is EMPTY else argument_type(p.annotation)
+    star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+    if p.default is None and "None" not in (text or "Any") and text not in (None, "Any"):
+        text = f"{text} | None"
+    return Argument(p.name, text or "Any", p.default, p.kind is p.KEYWORD_ONLY, star)
+
+
+def of_property(name: str, found: property) -> Stub:
+    """The stub of a property; what it gives is a tensor if there is an op of its name."""
+    annotation = "Tensor" if name in OPS else getattr(found.fget, "__annotations__", {}).get("return", "Any")
+    return Stub(name, (((Argument("self", ""),), result_type(annotation)),), first_sentences(found.__doc__), property=True)
+
+
+# ---------------------------------------------------------------- what depends on values, written by hand
+
+def _overloads() -> dict[str, Stub]:
+    """The functions of overloads.pyi by op name."""
+    found: dict[str, list] = {}
+    for node in ast.parse((Path(__file__).parent / "overloads.pyi").read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            full = next((d.args[0].value for d in node.decorator_list if isinstance(d, ast.Call)), node.name)
+            found.setdefault(full, []).append((_of_ast(node.args), result_type(ast.unparse(node.returns))))
+    return {full: Stub(full.rpartition(".")[2], tuple(signatures)) for full, signatures in found.items()}
+
+
+def _of_ast(args: ast.arguments) -> tuple[Argument, ...]:
+    plain = [_of_arg(a, d) for a, d in zip(args.args, [None] * (len(args.args) - len(args.defaults)) + args.defaults, strict=True)]
+    star = [replace(_of_arg(args.vararg, None), star="*")] if args.vararg else []
+    only = [replace(_of_arg(a, d), keyword_only=True) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+    return (*plain, *star, *only)
+
+
+def _of_arg(a: ast.arg, default: ast.expr | None) -> Argument:
+    value = EMPTY if default is None else ast.literal_eval(default)
+    return Argument(a.arg, argument_type(ast.unparse(a.annotation)), value)
+
+
+OVERLOADS = _overloads()
