@@ -14,10 +14,13 @@ from jtorch import dtype as _dtype_module
 from jtorch import engine as engine
 from jtorch import functional as functional
 from jtorch import indexing as _indexing
+from jtorch import legacy as _legacy
+from jtorch import metadata as _metadata
 from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
 from jtorch import random as random
 from jtorch import tensor as _tensor_module
+from jtorch import trees as _trees
 from jtorch import version as version
 from jtorch._print import get_printoptions as get_printoptions
 from jtorch._print import set_printoptions as set_printoptions
@@ -60,6 +63,11 @@ random.bind(_spaces)
 functional.bind(globals())
 _conversion.bind(Tensor, globals())
 _indexing.bind(Tensor, globals())
+_metadata.bind(Tensor)
+_legacy.bind(globals())
+_trees.register()
+cuda.on_synchronize(engine.end)
+cuda.use_generators(random.generator_of)
 
 # The names that are a module of this package and a callable of torch: the callables win, bound last.
 tensor = _tensor

@@ -58,7 +58,7 @@ def _to_device(t: Tensor, place: devices.device) -> Tensor:
     moved = Value(engine.aval_of(value.aval.shape, value.aval.np, place), engine.moved(value, place))
     if not (mode.grad and requires_grad(t)):
         return wrap(moved)
-    node = node_class("ToCopyBackward0_device", _ToDevice)((edge_of(t),))
+    node = node_class("ToCopyBackward0", _ToDevice)((edge_of(t),))
     node.source = t.device
     return wrap(moved, (node, 0))
 

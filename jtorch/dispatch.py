@@ -12,7 +12,7 @@ from jtorch.no_grad import mode
 from jtorch.ops import promotion
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import Storage, View, check_writable, geometry_of, value_of
-from jtorch.tape import OpNode, accumulator_of, backward_name, node_class
+from jtorch.tape import CopySlices, Node, OpNode, accumulator_of, backward_name, node_class
 from jtorch.tensor import Parameter, Tensor, edge_of, requires_grad, wrap
 
 NUMBER_TYPES = {int, float, bool, complex}
@@ -55,7 +55,7 @@ def _call_with_node(c: Call, flat, args: list):
     node = make_node(c, flat, args)
     if c.op.saves == "result":
         s = Storage(outs[0])
-        node.versions, node.result = ((s, 0),), outs[0].aval
+        node.versions, node.result = () if mode.mutation_allowed else ((s, 0),), outs[0].aval
         made = [wrap(outs[0], (node, 0), s)]
         made += [_output(v, node, i) for i, v in enumerate(outs) if i]
     else:
@@ -89,15 +89,12 @@ def make_node(c: Call, flat, args: list) -> OpNode:
                                    "instead of `torch.inference_mode()`.")
         counter = t._counter or t._storage
         versions.append((counter, counter.version))
-    node = cls(c, args, tuple(edges), () if c.op.saves == "none" else tuple(versions))
+    node = cls(c, args, tuple(edges), () if c.op.saves == "none" or mode.mutation_allowed else tuple(versions))
     if mode.anomaly:
-        node.trace = _stack()
+        node.trace = tape.stack()
+    if mode.on_node is not None:
+        mode.on_node(node, flat)
     return node
-
-
-def _stack() -> str:
-    import traceback
-    return "".join(traceback.format_stack()[:-4])
 
 
 # ---------------------------------------------------------------- results that share memory
@@ -186,7 +183,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None) -> Tensor:
         if fitted is not out:
             node = _cast_node(out, fitted, node)
     write_with_history(target, fitted, node)
-    if node is not None and c.op.saves == "result":
+    if node is not None and c.op.saves == "result" and not mode.mutation_allowed:
         counter = tape.counter_of(target)
         node.versions, node.result = ((counter, counter.version),), out.aval
     return target
@@ -245,10 +242,16 @@ def check_inplace(target: Tensor, tracked: bool) -> None:
 def _check_view_creation(target: Tensor) -> None:
     if target._creation == "multi":
         node = target._node
-        raise RuntimeError(f"Output {target._output_nr} of {node.name() if node is not None else 'a function'} is a view and "
+        raise RuntimeError(f"Output {target._output_nr} of {tape.short_name(node) if node is not None else 'a function'} is a view and "
                            "is being modified inplace. This view is the output of a function that returns multiple views. "
                            "Such functions do not allow the output views to be modified inplace. You should replace the "
                            "inplace operation by an out-of-place one.")
+    if target._creation == "custom":
+        raise RuntimeError(f"Output {target._output_nr} of {tape.short_name(target._node)} is a view and is being modified inplace. This "
+                           "view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+                           "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+                           "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
+                           "the custom Function.")
     if target._creation == "no_grad":
         raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given "
                            "that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
@@ -256,13 +259,13 @@ def _check_view_creation(target: Tensor) -> None:
                            "the inplace to be tracked) or both outside (if you want the inplace to be tracked).")
 
 
-def write_with_history(target: Tensor, value: Value, node: OpNode | None) -> None:
-    """Writes ``value`` and makes ``node`` the history of ``target``; of its base too, if it is a view."""
+def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int = 0) -> None:
+    """Writes ``value`` and makes ``node`` (its output ``nr``) the history of ``target``; of its base too, if it is a view."""
     base = target._base
     if node is None or base is None:
         storage.write(target, value)
         if node is not None:
-            target._node, target._output_nr, target._requires_grad = node, 0, True
+            _rebase(target, node, nr)
         return
     before = value_of(base)
     edge = edge_of(base) if requires_grad(base) else None
@@ -270,9 +273,16 @@ def write_with_history(target: Tensor, value: Value, node: OpNode | None) -> Non
     size, stride, offset = geometry_of(target)
     bsize, bstride, boffset = geometry_of(base)
     c = call_of(OPS["_write_through"], (T, T, bsize, bstride, size, stride, offset - boffset, value.aval.dtype))
-    base._node = node_class("CopySlices")(c, [before, value], (edge, (node, 0)), ())
-    base._output_nr, base._requires_grad = 0, True
+    _rebase(base, CopySlices(c, [before, value], (edge, (node, nr)), ()), 0)
     target._requires_grad = True
+
+
+def _rebase(t: Tensor, node: Node, nr: int) -> None:
+    """Gives a tensor that was written to its new history. The hook of ``retain_grad`` moves to it; other hooks stay."""
+    keep = t._node.tensor_hooks_of(t._output_nr).pop(tape.RETAIN, None) if t._retains_grad and t._node is not None else None
+    t._node, t._output_nr, t._requires_grad = node, nr, True
+    if keep is not None:
+        node.tensor_hooks_of(nr)[tape.RETAIN] = keep
 
 
 # ---------------------------------------------------------------- out=

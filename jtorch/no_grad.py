@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+from collections.abc import Callable
 
 
 class _Mode(threading.local):
@@ -11,6 +12,9 @@ class _Mode(threading.local):
     inference = False
     anomaly = False
     anomaly_check_nan = True
+    on_node: Callable[..., None] | None = None      # called with each new node and its arguments (saved-tensor hooks)
+    saved_hooks: tuple = ()                         # (pack, unpack), the innermost last
+    mutation_allowed = False                        # whether saved tensors may be written to
 
 
 mode = _Mode()

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import re
+import sys
+import threading
+import traceback
+import warnings
 import weakref
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -124,6 +130,10 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.seq
 
+    def _input_metadata_count(self) -> int:
+        """How many outputs the forward had, as far as the node knows."""
+        return 1
+
     def register_hook(self, fn) -> RemovableHandle:
         """``fn(grad_inputs, grad_outputs)`` runs after the node; what it returns replaces ``grad_inputs``."""
         self.hooks = {} if self.hooks is None else self.hooks
@@ -231,12 +241,11 @@ class OpNode(Node):
             aval, origin = (self.result or self.saved[i].aval), (self, 0)
         else:
             aval, origin = self.saved[i].aval, self.edges[i]
-        made_by = ""
-        if origin is not None and not isinstance(origin[0], AccumulateGrad):
-            made_by = f", which is output {origin[1]} of {origin[0].name()},"
-        return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[torch.{aval.dtype.scalar_name}Tensor {list(aval.shape)}]{made_by} is at version {counter.version}; "
-                f"expected version {version} instead. Hint: " + _HINT[mode.anomaly])
+        return modified_message(aval, origin, counter.version, version)
+
+    def _input_metadata_count(self) -> int:
+        avals = [v.aval if v.__class__ is Value else engine.NUMBER_AVALS[v.__class__] for v in self.saved or ()]
+        return len(engine.kernel_of(self.call, tuple(avals)).outs) if avals else 1
 
     def release(self) -> None:
         if self.call.op.saves != "none":
@@ -251,19 +260,54 @@ class OpNode(Node):
     _saved_result = _saved_self
 
 
+def modified_message(aval, origin: Edge | None, version: int, expected: int) -> str:
+    """PyTorch's text for a saved tensor, made by ``origin``, that was written to before backward used it."""
+    made_by = ""
+    if origin is not None and not isinstance(origin[0], AccumulateGrad):
+        made_by = f", which is output {origin[1]} of {short_name(origin[0])},"
+    return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[torch.{aval.dtype.scalar_name}Tensor {list(aval.shape)}]{made_by} is at version {version}; expected version "
+            f"{expected} instead. Hint: " + _HINT[mode.anomaly])
+
+
+def short_name(node: Node) -> str:
+    """The name that PyTorch's messages give the function that a node belongs to: ``MulBackward0`` -> ``Mul``."""
+    return re.sub(r"Backward\d*$", "", node.name())
+
+
+def used_by_backward(node: OpNode) -> tuple[bool, ...]:
+    """Which arguments the backward of a node uses, all its outputs having gradients."""
+    avals = tuple([v.aval if v.__class__ is Value else engine.NUMBER_AVALS[v.__class__] for v in node.saved])
+    outs = engine.kernel_of(node.call, avals).outs
+    given = tuple([i for i, a in enumerate(outs) if a.kind])
+    needs = tuple([i for i, e in enumerate(node.edges) if e is not None])
+    kernel = engine.kernel_of(vjp_call(node.call, needs, given), (*avals, *[outs[i] for i in given]))
+    return kernel.used[:len(avals)]
+
+
 _HINT = {False: "enable anomaly detection to find the operation that failed to compute its gradient, with "
-                "torch.autograd.set_detect_anomaly(True).",
+                "torch.autograd.set_detect_anomaly(True, check_nan=False).",
          True: "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
                "question was changed in there or anywhere later. Good luck!"}
-_classes: dict[str, type] = {}
+_classes: dict[tuple[str, type], type] = {}
 
 
 def node_class(name: str, base: type = OpNode) -> type:
     """The subclass of ``base`` called ``name``: ``type(y.grad_fn).__name__`` is PyTorch's."""
-    found = _classes.get(name)
+    found = _classes.get((name, base))
     if found is None:
-        found = _classes[name] = type(name, (base,), {"__slots__": ()})
+        found = _classes[name, base] = type(name, (base,), {"__slots__": ()})
     return found
+
+
+class CopySlices(OpNode):
+    """The history of a tensor after a view of it was written to."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return "torch::autograd::CopySlices"
 
 
 class AccumulateGrad(Node):
@@ -274,6 +318,13 @@ class AccumulateGrad(Node):
     def __init__(self, variable):
         super().__init__(())
         self.variable = variable
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return "torch::autograd::AccumulateGrad"
+
+    def __repr__(self):
+        return f"<AccumulateGrad object at {hex(id(self))}>"
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         t, grad = self.variable, grads[0]
@@ -322,32 +373,59 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     """
     wanted = set(captures) if captures is not None else None
     allowed = _leading_to({n for n, _ in wanted}, [r[0] for r in roots]) if wanted is not None else None
+    task = GraphTask([r[0] for r in roots], allowed)
     pending: dict[Node, dict] = {}
     heap: list[tuple[int, Node]] = []
     for node, nr, grad in roots:
         if allowed is None or node in allowed:
             _deliver(pending, heap, (node, nr), grad if create_graph else as_value(grad))
     before, mode.grad = mode.grad, create_graph
+    outer, running.task = running.task, task
     captured: dict[Edge, Any] = {}
     try:
         while heap:
             _, node = heapq.heappop(heap)
             grads = pending.pop(node)
-            if node.tensor_hooks or node.prehooks:
-                grads = _run_prehooks(node, grads, create_graph)
+            if node.tensor_hooks:
+                grads = _run_tensor_hooks(node, grads, create_graph)
             if wanted is not None:
                 for nr in list(grads):
                     if (node, nr) in wanted:
                         captured[node, nr] = grads[nr]
                 if (not accumulate and node.__class__ is AccumulateGrad) or not _has_work(node, allowed):
                     continue
+            if node.prehooks:
+                grads = _run_prehooks(node, grads, create_graph)
             _step(node, grads, pending, heap, create_graph, allowed)
             if not retain_graph:
                 node.release()
     finally:
-        mode.grad = before
+        mode.grad, running.task = before, outer
         engine.local.rec.after_backward = not create_graph
     return captured
+
+
+class GraphTask:
+    """One backward: what hooks that span several nodes ask about."""
+
+    _ids = itertools.count()
+
+    def __init__(self, roots: list[Node], allowed: set | None):
+        self.id, self._roots, self._nodes = next(GraphTask._ids), roots, allowed
+
+    def will_run(self, node: Node) -> bool:
+        """Whether backward comes to this node."""
+        if self._nodes is None:
+            self._nodes = set(_reachable(self._roots))
+        return node in self._nodes
+
+
+class _Running(threading.local):
+    task: GraphTask | None = None
+    node: Node | None = None        # the node whose backward is being recorded, while anomaly detection is on
+
+
+running = _Running()
 
 
 def _has_work(node: Node, allowed: set) -> bool:
@@ -360,9 +438,7 @@ def _step(node: Node, grads: dict, pending: dict, heap: list, create_graph: bool
         needs = [e is not None for e in edges]
     else:
         needs = [e is not None and e[0] in allowed for e in edges]
-    outs = node.run(grads, create_graph, needs)
-    if mode.anomaly:
-        _check_nan(node, outs)
+    outs = node.run(grads, create_graph, needs) if not mode.anomaly else _run_watched(node, grads, create_graph, needs)
     if node.hooks:
         outs = _run_hooks(node, outs, grads, create_graph)
     for edge, grad in zip(edges, outs, strict=True) if outs else ():
@@ -386,7 +462,16 @@ def _deliver(pending: dict, heap: list, edge: Edge, grad) -> None:
 
 def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
     """The nodes reachable from ``roots`` from which a target is reachable, without recursion."""
-    order, seen, stack = [], set(roots), list(seen_once(roots))
+    order = _reachable(roots)
+    leading = set(targets) & set(order)
+    for node in sorted(order, key=lambda n: n.seq):
+        if any(e is not None and e[0] in leading for e in node.edges):
+            leading.add(node)
+    return leading
+
+
+def _reachable(roots: list[Node]) -> list[Node]:
+    order, seen, stack = [], set(roots), list(dict.fromkeys(roots))
     while stack:
         node = stack.pop()
         order.append(node)
@@ -394,46 +479,128 @@ def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
             if edge is not None and edge[0] not in seen:
                 seen.add(edge[0])
                 stack.append(edge[0])
-    leading = set(targets) & seen
-    for node in sorted(order, key=lambda n: n.seq):
-        if any(e is not None and e[0] in leading for e in node.edges):
-            leading.add(node)
-    return leading
+    return order
 
 
-def seen_once(nodes: Iterable[Node]) -> list[Node]:
-    """The nodes, each once, in order."""
-    return list(dict.fromkeys(nodes))
+# ---------------------------------------------------------------- hooks
+
+RETAIN = "retain_grad"      # the key of the hook that keeps a tensor's gradient: it runs after the others
+
+
+def _run_tensor_hooks(node: Node, grads: dict, create_graph: bool) -> dict:
+    grads = dict(grads)
+    for nr, hooks in node.tensor_hooks.items():         # type: ignore[union-attr]
+        for hook in _in_order(hooks) if nr in grads else ():
+            given = as_tensor(grads[nr])
+            new = hook(given)
+            if new is None:
+                new = given         # it may have been written to
+            else:
+                _check_hooked(hook, new, given)
+            grads[nr] = new if create_graph else as_value(new)
+    return grads
+
+
+def _in_order(hooks: dict) -> list:
+    return [h for k, h in hooks.items() if k is not RETAIN] + ([hooks[RETAIN]] if RETAIN in hooks else [])
+
+
+def _check_hooked(hook, new, given) -> None:
+    """RuntimeError if what a hook has returned cannot stand for the gradient it was given."""
+    name = getattr(hook, "__name__", "<unknown>")
+    if not hasattr(new, "_storage"):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if new.dtype is not given.dtype or new.device != given.device:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {given.type()} got {new.type()})")
+    if tuple(new.shape) != tuple(given.shape):
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
 def _run_prehooks(node: Node, grads: dict, create_graph: bool) -> dict:
-    grads = dict(grads)
-    for nr, hooks in (node.tensor_hooks or {}).items():
-        for hook in list(hooks.values()) if nr in grads else ():
-            new = hook(as_tensor(grads[nr]))
-            if new is not None:
-                grads[nr] = new if create_graph else as_value(new)
-    for hook in list((node.prehooks or {}).values()):
-        new = hook(tuple([as_tensor(grads[i]) if i in grads else None for i in range(max(grads, default=0) + 1)]))
-        if new is not None:
-            new = new if isinstance(new, tuple) else (new,)
-            grads = {i: (g if create_graph else as_value(g)) for i, g in enumerate(new) if g is not None}
+    for hook in list(node.prehooks.values()):           # type: ignore[union-attr]
+        given = _all_gradients(node, grads)
+        new = _returned(hook, hook(given), given)
+        grads = {i: (g if create_graph else as_value(g)) for i, g in enumerate(new) if g is not None}
     return grads
 
 
 def _run_hooks(node: Node, outs: list, grads: dict, create_graph: bool) -> list:
-    given = tuple([as_tensor(grads[i]) if i in grads else None for i in range(max(grads, default=0) + 1)])
-    for hook in list(node.hooks.values()):      # type: ignore[union-attr]
-        new = hook(tuple([as_tensor(g) if g is not None else None for g in outs]), given)
-        if new is not None:
-            new = new if isinstance(new, tuple) else (new,)
-            outs = [None if g is None else (g if create_graph else as_value(g)) for g in new]
+    received = _all_gradients(node, grads)
+    for hook in list(node.hooks.values()):              # type: ignore[union-attr]
+        given = tuple([as_tensor(g) if g is not None else None for g in outs])
+        new = _returned(hook, hook(given, received), given)
+        outs = [None if g is None else (g if create_graph else as_value(g)) for g in new]
     return outs
 
 
-def _check_nan(node: Node, outs: list) -> None:
-    if not mode.anomaly_check_nan:
+def _all_gradients(node: Node, grads: dict) -> tuple:
+    n = max(max(grads, default=0) + 1, node._input_metadata_count())
+    return tuple([as_tensor(grads[i]) if i in grads else None for i in range(n)])
+
+
+def _returned(hook, new: Any, given: tuple) -> tuple:
+    """The gradients after a hook: those it has returned, checked, or those it was given."""
+    if new is None:
+        return given
+    new = new if isinstance(new, tuple) else (new,)
+    if len(new) != len(given):
+        raise RuntimeError(f"hook '{getattr(hook, '__name__', '<unknown>')}' has returned an incorrect number of values (got "
+                           f"{len(new)}, but expected {len(given)})")
+    for n, g in zip(new, given, strict=True):
+        if n is not None and g is not None:
+            _check_hooked(hook, n, g)
+    return new
+
+
+# ---------------------------------------------------------------- anomaly detection
+
+def stack() -> tuple[str, Node | None]:
+    """Where the user's program stands, and the node whose backward it is in, if any."""
+    frames = traceback.extract_stack(sys._getframe(1))
+    while len(frames) > 1 and _is_ours(frames[-1].filename):
+        frames.pop()
+    return "".join(traceback.format_list(frames)), running.node
+
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+def _is_ours(filename: str) -> bool:
+    return filename.startswith((_PACKAGE, "<jtorch"))
+
+
+def _run_watched(node: Node, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+    """Runs a node; if it raises or gives a nan, a warning shows the forward call that made it."""
+    outer, running.node = running.node, node
+    try:
+        outs = node.run(grads, create_graph, needs)
+        if mode.anomaly_check_nan:
+            _check_nan(node, outs)
+        return outs
+    except Exception:
+        _show_origin(node)
+        raise
+    finally:
+        running.node = outer
+
+
+def _show_origin(node: Node) -> None:
+    name = node.name()
+    if node.trace is None:
+        warnings.warn(f"Error detected in {name}. No forward pass information available. Enable detect anomaly during "
+                      "forward pass for more information.", UserWarning, stacklevel=6)
         return
+    text, parent = node.trace
+    warnings.warn(f"Error detected in {name}. Traceback of forward call that caused the error:\n{text}", UserWarning,
+                  stacklevel=6)
+    while parent is not None:
+        name, (text, above) = parent.name(), parent.trace or ("No forward pass information available.\n", None)
+        warnings.warn(f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that induced the previous "
+                      f"calculation:\n{text}", UserWarning, stacklevel=6)
+        parent = above
+
+
+def _check_nan(node: Node, outs: list) -> None:
     for i, grad in enumerate(outs):
         if grad is None:
             continue
@@ -446,5 +613,3 @@ def _check_nan(node: Node, outs: list) -> None:
 def counter_of(t) -> Storage:
     """What holds the version of a tensor."""
     return t._counter or t._storage
-
-

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,13 @@ from jtorch.size import Size
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
 from jtorch.tape import AccumulateGrad, Node, RemovableHandle, accumulator_of, node_class
 
+if TYPE_CHECKING:
+    from jtorch._bound import Bound     # the methods that are made from op records, for type checkers
+else:
+    Bound = object
 
-class Tensor:
+
+class Tensor(Bound):
     """A mutable n-dimensional array with PyTorch's semantics over JAX's immutable ones. See torch.Tensor.
 
     A tensor shows a storage (whole, or through a view), and knows where its gradient goes: to ``grad`` for a leaf, to a
@@ -201,7 +206,7 @@ class Tensor:
             raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
                                "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
         if requires_grad and not storage.aval_of(self).kind:
-            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self._inference and not mode.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = bool(requires_grad)
@@ -258,7 +263,8 @@ class Tensor:
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, "
-                               "and hence detach_() cannot be called on these gradients.")
+                               "and hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                               "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         self._node, self._output_nr, self._requires_grad = None, 0, False
         return self
 
@@ -276,7 +282,7 @@ class Tensor:
             t = ref()
             if t is not None:
                 t._grad = grad if t._grad is None else t._grad + grad
-        RemovableHandle(node.tensor_hooks_of(self._output_nr), keep)
+        node.tensor_hooks_of(self._output_nr)[tape.RETAIN] = keep
 
     def register_hook(self, hook) -> RemovableHandle:
         """``hook(grad)`` runs when the gradient of this tensor is known; what it returns replaces it."""
@@ -547,9 +553,15 @@ def _check_grad(t: Tensor, value: Any) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is t:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value.dtype is not t.dtype:
-        raise RuntimeError(f"assigned grad has data of a different type")
     if value.device != t.device:
-        raise RuntimeError("assigned grad has data located on a different device")
+        raise RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
+                           f"'{t.device.type}'. Please ensure that the gradient and the tensor are on the same device")
     if tuple(value.shape) != tuple(t.shape):
-        raise RuntimeError("assigned grad has data of a different size")
+        raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(t.shape)}'. "
+                           "Please ensure that the gradient and the tensor are the same size")
+    if value.dtype is not t.dtype:
+        raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype.scalar_name.lower()}' to a tensor with grad_dtype "
+                           f"'{t.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                           "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
+                           "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+                           "systems that assume they match.")

@@ -8,7 +8,7 @@ from typing import Any
 BUILTINS = {n: f"builtins.{n}" for n in ("int", "float", "bool", "complex", "str", "bytes", "object", "type", "dict", "set",
                                          "list", "tuple", "slice")}
 INTS = "Sequence[builtins.int]"
-ARGUMENTS = {"Tensor": "Tensor", "Number": "_Number", "Size": INTS, "Dims": f"builtins.int | {INTS}", "dtype": "_dtype",
+ARGUMENTS = {"Tensor": "Tensor", "Number": "_Number", "Size": INTS, "Dims": f"builtins.int | {INTS} | None", "dtype": "_dtype",
              "device": "_device", "Device": "_device", "Generator": "_Generator", "Any": "Any", "Callable": "Callable",
              "Sequence": "Sequence", "Iterable": "Iterable", "Iterator": "Iterator", "Tensors": "Sequence[Tensor]",
              "ndarray": "_np.ndarray", "None": "None", **BUILTINS}
@@ -16,9 +16,18 @@ RESULTS = {**ARGUMENTS, "Size": "_Size", "Tensors": "builtins.tuple[Tensor, ...]
 PREAMBLE = """\
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as _np
+
+from jtorch.device import device as _device
+from jtorch.dtype import dtype as _dtype
+from jtorch.generator import Generator as _Generator
+from jtorch.size import Size as _Size
+{imports}
+
+_Number: TypeAlias = builtins.int | builtins.float | builtins.complex
+_DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 """
 
 
@@ -42,8 +51,12 @@ def _translate(annotation: Any, names: dict[str, str], *, sequences: bool) -> st
 
 def _type(node: ast.expr, names: dict[str, str], sequences: bool) -> str:
     match node:
+        case ast.Name(id=name) if name.endswith("_result"):
+            return name     # a named tuple, in overloads.pyi
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return names.get(name, "Any")
+        case ast.Subscript(value=ast.Name(id="Literal")):
+            return ast.unparse(node)
         case ast.Constant(value=None):
             return "None"
         case ast.Constant(value=str(text)):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from jtorch.bind import _REFLECTED
 from jtorch.ops.registry import OPS, Op, Param
 from tools.annotations import argument_type, result_type
 
@@ -135,7 +136,7 @@ def _spelled_out(arguments: tuple[Argument, ...], params: dict[str, Param]) -> l
 
 def _result(op: Op) -> str:
     if op.returns:
-        return f"_{op.name.replace('.', '_')}_result"
+        return f"{op.name.replace('.', '_')}_result"
     annotation = getattr(op.body, "__annotations__", {}).get("return")
     if annotation is None or op.writes:
         return "Tensor"
@@ -152,8 +153,8 @@ def operator(name: str, op: Op) -> Stub:
     me = Argument("self", "")
     if name in ("__neg__", "__pos__", "__abs__", "__invert__"):
         return Stub(name, (((me,), "Tensor"),))
-    other = " | ".join(dict.fromkeys(argument_type(op.params[1].annotation).split(" | ")))
-    return Stub(name, (((me, Argument("other", other)), "Tensor"),))
+    other = argument_type(op.params[0 if name in _REFLECTED else 1].annotation)
+    return Stub(name, (((me, Argument("other", "Any" if name in ("__eq__", "__ne__") else other)), "Tensor"),))
 
 
 # ---------------------------------------------------------------- all other functions

@@ -38,8 +38,7 @@ def adjoint(A):
 def from_triangle(A, upper: bool = False):
     """The Hermitian matrices of which A's lower (or upper) triangles are meant."""
     low = jnp.tril(adjoint(A) if upper else A, -1)
-    diagonal = jnp.real(jnp.diagonal(A, axis1=-2, axis2=-1))[..., None] * jnp.eye(A.shape[-1], dtype=A.real.dtype)
-    return low + adjoint(low) + diagonal.astype(A.dtype)
+    return jnp.where(jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=bool), A.shape), jnp.real(A).astype(A.dtype), low + adjoint(low))
 
 
 def first_bad(bad):
@@ -191,80 +190,6 @@ def inv_ex(A: Tensor, *, check_errors: bool = False):
     """The inverse, and for each matrix 0 or where it is singular. See torch.linalg.inv_ex."""
     check_matrix(A, "linalg.inv", square=True)
     return inverse_of(A), info_of_lu(A)
-
-
-def _tolerance(s, rows: int, columns: int, atol, rtol):
-    """PyTorch's threshold for singular values that count as 0."""
-    a = 0 if atol is None else atol
-    if rtol is None:
-        none = np.finfo(s.dtype).eps * max(rows, columns)
-        rtol = none if atol is None else jnp.where(jnp.asarray(atol) > 0, 0, none)
-    largest = jnp.max(s, -1)
-    a, r = (jnp.asarray(t).astype(s.dtype) for t in (a, rtol))
-    bound = jnp.broadcast_to(r, np.broadcast_shapes(r.shape, largest.shape)) * jnp.broadcast_to(
-        largest, np.broadcast_shapes(r.shape, largest.shape))
-    shape = np.broadcast_shapes(a.shape, bound.shape)
-    return jnp.maximum(jnp.broadcast_to(a, shape), jnp.broadcast_to(bound, shape))
-
-
-@jax.custom_jvp
-def pinv_with(A, tolerance):
-    U, s, Vh = jnp.linalg.svd(A, full_matrices=False)
-    inverse = jnp.where(s > tolerance[..., None], 1 / s, 0).astype(A.dtype)
-    return product(adjoint(Vh) * inverse[..., None, :], adjoint(U))
-
-
-@pinv_with.defjvp
-def _pinv_jvp(primals, tangents):
-    """Golub and Pereyra's formula, which holds where the rank is constant."""
-    (A, tolerance), (dA, _) = primals, tangents
-    P = pinv_with(A, tolerance)
-    PH, dH = adjoint(P), adjoint(dA)
-    first = product(P, product(dA, P))
-    second = product(product(P, PH), dH - product(product(dH, A), P))
-    third = product(dH - product(product(P, A), dH), product(PH, P))
-    return P, second + third - first
-
-
-@op(name="linalg.pinv", saves="result")
-def pinv(A: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False):
-    """The Moore-Penrose inverse. See torch.linalg.pinv."""
-    return _pinv(A, atol, rtol, hermitian)
-
-
-@op(backward_name="LinalgPinvBackward0", saves="result")
-def pinverse(input: Tensor, rcond: float = 1e-15):
-    """The Moore-Penrose inverse. See torch.pinverse."""
-    return _pinv(input, 0.0, rcond, False)
-
-
-def _pinv(A, atol, rtol, hermitian):
-    check.require(A.ndim >= 2 and promotion.is_inexact(np.dtype(A.dtype)), f"linalg.pinv({check.scalar_name(A.dtype)}{{"
-                  f"{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types")
-    check_matrix(A, "linalg.pinv", square=hermitian)
-    rows, columns = A.shape[-2:]
-    if A.size == 0:
-        return jnp.zeros((*A.shape[:-2], columns, rows), A.dtype)
-    if hermitian:
-        A = A + jax.lax.stop_gradient(from_triangle(A) - A)
-    s = jax.lax.stop_gradient(jnp.linalg.svd(A, full_matrices=False)[1])
-    return pinv_with(A, jax.lax.stop_gradient(jnp.broadcast_to(_tolerance(s, rows, columns, atol, rtol), A.shape[:-2])))
-
-
-@op(name="linalg.matrix_rank", differentiable=False)
-def matrix_rank(A: Tensor, *, tol: Tensor | float | None = None, atol: Tensor | float | None = None,
-                rtol: Tensor | float | None = None, hermitian: bool = False):
-    """How many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
-    check_matrix(A, "torch.linalg.matrix_rank", "input", square=hermitian)
-    if A.size == 0:
-        return jnp.zeros(A.shape[:-2], np.int64)
-    if tol is not None:
-        atol, rtol = tol, 0.0
-    s = jnp.abs(jnp.linalg.eigvalsh(A, symmetrize_input=False)) if hermitian else jnp.linalg.svd(A, compute_uv=False)
-    bound = _tolerance(s, *A.shape[-2:], atol, rtol)
-    shape = np.broadcast_shapes(bound.shape, s.shape[:-1])
-    s, bound = jnp.broadcast_to(s, (*shape, s.shape[-1])), jnp.broadcast_to(bound, shape)
-    return jnp.sum((s > bound[..., None]).astype(np.int64), -1)
 
 
 # Linear systems

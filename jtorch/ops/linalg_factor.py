@@ -1,13 +1,15 @@
 """torch.linalg: factorizations of matrices (Cholesky, LU, QR, SVD, eigenvalues), and what is solved with them."""
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
 from jtorch.ops.linalg import (LinAlgError, adjoint, broadcast_system, check_matrix, check_system, first_bad, from_triangle,
-                               inverse_of, of_batch, pinv_with, triangular)
+                               inverse_of, of_batch, triangular)
 from jtorch.ops.linalg_norms import singular_values
 from jtorch.ops.matmul import product, same_scalar_type
 from jtorch.ops.registry import Tensor, op
@@ -103,21 +105,32 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False):
                   f"matrix is {B.shape[-2]} by {B.shape[-1]}")
     same_scalar_type(B, L)
     L, B = broadcast_system(L, B)
-    return _solve_factored(L, B, upper)
+    return _solve_factored(L, B, upper) if B.size else B
 
 
-def _solve_factored(L, B, upper: bool):
-    if B.size == 0:
-        return B
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _solve_factored(L, B, upper):
     Y = triangular(L, B, upper, transpose=upper, conj=upper)
     return triangular(L, Y, upper, transpose=not upper, conj=not upper)
+
+
+@_solve_factored.defjvp
+def _solve_factored_jvp(upper, primals, tangents):
+    """The derivative has a part for the triangle that is not read too: that of L Lᴴ for a full L."""
+    (L, B), (dL, dB) = primals, tangents
+    X = _solve_factored(L, B, upper)
+    if upper:
+        dA = product(adjoint(jnp.triu(L)), dL)
+    else:
+        dA = product(dL, adjoint(jnp.tril(L)))
+    return X, _solve_factored(L, dB - product(dA + adjoint(dA), X), upper)
 
 
 @op
 def cholesky_inverse(L: Tensor, upper: bool = False):
     """The inverse of A from its Cholesky factor. See torch.cholesky_inverse."""
     check_matrix(L, "cholesky_inverse", square=True)
-    return _solve_factored(L, jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape), upper)
+    return _solve_factored(L, jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape), upper) if L.size else L
 
 
 # LU
@@ -324,6 +337,8 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     check.require(other.shape[side] == input.shape[-2], f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
     check.require(other.shape[side] >= tau.shape[-1],
                   f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
+    check.require(tau.shape[-1] == min(other.shape[side], input.shape[-1]),
+                  f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
     if not left:
         return adjoint(ormqr(input, tau, adjoint(other), True, not transpose))
     k = range(tau.shape[-1])
@@ -439,16 +454,17 @@ def svdvals(A: Tensor, *, driver: str | None = None):
 
 # Eigenvalues
 
-@jax.custom_jvp
-def _eigh(A):
-    V, w = lax_linalg.eigh(A, symmetrize_input=False)
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def eigen_of_triangle(A, upper):
+    """Eigenvalues and -vectors of Hermitian matrices, of which one triangle is read."""
+    V, w = lax_linalg.eigh(A, lower=not upper, symmetrize_input=False)
     return w, V
 
 
-@_eigh.defjvp
-def _eigh_jvp(primals, tangents):
+@eigen_of_triangle.defjvp
+def _eigen_of_triangle_jvp(upper, primals, tangents):
     """As for the SVD, 0 stands for the derivative that the vectors of equal eigenvalues do not have."""
-    w, V = _eigh(primals[0])
+    w, V = eigen_of_triangle(primals[0], upper)
     dP = product(product(adjoint(V), tangents[0]), V)
     F = _reciprocal(w[..., None, :] - w[..., :, None]).astype(dP.dtype)
     return (w, V), (jnp.real(jnp.diagonal(dP, axis1=-2, axis2=-1)), product(V, F * dP))
@@ -459,7 +475,7 @@ def _symmetric_eigen(A, UPLO: str):
     check.require(UPLO.upper() in ("L", "U"), f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     if A.size == 0:
         return jnp.zeros(A.shape[:-1], A.real.dtype), A
-    return _eigh(A + jax.lax.stop_gradient(from_triangle(A, UPLO.upper() == "U") - A))
+    return eigen_of_triangle(A, UPLO.upper() == "U")
 
 
 @op(name="linalg.eigh", returns="eigenvalues eigenvectors", saves="result")
@@ -504,7 +520,7 @@ def _eigen(A):
     check_matrix(A, "linalg.eig", square=True)
     if A.size == 0:
         A = A if promotion.is_complex(np.dtype(A.dtype)) else A.astype(np.result_type(A.dtype, np.complex64))
-        return A[..., 0], A
+        return jnp.zeros(A.shape[:-1], A.dtype), A
     return _eig(A)
 
 
@@ -518,45 +534,3 @@ def eig(A: Tensor):
 def eigvals(A: Tensor):
     """The eigenvalues of square matrices, which are complex. See torch.linalg.eigvals."""
     return _eigen(A)[0]
-
-
-# Least squares
-
-@op(name="linalg.lstsq", returns="solution residuals rank singular_values", out=False)
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None):
-    """X that makes AX - B least; which other results are not empty depends on the driver. See torch.linalg.lstsq."""
-    _check_lstsq(A, B, driver)
-    driver = driver or "gelsy"
-    vector = A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]
-    B = B[..., None] if vector else B
-    check.require(A.shape[-2] == B.shape[-2], "torch.linalg.lstsq: input.size(-2) should match other.size(-"
-                  f"{1 if vector else 2})")
-    A, B = broadcast_system(A, B)
-    m, n = A.shape[-2:]
-    X, s, rank = _least_squares(A, B, np.finfo(A.dtype).eps * max(m, n) if rcond is None else rcond)
-    nothing = jnp.zeros((0,), A.real.dtype)
-    residuals = nothing
-    if driver != "gelsy" and m > n:
-        residuals = jnp.sum(jnp.square(jnp.abs(product(A, X) - B)), -2)
-    return (X[..., 0] if vector else X, residuals, jnp.zeros((0,), np.int64) if driver == "gels" else rank,
-            s if driver in ("gelsd", "gelss") else nothing)
-
-
-def _least_squares(A, B, rcond: float):
-    if A.size == 0:
-        batch, n = A.shape[:-2], A.shape[-1]
-        return (jnp.zeros((*batch, n, B.shape[-1]), A.dtype), jnp.zeros((*batch, min(A.shape[-2:])), A.real.dtype),
-                jnp.zeros(batch, np.int64))
-    s = jax.lax.stop_gradient(jnp.linalg.svd(A, compute_uv=False))
-    tolerance = s[..., 0] * np.asarray(rcond, s.dtype)
-    return product(pinv_with(A, tolerance), B), s, jnp.sum((s > tolerance[..., None]).astype(np.int64), -1)
-
-
-def _check_lstsq(A, B, driver) -> None:
-    name = "torch.linalg.lstsq: "
-    check.require(A.ndim >= 2, name + "input must have at least 2 dimensions.")
-    check.require(B.ndim >= 1, name + "other must have at least 1 dimension.")
-    check.require(A.dtype == B.dtype, name + "Expected input and other to have the same dtype, but got input's dtype "
-                  f"{check.scalar_name(A.dtype)} and other's dtype {check.scalar_name(B.dtype)}")
-    check.require(driver in (None, "gels", "gelsy", "gelsd", "gelss"),
-                  name + "parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")

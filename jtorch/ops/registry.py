@@ -32,8 +32,9 @@ from jtorch.ops import check, promotion
 # What the annotations of bodies mean to a type checker; their text is what counts here.
 Tensor = jax.Array
 Tensors = list[jax.Array]
-Number = int | float | bool | complex | jax.Array
+Number = Any            # a 0-dim array, or the default itself
 Size = tuple[int, ...]
+dtype = np.dtype
 
 
 class Marker:

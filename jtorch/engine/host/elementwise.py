@@ -30,10 +30,10 @@ SAME = {
 # The same, the 16-bit floats being computed in float32.
 THROUGH_FLOAT32 = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log1p": np.log1p,
-    "sqrt": np.sqrt, "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
-    "atanh": np.arctanh, "atan2": np.arctan2, "erf": sp.erf, "erfc": sp.erfc, "erf_inv": sp.erfinv,
-    "bessel_i0e": sp.i0e, "bessel_i1e": sp.i1e, "zeta": sp.zeta,
+    "sqrt": np.sqrt, "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh,
+    "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
+    "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "erf": sp.erf, "erfc": sp.erfc,
+    "erf_inv": sp.erfinv, "bessel_i0e": sp.i0e, "bessel_i1e": sp.i1e, "zeta": sp.zeta,
     "regularized_incomplete_beta": sp.betainc, "igamma": sp.gammainc, "igammac": sp.gammaincc,
 }
 

@@ -1,0 +1,40 @@
+"""Names that old scripts use: ``torch.FloatTensor`` and its like, memory formats, ``torch.return_types``."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch import dtype as dtypes
+from jtorch.creation import legacy_tensor, tensor
+from jtorch.tensor import Tensor
+
+
+class _TypedMeta(type):
+    dtype: dtypes.dtype
+
+    def __instancecheck__(cls, obj: Any) -> bool:
+        return isinstance(obj, Tensor) and obj.dtype is cls.dtype
+
+    def __call__(cls, *args: Any, **kw: Any) -> Tensor:
+        if len(args) == 1 and not isinstance(args[0], int):
+            return tensor(args[0], dtype=cls.dtype) if not isinstance(args[0], Tensor) else args[0].to(cls.dtype)  # type: ignore[attr-defined]
+        return legacy_tensor(*args, **kw).to(cls.dtype)     # type: ignore[attr-defined]
+
+
+class MemoryFormat:
+    """torch.contiguous_format and its like; only contiguous memory exists here."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+
+def bind(torch: dict[str, Any]) -> None:
+    """Puts the names into the package."""
+    for d in dtypes.ALL.values():
+        name = f"{d.scalar_name}Tensor"
+        torch[name] = _TypedMeta(name, (), {"dtype": d, "__module__": "torch"})
+    for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"):
+        torch[name] = MemoryFormat(name)
+    torch["memory_format"] = MemoryFormat

@@ -1,0 +1,108 @@
+"""A file imports only from the layers above its own; what is imported later, inside a function, is listed with its reason."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "jtorch"
+
+# From top to bottom. A name is a file or a folder; those on one line may import each other.
+LAYERS = [
+    {"dtype", "device", "size", "flags", "dtype_info", "version"},
+    {"stream", "generator"},
+    {"ops"},
+    {"engine"},
+    {"storage"},
+    {"no_grad"},
+    {"tape"},
+    {"tensor", "_print"},
+    {"dispatch"},
+    {"creation", "bind", "conversion", "indexing", "functional", "random", "legacy", "serialization"},
+    {"autograd", "nn", "optim", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "backends", "amp"},
+    {"__init__", "__main__"},
+]
+LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
+
+# Files of a folder that form layers of their own: no file of ops knows another kind of thing than arrays.
+ARRAYS_ONLY = ("ops",)
+
+# (file, what a function of it imports from below when it is first called): why.
+LATER = {
+    ("tensor", "creation"): "Tensor(...) and pickles make tensors from data",
+    ("tensor", "autograd"): "Tensor.backward is autograd.backward",
+    ("tensor", "_print"): "repr is asked for rarely",
+    ("dispatch", "bind"): "what is bound calls dispatch",
+}
+
+
+def layer_of(module: str) -> str:
+    """``jtorch.ops.nn.conv`` -> ``ops``; ``jtorch`` itself is the last layer."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
+    """(layer, line, whether inside a function) of all that a file imports from the package, but for type checkers."""
+    tree = ast.parse(path.read_text())
+    for node, inside in _walk(tree, inside=False):
+        if isinstance(node, ast.ImportFrom) and node.module == "jtorch":
+            for alias in node.names:
+                yield (alias.name if alias.name in LAYER else "__init__"), node.lineno, inside
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jtorch."):
+            yield layer_of(node.module or ""), node.lineno, inside
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "jtorch":
+                    yield layer_of(alias.name), node.lineno, inside
+
+
+def _walk(node: ast.AST, *, inside: bool) -> Iterator[tuple[ast.AST, bool]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            for other in child.orelse:
+                yield other, inside
+            continue
+        yield child, inside
+        yield from _walk(child, inside=inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_up(path):
+    mine = name_of(path)
+    assert mine in LAYER, f"{path.name} is in no layer: say in LAYERS where it belongs"
+    wrong = [f"line {line}: {found}" for found, line, inside in imports(path)
+             if LAYER.get(found, len(LAYERS)) > LAYER[mine] and not (inside and (mine, found) in LATER)]
+    assert not wrong, f"{path.relative_to(PACKAGE)} imports from a layer below its own: {', '.join(wrong)}"
+
+
+def test_no_exception_is_left_over():
+    used = {(name_of(p), found) for p in FILES for found, _, inside in imports(p) if inside}
+    assert set(LATER) <= used
+
+
+def test_only_the_engine_compiles():
+    """``jax.jit`` anywhere else would run past the record of calls."""
+    for path in FILES:
+        if name_of(path) not in ("engine", "func"):
+            calls = {ast.unparse(n) for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Attribute)}
+            assert "jax.jit" not in calls, path
+
+
+def test_modules_that_callables_hide_are_not_imported_by_attribute():
+    """``jtorch.device`` is the class once the package is imported, so ``from jtorch import device`` means two things."""
+    hidden = {"device", "dtype", "tensor", "no_grad"}
+    for path in FILES:
+        if name_of(path) != "__init__":
+            found = {a.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)
+                     and n.module == "jtorch" for a in n.names}
+            assert not found & hidden, f"{path}: write `import jtorch.device as devices`, or import names from it"

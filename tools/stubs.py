@@ -1,0 +1,186 @@
+"""Writes the package's type stubs from the op records: ``python -m tools.stubs``; ``--check`` only compares.
+
+``jtorch/_bound.pyi`` has the class ``Bound`` with all that is put on ``Tensor`` when the package is imported; ``Tensor``
+derives from it for a type checker. A module that functions of ops are put into (``jtorch`` itself, ``jtorch.linalg``, …) gets
+a stub of its own: what is made from a record is written out there, what a source file defines is imported from it.
+"""
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import re
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import jtorch
+from jtorch.dtype import dtype
+from jtorch.ops.registry import OPS
+from tools.annotations import PREAMBLE
+from tools.stub_functions import (
+    BY_NAME,
+    Stub,
+    is_made,
+    of_function,
+    of_op,
+    of_property,
+    operator,
+    result_class,
+)
+
+ROOT = Path(jtorch.__file__).parent
+HEADER = "# Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.\n"
+CHECKS = '# mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"\n'
+
+
+def stubs() -> dict[Path, str]:
+    """The text of every stub file."""
+    out = {ROOT / "_bound.pyi": bound()}
+    for name in made_into():
+        out[_stub_path(name)] = module_stub(name)
+    return out
+
+
+def made_into() -> list[str]:
+    """The modules with a file that functions made from op records are put into."""
+    return [name for name, m in sorted(sys.modules.items()) if name.split(".")[0] == "jtorch" and getattr(m, "__file__", None)
+            and any(is_made(v) for n, v in list(vars(m).items()) if n[0] != "_") and not name.startswith("jtorch.indexing")]
+
+
+def _stub_path(name: str) -> Path:
+    return Path(str(sys.modules[name].__file__)).with_suffix(".pyi")
+
+
+# ---------------------------------------------------------------- what is put on Tensor
+
+def bound() -> str:
+    """The stub of the class that ``Tensor`` derives from."""
+    written_by_hand = _names_in_class(ROOT / "tensor.py", "Tensor")
+    lines = []
+    for name, value in sorted(vars(jtorch.Tensor).items()):
+        if name not in written_by_hand and name not in _OF_PYTHON:
+            lines += _member(name, value).lines("    ")
+    classes = [line for op in sorted(OPS.values(), key=lambda op: op.name) if op.returns for line in ["", *result_class(op)]]
+    return _file("from jtorch.tensor import Tensor", [*classes, "", "class Bound:", *lines])
+
+
+_OF_PYTHON = {"__module__", "__dict__", "__weakref__", "__doc__", "__annotations__", "__hash__"}
+
+
+def _names_in_class(path: Path, name: str) -> set[str]:
+    body = next(n.body for n in ast.parse(path.read_text()).body if isinstance(n, ast.ClassDef) and n.name == name)
+    found = {n.name for n in body if isinstance(n, ast.FunctionDef)}
+    targets = [t for n in body if isinstance(n, (ast.Assign, ast.AnnAssign)) for t in getattr(n, "targets", [getattr(n, "target", None)])]
+    return found | {t.id for t in targets if isinstance(t, ast.Name)}
+
+
+_OPERATORS = {name: op for op in OPS.values() for name in op.operators}
+
+
+def _member(name: str, value: Any) -> Stub:
+    if isinstance(value, property):
+        return of_property(name, value)
+    if name in _OPERATORS:
+        return operator(name, _OPERATORS[name])
+    return (of_op(name, value) if is_made(value) else of_function(name, value)).method()
+
+
+# ---------------------------------------------------------------- modules
+
+def module_stub(name: str) -> str:
+    """The stub of a module."""
+    imports, lines = [], []
+    exported = set(re.findall(r"\bimport (\w+) as \1\b", Path(str(sys.modules[name].__file__)).read_text()))
+    for short, value in sorted(vars(sys.modules[name]).items()):
+        if (short.startswith("_") and short != "__version__") or short == "annotations":
+            continue
+        if isinstance(value, types.ModuleType) and not (short in exported or getattr(value, "__file__", None) is None):
+            continue
+        source = _source(name, short, value)
+        if source is not None:
+            imports.append(source)
+        else:
+            lines += _definition(name, short, value)
+    if "from jtorch.tensor import Tensor as Tensor" not in imports:
+        imports.append("from jtorch.tensor import Tensor")
+    return _file("\n".join(sorted(imports)), lines)
+
+
+def _source(module: str, short: str, value: Any) -> str | None:
+    """The import that gives ``value``, if a source file defines it."""
+    if isinstance(value, types.ModuleType) and getattr(value, "__file__", None) is not None:
+        return f"from {module} import {short} as {short}"
+    if is_made(value) or isinstance(value, dtype) or not (inspect.isclass(value) or inspect.isfunction(value)):
+        return None
+    home = value.__module__
+    if home.split(".")[0] != "jtorch":
+        home = next((n for n, m in sorted(sys.modules.items()) if n.startswith("jtorch.") and n != module
+                     and vars(m).get(value.__name__) is value), "")
+    if home in ("", module) or home in _shadowed() or getattr(sys.modules[home], value.__name__, None) is not value:
+        return None
+    return f"from {home} import {value.__name__} as {short}"
+
+
+def _shadowed() -> set[str]:
+    return set(made_into())
+
+
+def _definition(module: str, short: str, value: Any) -> list[str]:
+    if is_made(value):
+        full = f"{module.removeprefix('jtorch').removeprefix('.')}.{short}".removeprefix(".")
+        return of_op(full if full.removesuffix("_") in BY_NAME or full in BY_NAME else short, value).lines()
+    if inspect.isfunction(value):
+        return of_function(short, value).lines()
+    kind = "_dtype" if isinstance(value, dtype) else _plain_type(value)
+    return [f"{short}: {kind}"]
+
+
+def _plain_type(value: Any) -> str:
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    if name in ("int", "float", "bool", "str"):
+        return f"builtins.{name}"
+    return {"Generator": "_Generator"}.get(name, "Any")
+
+
+def _file(imports: str, lines: list[str]) -> str:
+    text = "\n".join(lines)
+    named = sorted(set(re.findall(r"\b\w+_result\b", text)) - set(re.findall(r"class (\w+_result)\(", text)) - {"promote_result"})
+    named = [n for n in named if n in {f"{op.name.replace('.', '_')}_result" for op in OPS.values() if op.returns}]
+    if named:
+        imports += "\n" + "\n".join(f"from jtorch._bound import {n}" for n in named)
+    return f"{HEADER}{CHECKS}{PREAMBLE.format(imports=imports)}\n{text}\n"
+
+
+# ---------------------------------------------------------------- the command
+
+def stale() -> list[str]:
+    """What differs between the stub files and what would be written: the first lines of each difference."""
+    out = []
+    for path, text in stubs().items():
+        old = path.read_text() if path.exists() else ""
+        if old != text:
+            difference = difflib.unified_diff(old.splitlines(), text.splitlines(), str(path.name), "new", n=0, lineterm="")
+            out.append("\n".join(list(difference)[:12]))
+    return out
+
+
+def main() -> int:
+    """Writes the stubs, or with --check says which are stale."""
+    if "--check" in sys.argv:
+        differences = stale()
+        for difference in differences:
+            print(difference)
+        print("Stubs are stale: run `python -m tools.stubs`" if differences else "Stubs are as the op records say.")
+        return bool(differences)
+    for path, text in stubs().items():
+        path.write_text(text)
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
