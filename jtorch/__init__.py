@@ -77,4 +77,5 @@ no_grad, enable_grad = _no_grad_module.no_grad, _no_grad_module.enable_grad
 set_grad_enabled, inference_mode = _no_grad_module.set_grad_enabled, _no_grad_module.inference_mode
 is_grad_enabled = _no_grad_module.is_grad_enabled
 is_inference_mode_enabled = _no_grad_module.is_inference_mode_enabled
+is_anomaly_enabled, is_anomaly_check_nan_enabled = autograd.anomaly.is_anomaly_enabled, autograd.anomaly.is_anomaly_check_nan_enabled
 __version__ = version.__version__

@@ -20,6 +20,8 @@ from jtorch import random as random
 from jtorch import version as version
 from jtorch._print import get_printoptions as get_printoptions
 from jtorch._print import set_printoptions as set_printoptions
+from jtorch.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from jtorch.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from jtorch.creation import as_tensor as as_tensor
 from jtorch.creation import asarray as asarray
 from jtorch.creation import from_dlpack as from_dlpack
@@ -56,6 +58,7 @@ from jtorch.functional import set_num_threads as set_num_interop_threads
 from jtorch.functional import set_num_threads as set_num_threads
 from jtorch.functional import use_deterministic_algorithms as use_deterministic_algorithms
 from jtorch.generator import Generator as Generator
+from jtorch.indexing import masked_select as masked_select
 from jtorch.legacy import MemoryFormat as memory_format
 from jtorch.no_grad import enable_grad as enable_grad
 from jtorch.no_grad import inference_mode as inference_mode
@@ -645,10 +648,10 @@ def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | 
     """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
 def index_fill_(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
     """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
-def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
-    """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
-def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-    """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """``values`` written (or added) at index tensors. See torch.Tensor.index_put."""
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """``values`` written (or added) at index tensors. See torch.Tensor.index_put_."""
 def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
     """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
 def index_reduce_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
@@ -785,8 +788,6 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""
 def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask holds, in one dim. See torch.masked_select."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
 def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -646,10 +646,10 @@ class Bound:
         """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
     def index_fill_(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
         """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
-    def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
-    def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
+    def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """``values`` written (or added) at index tensors. See torch.Tensor.index_put."""
+    def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """``values`` written (or added) at index tensors. See torch.Tensor.index_put_."""
     def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
         """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
     def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:

@@ -60,7 +60,7 @@ def _operand(op: Op, name: str, position: int, given: Any):
 def _static(given: Any):
     """A static argument in hashable form; tensors of one element become numbers."""
     if isinstance(given, Tensor):
-        return freeze(given.item())
+        return freeze(given.tolist())
     if isinstance(given, (list, tuple)):
         return tuple([x if x.__class__ is int else _static(x) for x in given])
     if isinstance(given, np.ndarray):

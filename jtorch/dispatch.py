@@ -16,7 +16,7 @@ from jtorch.tape import CopySlices, Node, OpNode, accumulator_of, backward_name,
 from jtorch.tensor import Parameter, Tensor, edge_of, requires_grad, wrap
 
 NUMBER_TYPES = {int, float, bool, complex}
-record = engine.record
+record, local = engine.record, engine.local
 
 
 def call(c: Call, flat):
@@ -44,57 +44,81 @@ def _inference(t: Tensor) -> Tensor:
 
 
 def _call_with_node(c: Call, flat, args: list):
-    if engine.local.rec.after_backward:
+    if local.rec.after_backward:
         engine.end()
     out = record(c, args)
-    single = out.__class__ is Value
-    outs = [out] if single else out
-    if not c.op.differentiable or not any([v.aval.kind for v in outs]):
-        made = [wrap(v) for v in outs]
-        return made[0] if single else made
+    op = c.op
+    if out.__class__ is Value:
+        if not (op.differentiable and out.aval.kind):
+            return wrap(out)
+        node = make_node(c, flat, args)
+        if op.saves == "result":
+            return _saving_result(out, node)
+        return wrap(out, (node, 0))
+    if not (op.differentiable and any([v.aval.kind for v in out])):
+        return [wrap(v) for v in out]
     node = make_node(c, flat, args)
-    if c.op.saves == "result":
-        s = Storage(outs[0])
-        node.versions, node.result = () if mode.mutation_allowed else ((s, 0),), outs[0].aval
-        made = [wrap(outs[0], (node, 0), s)]
-        made += [_output(v, node, i) for i, v in enumerate(outs) if i]
-    else:
-        made = [_output(v, node, i) for i, v in enumerate(outs)]
-    return made[0] if single else made
+    made = [wrap(v, (node, i)) if v.aval.kind else wrap(v) for i, v in enumerate(out)]
+    if op.saves == "result":
+        made[0] = _saving_result(out[0], node)
+    return made
 
 
-def _output(v: Value, node: OpNode, nr: int) -> Tensor:
-    return wrap(v, (node, nr)) if v.aval.kind else wrap(v)
+def _saving_result(out: Value, node: OpNode) -> Tensor:
+    """The result of an op whose backward uses its result, which must not be written to until then."""
+    s = Storage(out)
+    node.versions, node.result = () if mode.mutation_allowed else ((s, 0),), out.aval
+    return wrap(out, (node, 0), s)
 
 
 def make_node(c: Call, flat, args: list) -> OpNode:
     """The node of a call that has been recorded."""
-    cls = c.nodes.get("class")
-    if cls is None:
-        cls = c.nodes["class"] = node_class(backward_name(c))
+    cls = c.nodes.get("class") or _class_of(c)
+    saves = c.op.saves != "none"
     edges, versions = [], []
-    for t, a in zip(flat, args, strict=True):
+    for t, a in zip(flat, args):        # noqa: B905  (the hot path)
         if a.__class__ is not Value:
             edges.append(None)
-            versions.append((None, 0))
+            if saves:
+                versions.append(_UNSAVED)
             continue
-        if a.aval.kind and (t._requires_grad or (t._base is not None and requires_grad(t))):
-            edges.append((t._node, t._output_nr) if t._node is not None and t._base is None else edge_of(t))
+        if t._requires_grad and t._base is None:
+            node = t._node
+            edges.append((node, t._output_nr) if node is not None else (accumulator_of(t), 0))
+        elif t._base is not None and a.aval.kind and requires_grad(t):
+            edges.append(edge_of(t))
         else:
             edges.append(None)
-            if t._inference and not mode.inference and c.op.saves != "none":
-                raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-                                   "inference mode in computation tracked by autograd. To work around this, you can make "
-                                   "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-                                   "instead of `torch.inference_mode()`.")
-        counter = t._counter or t._storage
-        versions.append((counter, counter.version))
-    node = cls(c, args, tuple(edges), () if c.op.saves == "none" or mode.mutation_allowed else tuple(versions))
+            if saves and t._inference and not mode.inference:
+                raise RuntimeError(_INFERENCE_SAVED)
+        if saves:
+            counter = t._counter or t._storage
+            versions.append((counter, counter.version))
+    node = cls(c, args, tuple(edges), tuple(versions))
+    if mode.anomaly or mode.on_node is not None or mode.mutation_allowed:
+        _special_node(node, flat)
+    return node
+
+
+def _class_of(c: Call) -> type:
+    found = c.nodes["class"] = node_class(backward_name(c))
+    return found
+
+
+def _special_node(node: OpNode, flat) -> None:
+    """What anomaly detection and saved-tensor hooks add to a new node."""
+    if mode.mutation_allowed:
+        node.versions = ()
     if mode.anomaly:
         node.trace = tape.stack()
     if mode.on_node is not None:
         mode.on_node(node, flat)
-    return node
+
+
+_UNSAVED = (None, 0)
+_INFERENCE_SAVED = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+                    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+                    "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.")
 
 
 # ---------------------------------------------------------------- results that share memory
@@ -103,15 +127,20 @@ def call_view(c: Call, flat):
     """Calls a view op: the result shares the storage of the first argument, unless the geometry says to copy."""
     base = flat[0]
     avals = tuple([storage.aval_of(t) for t in flat])
+    traced = avals[0].traced
+    if traced:      # a tracer's aval is its own, but its geometry is that of any tensor of its shape
+        avals = (engine.aval_of(avals[0].shape, avals[0].np, avals[0].device), *avals[1:])
     key = (geometry_of(base), avals)
     found = c.nodes.get(key)
     if found is None:
         if len(c.nodes) > 256:
             c.nodes.clear()
         found = c.nodes[key] = _geometry(c, key[0], avals)
-    if found == "copy" or avals[0].traced:
+    if found == "copy":
         return call(c, flat)
     shown = found if found.__class__ is list else [found]
+    if traced:
+        shown = [(engine.traced_aval(aval.sds), stride, offset) for aval, stride, offset in shown]
     made = _views(c, flat, shown)
     if mode.grad and c.op.differentiable and requires_grad(base):
         _track_views(c, flat, made)
@@ -127,12 +156,14 @@ def _views(c: Call, flat, shown: list) -> list[Tensor]:
     base = flat[0]
     if base._storage.host is not None:
         return [_view_of(base, *g, None) for g in shown]
+    if c.op.through_storage:
+        return [_view_of(base, *g, None) for g in shown]
     out = record(c, [value_of(t) for t in flat])
     return [_view_of(base, *g, v) for g, v in zip(shown, out if out.__class__ is list else [out], strict=True)]
 
 
 def _track_views(c: Call, flat, made: list[Tensor]) -> None:
-    if engine.local.rec.after_backward:
+    if local.rec.after_backward:
         engine.end()
     node = make_node(c, flat, [value_of(t) for t in flat])
     for i, t in enumerate(made):
@@ -170,7 +201,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None) -> Tensor:
     target = flat[0] if target is None else target
     tracked = mode.grad and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
     check_inplace(target, tracked)
-    if mode.grad and tracked and engine.local.rec.after_backward:
+    if mode.grad and tracked and local.rec.after_backward:
         engine.end()
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
     out = record(c, args)
@@ -234,9 +265,19 @@ def check_inplace(target: Tensor, tracked: bool) -> None:
         if target._requires_grad and target._node is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         return
+    if target._creation == "custom":
+        _forbid_custom_view(target)
     if target._base._requires_grad and target._base._node is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     _check_view_creation(target)
+
+
+def _forbid_custom_view(target: Tensor) -> None:
+    raise RuntimeError(f"Output {target._output_nr} of {tape.short_name(target._node)} is a view and is being modified inplace. This "
+                       "view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+                       "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+                       "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
+                       "the custom Function.")
 
 
 def _check_view_creation(target: Tensor) -> None:
@@ -246,12 +287,6 @@ def _check_view_creation(target: Tensor) -> None:
                            "is being modified inplace. This view is the output of a function that returns multiple views. "
                            "Such functions do not allow the output views to be modified inplace. You should replace the "
                            "inplace operation by an out-of-place one.")
-    if target._creation == "custom":
-        raise RuntimeError(f"Output {target._output_nr} of {tape.short_name(target._node)} is a view and is being modified inplace. This "
-                           "view was created inside a custom Function (or because an input was returned as-is) and the autograd "
-                           "logic to handle view+inplace would override the custom backward associated with the custom Function, "
-                           "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
-                           "the custom Function.")
     if target._creation == "no_grad":
         raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given "
                            "that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
@@ -329,15 +364,9 @@ _return_types: dict[tuple, type] = {}
 def named(c: Call, out: list):
     """The results as PyTorch returns them: a named tuple where the op names its fields, else a tuple."""
     op = c.op
-    if op.writes:
-        return _written(c, out)
     if not op.returns:
         return tuple(out)
     return return_type(op.name.split(".")[-1], op.returns)(*out)
-
-
-def _written(c: Call, out: list):
-    raise AssertionError("handled by call_writing")
 
 
 def return_type(name: str, fields: tuple[str, ...]) -> type:
@@ -358,14 +387,17 @@ def _make_return_type(name: str, fields: tuple[str, ...]) -> type:
 
 
 def call_writing(c: Call, flat, targets: list[Tensor | None]):
-    """Calls an op whose last results are written into some of its arguments (``writes``)."""
+    """Calls an op whose last results are written into some of its arguments (``writes``), where it gives such results."""
     out = call(c, flat)
-    out = out if out.__class__ is list else [out]
+    if out.__class__ is not list:
+        return out
     targets = [t for t in targets if t is not None]
-    kept, written = out[:len(out) - len(targets)], out[len(out) - len(targets):]
-    for t, new in zip(targets, written, strict=True):
+    kept = len(out) - len(targets)
+    if kept < 1:
+        return named(c, out)
+    for t, new in zip(targets, out[kept:], strict=True):
         storage.write(t, fit(value_of(new), storage.aval_of(t)))
-    return kept[0] if len(kept) == 1 else tuple(kept)
+    return out[0] if kept == 1 else tuple(out[:kept])
 
 
 def _add_two() -> Call:

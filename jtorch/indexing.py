@@ -224,9 +224,40 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 OPS_FUNCTIONS: dict[str, Any] = {}      # generated functions that indexing calls; filled when they are bound
 
 
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where the mask holds, in one dim. See torch.masked_select."""
+    if mask.dtype.name != "bool":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    input, mask = OPS_FUNCTIONS["broadcast_tensors"](input, mask)
+    found = _advanced(input, _columns(input, 0, mask)) if input.dim() else getitem(input, mask)
+    if out is not None:
+        from jtorch.dispatch import write_resized
+        write_resized(out, value_of(found))
+        return out
+    return found
+
+
+def _index_put(form: str):
+    def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+        tensors: list[Tensor | None] = []
+        for x in indices:
+            tensors += [None] if x is None else _columns(input, len(tensors), x)
+        marks = tuple([None if x is None else T for x in tensors])
+        c = call_of(OPS["index_put"], (T, marks, T, bool(accumulate)))
+        flat = [input, *[x for x in tensors if x is not None], values]
+        return call_inplace(c, flat) if form == "index_put_" else call(c, flat)
+    index_put.__name__ = form
+    index_put.__doc__ = f"``values`` written (or added) at index tensors. See torch.Tensor.{form}."
+    return index_put
+
+
 def bind(cls: type, functions: dict[str, Any]) -> None:
     """Puts indexing and ``copy_`` on the tensor class."""
     OPS_FUNCTIONS.update(functions)
+    for name in ("index_put", "index_put_"):
+        functions[name] = _index_put(name)
+        setattr(cls, name, functions[name])
+    functions["masked_select"] = cls.masked_select = masked_select      # type: ignore[attr-defined]
     cls.__getitem__, cls.__setitem__, cls.copy_ = getitem, setitem, copy_       # type: ignore[attr-defined]
     for name in ("T", "mT", "H", "mH", "real", "imag"):
         c = call_of(OPS[name], (T,))

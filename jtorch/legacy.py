@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch.creation import legacy_tensor, tensor
 from jtorch.tensor import Tensor
 

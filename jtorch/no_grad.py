@@ -105,6 +105,11 @@ class set_grad_enabled(_Context):
         self.prev, self.mode = mode.grad, mode_
         mode.grad = mode_
 
+    def __str__(self):
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
+    __repr__ = __str__
+
     def __call__(self, func):
         mode.grad = self.prev
         return super().__call__(func)

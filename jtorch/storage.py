@@ -26,12 +26,11 @@ READ, WRITE = OPS["_read_view"], OPS["_write_view"]
 class Storage:
     """Content, and how often it was replaced. ``version`` is what autograd checks, ``generation`` what views look at."""
 
-    __slots__ = ("__weakref__", "address", "aval", "exported", "generation", "host", "resized", "value", "version")
+    host: np.ndarray | None = None      # memory that NumPy arrays share: the content, where there is any
+    version = generation = address = 0
 
     def __init__(self, value: Value):
         self.value, self.aval = value, value.aval
-        self.host, self.version, self.generation = None, 0, 0
-        self.address = 0
 
     def host_view(self, view: View | None) -> np.ndarray:
         """The host memory as a view shows it: writes to the result are writes to the storage."""

@@ -25,7 +25,7 @@ from jtorch.engine import Call, Value
 from jtorch.engine.kernel import flatten
 from jtorch.no_grad import mode
 from jtorch.ops.registry import Op, T
-from jtorch.storage import Storage, value_of, write
+from jtorch.storage import Storage, aval_of, value_of, write
 
 sequence = itertools.count().__next__
 Edge = tuple["Node", int]
@@ -113,7 +113,7 @@ class Node:
         return type(self).__name__
 
     def __repr__(self):
-        return f"<{self.name()} object at {hex(id(self))}>"
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
 
     @property
     def next_functions(self) -> tuple:
@@ -130,9 +130,10 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.seq
 
-    def _input_metadata_count(self) -> int:
-        """How many outputs the forward had, as far as the node knows."""
-        return 1
+    @property
+    def _input_metadata(self) -> tuple:
+        """The avals of the outputs of the forward; empty where the node does not know them."""
+        return ()
 
     def register_hook(self, fn) -> RemovableHandle:
         """``fn(grad_inputs, grad_outputs)`` runs after the node; what it returns replaces ``grad_inputs``."""
@@ -213,7 +214,7 @@ class OpNode(Node):
                 self._check_versions(call, grads)
                 break
         if create_graph:
-            outs = Above.call(call, [*self._saved_tensors(), *[as_tensor(grads[i]) for i in given]])
+            outs = Above.call(call, [*self._saved_tensors(call, grads), *[as_tensor(grads[i]) for i in given]])
         else:
             outs = engine.record(call, [*self.saved, *[grads[i] for i in given]])
         if len(outs) == len(needs):
@@ -221,17 +222,25 @@ class OpNode(Node):
         found = iter(outs)
         return [next(found) if n else None for n in needs]
 
-    def _saved_tensors(self) -> list:
-        return [Above.wrap(v, edge) if v.__class__ is Value else v for v, edge in zip(self.saved, self.edges, strict=True)]
+    def _saved_tensors(self, call: Call, grads: dict) -> list:
+        """The saved values as tensors; those that the backward uses have their history."""
+        used = self._used(call, grads)
+        return [Above.wrap(v, edge if u else None) if v.__class__ is Value else v
+                for v, edge, u in zip(self.saved, self.edges, used, strict=False)]
+
+    def _used(self, call: Call, grads: dict) -> tuple[bool, ...]:
+        """Which of the saved values (and gradients, behind them) the backward call uses."""
+        given = [as_value(grads[i]).aval for i in call.template[3]]
+        if any([v.__class__ is Value and v.aval.traced for v in self.saved]) or any([a.traced for a in given]):
+            return (True,) * (len(self.saved) + len(given))
+        return engine.kernel_of(call, (*_avals(self.saved), *given)).used
 
     def _check_versions(self, call: Call, grads: dict) -> None:
         """RuntimeError if a tensor that the backward really uses was written to since."""
         if self.call.op.saves == "result":
             used: tuple = (True,) * len(self.versions)
         else:
-            given = [as_value(grads[i]).aval for i in call.template[3]]
-            avals = [v.aval if v.__class__ is Value else engine.NUMBER_AVALS[v.__class__] for v in self.saved]
-            used = engine.kernel_of(call, (*avals, *given)).used
+            used = self._used(call, grads)
         for i, (counter, version) in enumerate(self.versions):
             if counter is not None and counter.version != version and used[i]:
                 raise RuntimeError(self._modified(i, counter, version))
@@ -243,9 +252,9 @@ class OpNode(Node):
             aval, origin = self.saved[i].aval, self.edges[i]
         return modified_message(aval, origin, counter.version, version)
 
-    def _input_metadata_count(self) -> int:
-        avals = [v.aval if v.__class__ is Value else engine.NUMBER_AVALS[v.__class__] for v in self.saved or ()]
-        return len(engine.kernel_of(self.call, tuple(avals)).outs) if avals else 1
+    @property
+    def _input_metadata(self) -> tuple:
+        return engine.kernel_of(self.call, _avals(self.saved)).outs if self.saved else ()
 
     def release(self) -> None:
         if self.call.op.saves != "none":
@@ -275,9 +284,13 @@ def short_name(node: Node) -> str:
     return re.sub(r"Backward\d*$", "", node.name())
 
 
+def _avals(saved) -> tuple:
+    return tuple([engine.NUMBER_AVALS[v.__class__] if v.__class__ in engine.NUMBER_AVALS else v.aval for v in saved])
+
+
 def used_by_backward(node: OpNode) -> tuple[bool, ...]:
     """Which arguments the backward of a node uses, all its outputs having gradients."""
-    avals = tuple([v.aval if v.__class__ is Value else engine.NUMBER_AVALS[v.__class__] for v in node.saved])
+    avals = _avals(node.saved)
     outs = engine.kernel_of(node.call, avals).outs
     given = tuple([i for i, a in enumerate(outs) if a.kind])
     needs = tuple([i for i, e in enumerate(node.edges) if e is not None])
@@ -323,8 +336,9 @@ class AccumulateGrad(Node):
         """PyTorch's name of the node."""
         return "torch::autograd::AccumulateGrad"
 
-    def __repr__(self):
-        return f"<AccumulateGrad object at {hex(id(self))}>"
+    @property
+    def _input_metadata(self) -> tuple:
+        return (aval_of(self.variable),)
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         t, grad = self.variable, grads[0]
@@ -534,7 +548,7 @@ def _run_hooks(node: Node, outs: list, grads: dict, create_graph: bool) -> list:
 
 
 def _all_gradients(node: Node, grads: dict) -> tuple:
-    n = max(max(grads, default=0) + 1, node._input_metadata_count())
+    n = max(max(grads, default=0) + 1, len(node._input_metadata))
     return tuple([as_tensor(grads[i]) if i in grads else None for i in range(n)])
 
 
@@ -585,19 +599,27 @@ def _run_watched(node: Node, grads: dict, create_graph: bool, needs: list[bool])
 
 
 def _show_origin(node: Node) -> None:
-    name = node.name()
+    name, level = node.name(), _user_level()
     if node.trace is None:
         warnings.warn(f"Error detected in {name}. No forward pass information available. Enable detect anomaly during "
-                      "forward pass for more information.", UserWarning, stacklevel=6)
+                      "forward pass for more information.", UserWarning, stacklevel=level)
         return
     text, parent = node.trace
     warnings.warn(f"Error detected in {name}. Traceback of forward call that caused the error:\n{text}", UserWarning,
-                  stacklevel=6)
+                  stacklevel=level)
     while parent is not None:
         name, (text, above) = parent.name(), parent.trace or ("No forward pass information available.\n", None)
         warnings.warn(f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that induced the previous "
-                      f"calculation:\n{text}", UserWarning, stacklevel=6)
+                      f"calculation:\n{text}", UserWarning, stacklevel=level)
         parent = above
+
+
+def _user_level() -> int:
+    """How many frames above the caller the user's program is, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _check_nan(node: Node, outs: list) -> None:

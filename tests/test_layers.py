@@ -20,21 +20,17 @@ LAYERS = [
     {"tape"},
     {"tensor", "_print"},
     {"dispatch"},
-    {"creation", "bind", "conversion", "indexing", "functional", "random", "legacy", "serialization"},
+    {"creation", "bind", "conversion", "indexing", "functional", "random", "legacy", "metadata", "trees", "serialization"},
     {"autograd", "nn", "optim", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "backends", "amp"},
     {"__init__", "__main__"},
 ]
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
-
-# Files of a folder that form layers of their own: no file of ops knows another kind of thing than arrays.
-ARRAYS_ONLY = ("ops",)
 
 # (file, what a function of it imports from below when it is first called): why.
 LATER = {
     ("tensor", "creation"): "Tensor(...) and pickles make tensors from data",
     ("tensor", "autograd"): "Tensor.backward is autograd.backward",
     ("tensor", "_print"): "repr is asked for rarely",
-    ("dispatch", "bind"): "what is bound calls dispatch",
 }
 
 
@@ -69,6 +65,7 @@ def _walk(node: ast.AST, *, inside: bool) -> Iterator[tuple[ast.AST, bool]]:
         yield from _walk(child, inside=inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
 
 
+HIDDEN = {"device", "dtype", "tensor", "no_grad"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -90,6 +87,11 @@ def test_no_exception_is_left_over():
     assert set(LATER) <= used
 
 
+def test_ops_know_arrays_only():
+    for path in (p for p in FILES if name_of(p) == "ops"):
+        assert not {found for found, _, _ in imports(path)} & {"device", "generator", "__init__"}, path
+
+
 def test_only_the_engine_compiles():
     """``jax.jit`` anywhere else would run past the record of calls."""
     for path in FILES:
@@ -100,9 +102,16 @@ def test_only_the_engine_compiles():
 
 def test_modules_that_callables_hide_are_not_imported_by_attribute():
     """``jtorch.device`` is the class once the package is imported, so ``from jtorch import device`` means two things."""
-    hidden = {"device", "dtype", "tensor", "no_grad"}
     for path in FILES:
         if name_of(path) != "__init__":
             found = {a.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)
                      and n.module == "jtorch" for a in n.names}
-            assert not found & hidden, f"{path}: write `import jtorch.device as devices`, or import names from it"
+            assert not found & HIDDEN, f"{path}: write `import jtorch.device as devices`, or import names from it"
+
+
+def test_modules_that_import_a_hidden_module_are_imported_with_the_package(run_python):
+    """``import jtorch.device as devices`` gives the class too, if the package has been imported before."""
+    early = {".".join(["jtorch", *p.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__") for p in FILES
+             if any(f"import jtorch.{name} as" in p.read_text() for name in HIDDEN) and name_of(p) != "__main__"}
+    loaded = set(run_python("import sys, jtorch; print(*sys.modules)").split())
+    assert early <= loaded, f"import these in jtorch/__init__.py: {sorted(early - loaded)}"

@@ -56,6 +56,7 @@ class Stub:
         return replace(self, signatures=tuple((_as_method(a), r) for a, r in self.signatures))
 
     def lines(self, indent: str = "") -> list[str]:
+        """The text."""
         out = []
         for i, (arguments, result) in enumerate(self.signatures):
             if self.property or len(self.signatures) > 1:

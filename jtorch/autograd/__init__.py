@@ -1,15 +1,15 @@
 """torch.autograd: backward, grad, modes, custom functions and checks."""
 from __future__ import annotations
 
+from jtorch.autograd import anomaly as anomaly_mode
+from jtorch.autograd import forward_ad, functional, function, graph, variable
 from jtorch.autograd.anomaly import detect_anomaly, set_detect_anomaly
+from jtorch.autograd.function import Function, NestedIOFunction
+from jtorch.autograd.gradcheck import gradcheck, gradgradcheck
 from jtorch.autograd.run import backward, grad
-from jtorch.no_grad import (
-    enable_grad,
-    inference_mode,
-    no_grad,
-    set_grad_enabled,
-)
-from jtorch.tensor import Tensor as Variable
+from jtorch.autograd.variable import Variable
+from jtorch.no_grad import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-__all__ = ["Variable", "backward", "detect_anomaly", "enable_grad", "grad", "inference_mode", "no_grad",
-           "set_detect_anomaly", "set_grad_enabled"]
+__all__ = ["Function", "NestedIOFunction", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad",
+           "forward_ad", "function", "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
+           "set_detect_anomaly", "set_grad_enabled", "variable"]

@@ -1,33 +1,50 @@
 """Anomaly detection: backward that stops at the first nan and shows the forward call that it belongs to."""
 from __future__ import annotations
 
-from jtorch.no_grad import mode
+import warnings
+
+from jtorch.no_grad import mode as modes
 
 
-class set_detect_anomaly:
+class _Restores:
+    prev: tuple[bool, bool]
+
+    def __exit__(self, *exc) -> None:
+        modes.anomaly, modes.anomaly_check_nan = self.prev
+
+
+class set_detect_anomaly(_Restores):
     """Turns anomaly detection on or off, at once and, used as a context, until its end."""
 
-    def __init__(self, mode_: bool = True, check_nan: bool = True, **kw):
-        self.prev = (mode.anomaly, mode.anomaly_check_nan)
-        mode.anomaly, mode.anomaly_check_nan = kw.get("mode", mode_), check_nan
+    def __init__(self, mode: bool, check_nan: bool = True):
+        self.prev = (modes.anomaly, modes.anomaly_check_nan)
+        modes.anomaly, modes.anomaly_check_nan = bool(mode), check_nan
 
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exc) -> None:
-        mode.anomaly, mode.anomaly_check_nan = self.prev
 
-
-class detect_anomaly(set_detect_anomaly):
+class detect_anomaly(_Restores):
     """A context in which backward raises at a nan and names the forward call. See torch.autograd.detect_anomaly."""
 
     def __init__(self, check_nan: bool = True):
-        import warnings
+        self.check_nan = check_nan
         warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
                       "debugging.", UserWarning, stacklevel=2)
-        super().__init__(True, check_nan)
+
+    def __enter__(self) -> None:
+        self.prev = (modes.anomaly, modes.anomaly_check_nan)
+        modes.anomaly, modes.anomaly_check_nan = True, self.check_nan
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on."""
-    return mode.anomaly
+    """Whether anomaly detection is on. See torch.is_anomaly_enabled."""
+    return modes.anomaly
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection looks for nan. See torch.is_anomaly_check_nan_enabled."""
+    return modes.anomaly_check_nan
+
+
+__all__ = ["detect_anomaly", "set_detect_anomaly"]

@@ -9,12 +9,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from jtorch import engine, tape
+from jtorch import tape
+from jtorch.autograd._calls import filled
 from jtorch.autograd.saved import Saved
 from jtorch.dispatch import call_view, check_inplace, write_with_history
-from jtorch.engine import Value, call_of
+from jtorch.engine import call_of
 from jtorch.no_grad import mode, no_grad
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import aval_of, value_of
@@ -69,6 +68,9 @@ class BackwardCFunction(Node, FunctionCtx):
         self._outputs: list = []            # the aval of each output, None for what is no tensor
         self._is_tensor: list[bool] = []    # of the inputs
 
+    def __repr__(self):
+        return f"<torch.autograd.function.{self.name()} object at {hex(id(self))}>"
+
     @property
     def saved_tensors(self) -> tuple:
         """What ``save_for_backward`` was given; an error if it was written to since, or has been freed."""
@@ -105,7 +107,7 @@ class BackwardCFunction(Node, FunctionCtx):
             return as_tensor(grad)
         if aval is None or not self.materialize_grads:
             return None
-        return _zeros(aval)
+        return filled(aval, 0)
 
     def _checked(self, outs: tuple) -> list:
         """The gradients of the tensors among the inputs; an error if there are too many, too few or wrong ones."""
@@ -124,15 +126,14 @@ class BackwardCFunction(Node, FunctionCtx):
         return [_fitted(g, aval, i, name) if g is not None and self.edges[i] is not None else None
                 for i, (g, aval) in enumerate(zip(kept, self._inputs, strict=True))]
 
+    @property
+    def _input_metadata(self) -> tuple:
+        return tuple(self._outputs)
+
     def release(self) -> None:
         """See Node.release."""
         if self._saved:
             self._saved = None
-
-
-def _zeros(aval) -> Tensor:
-    zeros = np.zeros(aval.shape, aval.np)
-    return wrap(Value(aval, zeros if aval.device is engine.CPU else engine.put(zeros, aval.device)))
 
 
 def _fitted(grad: Tensor, aval, i: int, name: str) -> Tensor:
@@ -142,7 +143,7 @@ def _fitted(grad: Tensor, aval, i: int, name: str) -> Tensor:
         if not _expands_to(aval.shape, shape):
             raise RuntimeError(f"Function {name} returned an invalid gradient at index {i} - got {list(shape)} but expected "
                                f"shape compatible with {list(aval.shape)}")
-        grad = grad.sum_to_size(aval.shape)     # type: ignore[attr-defined]
+        grad = _summed(grad, aval.shape)
     if grad.dtype is not aval.dtype:
         if grad.dtype.is_complex and not aval.dtype.is_complex:
             raise RuntimeError(f"Function {name} returned an invalid gradient at index {i} - expected a real one but got "
@@ -152,6 +153,13 @@ def _fitted(grad: Tensor, aval, i: int, name: str) -> Tensor:
         raise RuntimeError(f"Function {name} returned an invalid gradient at index {i} - expected device {aval.device} but "
                            f"got {grad.device}")
     return grad
+
+
+def _summed(grad: Tensor, shape: tuple) -> Tensor:
+    """The sum over the dims that broadcasting ``shape`` would add or stretch."""
+    extra = grad.dim() - len(shape)
+    dims = [*range(extra), *[extra + i for i, n in enumerate(shape) if n == 1 and grad.shape[extra + i] != 1]]
+    return grad.sum(dims).reshape(shape)        # type: ignore[attr-defined]
 
 
 def _expands_to(shape: tuple, target: tuple) -> bool:
@@ -248,7 +256,7 @@ def run_forward(cls: type[Function], ctx: Any, args: tuple, kwargs: dict) -> Any
 
 def _finish(ctx: BackwardCFunction, inputs: list, returned: Any, executable: bool) -> Any:
     """Gives the outputs their history, and saves what is to be saved."""
-    outs = returned if isinstance(returned, (tuple, list)) else [returned]
+    outs = returned if isinstance(returned, tuple) else (returned,)
     _check_dirty(ctx, inputs, outs)
     if executable:
         ctx.seq = sequence()        # after the edges: backward goes by it
@@ -261,21 +269,15 @@ def _finish(ctx: BackwardCFunction, inputs: list, returned: Any, executable: boo
         if t is not None and not isinstance(t, Tensor):
             raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
     if executable:
-        ctx._saved = [None if t is None else Saved(t, _number(t, outs, made, ctx)) for t in to_save]
+        ctx._saved = [None if t is None else Saved(t, _number(t, made, ctx)) for t in to_save]
     ctx.to_save = None
     ctx.dirty_tensors = ctx.non_differentiable = ()
-    return type(returned)(made) if isinstance(returned, (tuple, list)) and not hasattr(returned, "_fields") else \
-        (tuple(made) if isinstance(returned, tuple) else made[0])
+    return tuple(made) if isinstance(returned, tuple) else made[0]
 
 
-def _number(t: Tensor, outs, made: list, ctx: BackwardCFunction) -> int | None:
+def _number(t: Tensor, made: list, ctx: BackwardCFunction) -> int | None:
     """Which output of the function a saved tensor is, if any."""
-    for i, (o, m) in enumerate(zip(outs, made, strict=True)):
-        if m is t and isinstance(t, Tensor) and t._node is ctx:
-            return i
-        if o is t and m is t:
-            return i if t._requires_grad and t._node is ctx else None
-    return None
+    return next((i for i, m in enumerate(made) if m is t and t._node is ctx), None)
 
 
 def _check_dirty(ctx: BackwardCFunction, inputs: list, outs) -> None:

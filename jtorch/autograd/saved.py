@@ -1,7 +1,6 @@
 """What a custom function saves for backward, and the hooks that see what is saved (torch.autograd.graph)."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from jtorch import tape
@@ -49,11 +48,11 @@ class Saved:
 class Packed:
     """What a pack hook has made of a saved value, and the unpack hook that gives it back."""
 
-    __slots__ = ("packed", "unpack")
+    __slots__ = ("aval", "packed", "unpack")
 
     def __init__(self, t: Tensor):
         pack, self.unpack = mode.saved_hooks[-1]
-        given = alias(t)
+        given, self.aval = alias(t), aval_of(t)
         version = tape.counter_of(given).version
         hooks, mode.saved_hooks = mode.saved_hooks, ()      # what the hook itself computes is not packed
         try:
@@ -99,6 +98,3 @@ def pack_node(node: OpNode, flat) -> None:
     used = tape.used_by_backward(node)
     node.saved = [Packed(t) if u and a.__class__ is Value else a for t, a, u in zip(flat, node.saved, used, strict=False)]
     node.__class__ = tape.node_class(node.name(), PackedNode)
-
-
-Hook = Callable[[Any], Any]

@@ -35,11 +35,15 @@ def _counts(values: list[Value]) -> list[int]:
 _UNHELD = _counts([Value(None)])[0]     # type: ignore[arg-type]
 
 
-def _array_count(value: Value) -> int:
-    return getrefcount(value.array)
+def _count_in_lists() -> int:
+    """What getrefcount says of an array that a value holds and two lists, as in ``Program.run``."""
+    value = Value(None, object())       # type: ignore[arg-type]
+    arrays = [value.array]
+    given = arrays[:1]
+    return max(map(getrefcount, given))
 
 
-_UNSHARED = _array_count(Value(None, object()))     # type: ignore[arg-type]
+_UNSHARED_IN_LISTS = _count_in_lists()
 
 
 def pattern(values: list[Value]) -> tuple[bool, ...]:
@@ -199,9 +203,9 @@ class Program:
             return floats[at]
         return ints[at].astype(bool) if kind == "bool" else ints[at]
 
-    def _trace(self, floats, ints, donated, kept):
-        env = dict(zip(self.donated, donated, strict=True))
-        env.update(zip([i for i in self.ins if i not in self.donated], kept, strict=True))
+    def _trace(self, *arrays):
+        floats, ints = arrays[:2]
+        env = dict(zip(self.order, arrays[2:], strict=True))
         flags = []
         for s in self.path:
             args = [env[i] if i >= 0 else self._number(-i - 1, floats, ints) for i in s.args]
@@ -210,22 +214,17 @@ class Program:
                 flags += [jnp.asarray(bad, np.int64), jnp.asarray(detail, np.int64)]
             for k, x in enumerate(flatten(s.call.fn(*args))):
                 env[s.first + k] = x
-        return [env[i] for i in self.outs], (jnp.stack(flags) if flags else None)
+        return *[env[i] for i in self.outs], *([jnp.stack(flags)] if flags else [])
 
     def _compile(self):
-        device = self.path[-1].outs[0].device if self.path[-1].outs else CPU
-        kept = [i for i in self.ins if i not in self.donated]
-        self.order = self.donated + kept
-
-        def placed(i):
-            aval = self.avals[i]
-            return (aval if aval.device is device else aval_of(aval.shape, aval.np, device)).placed
-
-        self.device = device
-        numbers = [aval_of((len(x),), np.dtype(t), device).placed for x, t in ((self.floats, "f8"), (self.ints, "i8"))]
+        self.device = device = next((s.outs[0].device for s in reversed(self.path) if s.outs), CPU)
+        self.order = self.donated + [i for i in self.ins if i not in self.donated]
+        avals = [aval_of((len(x),), np.dtype(t), device) for x, t in ((self.floats, "f8"), (self.ints, "i8"))]
+        avals += [self.avals[i] for i in self.order]
+        placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
+        donated = tuple(range(2, 2 + len(self.donated)))
         with jax.enable_x64(True):
-            jitted = jax.jit(self._trace, donate_argnums=(2,), keep_unused=True)
-            return jitted.lower(*numbers, [placed(i) for i in self.donated], [placed(i) for i in kept]).compile()
+            return jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed).compile()
 
     def _pack(self, numbers: list) -> None:
         """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""
@@ -243,24 +242,29 @@ class Program:
         stats.counters.program_runs += 1
         if numbers != self.last_numbers or not self.stays:
             self._pack(numbers)
-        donated = [self._to_give(values[i]) for i in self.donated]
-        kept = [device_array(values[i]) for i in self.order[len(self.donated):]]
+        arrays = [values[i].array for i in self.order]
+        if np.ndarray in set(map(type, arrays)):
+            arrays = [device_array(values[i]) for i in self.order]
+        given = arrays[:len(self.donated)]
+        if given and max(map(getrefcount, given)) > _UNSHARED_IN_LISTS:
+            arrays = self._unshared(values, arrays)
+        del given
         if self.stays:
-            outs, flags = self.compiled(*self.packed, donated, kept)
+            outs = self.compiled(*self.packed, *arrays)
         else:
             with jax.enable_x64(True):
-                outs, flags = self.compiled(*self.packed, donated, kept)
-        for i, array in zip(self.outs, outs, strict=True):
+                outs = self.compiled(*self.packed, *arrays)
+        for i, array in zip(self.outs, outs):       # noqa: B905  (the flags, if any, come last)
             values[i].array = array
-        if flags is not None:
-            self._raise_if_bad(np.asarray(flags))
+        if self.checks:
+            self._raise_if_bad(np.asarray(outs[-1]))
         elif outs and self.device is CPU:
             outs[0].block_until_ready()     # as in PyTorch, the work is done when the call returns
 
-    @staticmethod
-    def _to_give(value: Value):
-        array = device_array(value)
-        return array if getrefcount(array) <= _UNSHARED + 1 else array.copy()
+    def _unshared(self, values: list[Value], arrays: list) -> list:
+        """The arrays, copied where one to be given away is held by somebody else too (through ``Tensor.jax()``, say)."""
+        n = len(self.donated)
+        return [a.copy() if k < n and getrefcount(a) > _UNSHARED_IN_LISTS else a for k, a in enumerate(arrays)]
 
     def _raise_if_bad(self, flags: np.ndarray) -> None:
         for k, s in enumerate(self.checks):

@@ -6,7 +6,8 @@ import sys
 from collections import deque
 from dataclasses import dataclass, field
 
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_OURS = (_PACKAGE, "<jtorch ")      # the package's files, and the code it makes
 
 
 @dataclass
@@ -45,7 +46,7 @@ counters = Counters()
 def user_line() -> str:
     """``file:line`` of the innermost frame that is not jtorch's own."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
 

@@ -64,8 +64,8 @@ def small(index, n: int):
 
 
 def _check_indices(input, indices) -> None:
-    check.require(len(indices) <= input.ndim, f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})",
-                  IndexError)
+    check.require(len(indices) <= input.ndim, f"too many indices for tensor of dimension {input.ndim} "
+                  f"(got {len(indices)})", IndexError)
     given = [i for i in indices if i is not None]
     try:
         np.broadcast_shapes(*[i.shape for i in given])
@@ -114,12 +114,13 @@ def index(input: Tensor, indices: list[Tensor | None]):
 def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False):
     """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
     check.require(values.dtype == input.dtype, "Index put requires the source and destination dtypes match, got "
-                  f"{check.scalar_name(input.dtype)} for the destination and {check.scalar_name(values.dtype)} for the source.")
+                  f"{check.scalar_name(input.dtype)} for the destination and {check.scalar_name(values.dtype)} for "
+                  "the source.")
     at = _slots(input, indices)
     shape = jax.eval_shape(lambda x: x.at[at].get(mode="promise_in_bounds"), input).shape
     fits = values.ndim <= len(shape) and all(v in (1, n) for v, n in zip(values.shape[::-1], shape[::-1], strict=False))
-    check.require(fits, f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result "
-                  f"of shape {list(shape)}")
+    check.require(fits, f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
+                  f"result of shape {list(shape)}")
     values = jnp.broadcast_to(values, shape)
     if accumulate:
         return input.at[at].add(values, mode="promise_in_bounds")
@@ -157,10 +158,10 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
     """``source`` written to places in the flattened input. See torch.Tensor.put_."""
     check.require(index.dtype == np.int64, f"put_(): Expected a long tensor for index, but got "
                   f"{check.scalar_name(index.dtype)}")
-    check.require(source.dtype == input.dtype, "put_(): self and source expected to have the same dtype, but got self.dtype "
-                  f"= {check.scalar_name(input.dtype)} and source.dtype = {check.scalar_name(source.dtype)}")
-    check.require(source.size == index.size, "put_(): Expected source and index to have the same number of elements, but "
-                  f"got source.numel() = {source.size}, index.numel() = {index.size}", IndexError)
+    check.require(source.dtype == input.dtype, "put_(): self and source expected to have the same dtype, but got "
+                  f"self.dtype = {check.scalar_name(input.dtype)} and source.dtype = {check.scalar_name(source.dtype)}")
+    check.require(source.size == index.size, "put_(): Expected source and index to have the same number of elements, "
+                  f"but got source.numel() = {source.size}, index.numel() = {index.size}", IndexError)
     flat, at, values = input.reshape(-1), (small(index, input.size).reshape(-1),), source.reshape(-1)
     written = flat.at[at].add(values, mode="promise_in_bounds") if accumulate else set_last(flat, at, values)
     return written.reshape(input.shape)
@@ -176,7 +177,8 @@ def index_select(input: Tensor, dim: int, index: Tensor):
     check.require(index.dtype in (np.int32, np.int64), "index_select(): Expected dtype int32 or int64 for index")
     check.require(index.ndim <= 1, "index_select(): Index is supposed to be a vector", IndexError)
     if not input.ndim:
-        check.require(index.size == 1, f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
+        check.require(index.size == 1, f"index_select(): Index to scalar can have only 1 value, got "
+                      f"{index.size} value(s)")
         return input
     check.require(input.shape[dim] or not index.size, "index out of range in self", IndexError)
     return input.at[along(input, dim, index)].get(mode="promise_in_bounds")
@@ -188,6 +190,7 @@ def along(input, dim: int, index) -> tuple:
 
 
 def check_source(name: str, input, dim: int, index, source) -> None:
+    """PyTorch's errors of ``index_add`` and ``index_reduce``."""
     check.require(index.dtype in (np.int32, np.int64), f"{name}: Expected dtype int32/int64 for index but got: "
                   f"{check.scalar_name(index.dtype)}")
     check.require(index.ndim <= 1, f"{name}: Index is supposed to be a vector, but got dim: {index.ndim} with type: "
@@ -195,16 +198,17 @@ def check_source(name: str, input, dim: int, index, source) -> None:
     check.require(source.dtype == input.dtype, f"{name}: self ({check.scalar_name(input.dtype)}) and source "
                   f"({check.scalar_name(source.dtype)}) must have the same scalar type")
     n = source.shape[dim] if dim < source.ndim else 1
-    check.require(index.size == n, f"{name}: Number of indices ({index.size}) should be equal to source.size(dim): ({n}), "
-                  f"for dim: {dim}")
-    same = source.ndim == input.ndim and all(a == b for d, (a, b) in enumerate(zip(input.shape, source.shape, strict=True))
-                                             if d != dim)
+    check.require(index.size == n, f"{name}: Number of indices ({index.size}) should be equal to source.size(dim): "
+                  f"({n}), for dim: {dim}")
+    rest, given = ([m for d, m in enumerate(a.shape) if d != dim] for a in (input, source))
+    same = source.ndim == input.ndim and rest == given
     check.require(same, "source tensor shape must match self tensor shape, "
                   f"excluding the specified dimension. Got self.shape = {list(input.shape)} source.shape = "
                   f"{list(source.shape)}")
 
 
 def as_1d(*arrays):
+    """The arrays, 0-dim ones with one dim."""
     return tuple(a.reshape(1) if a.ndim == 0 else a for a in arrays)
 
 
@@ -218,7 +222,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return x.at[along(input, dim, index)].add(scaled, mode="promise_in_bounds").reshape(input.shape)
 
 
-@op(inplace=True, value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}"))
+@op(inplace=True,
+    value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}"))
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
     """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -230,18 +235,19 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
 def _check_copy(input, dim: int, index, source) -> None:
     name, n = "index_copy_()", source.shape[dim] if dim < source.ndim else 1
     check.require(index.ndim <= 1, f"{name}: Index should have dimension 1 or 0 (got {index.ndim})", IndexError)
-    check.require(source.ndim in (0, input.ndim) or not input.ndim, f"{name}: When source and destination are not scalars, "
-                  f"their dimensionality must match. Source dimensionality ({source.ndim}), destination dimensionality "
-                  f"({input.ndim})", IndexError)
+    check.require(source.ndim in (0, input.ndim) or not input.ndim, f"{name}: When source and destination are not "
+                  f"scalars, their dimensionality must match. Source dimensionality ({source.ndim}), destination "
+                  f"dimensionality ({input.ndim})", IndexError)
     check.require(index.dtype == np.int64, f"{name}: Expected a long tensor for index, but got "
                   f"{check.scalar_name(index.dtype)}")
-    check.require(source.dtype == input.dtype, f"{name}: self and source expected to have the same dtype, but got (self) "
-                  f"{check.scalar_name(input.dtype)} and (source) {check.scalar_name(source.dtype)}")
+    check.require(source.dtype == input.dtype, f"{name}: self and source expected to have the same dtype, but got "
+                  f"(self) {check.scalar_name(input.dtype)} and (source) {check.scalar_name(source.dtype)}")
     rest, given = ([str(m) for d, m in enumerate(a.shape) if d != dim] for a in (input, source))
-    check.require(rest == given, f"{name}: Source/destination tensor must have same slice shapes. Destination slice shape: "
-                  f"{' '.join(rest)} at dimension {dim} and source slice shape: {' '.join(given)} at dimension 0.")
-    check.require(index.size == n, f"{name}: Number of indices ({index.size}) should be equal to source.size(dim) ({n})",
-                  IndexError)
+    check.require(rest == given, f"{name}: Source/destination tensor must have same slice shapes. Destination slice "
+                  f"shape: {' '.join(rest)} at dimension {dim} and source slice shape: {' '.join(given)} at "
+                  "dimension 0.")
+    check.require(index.size == n, f"{name}: Number of indices ({index.size}) should be equal to source.size(dim) "
+                  f"({n})", IndexError)
 
 
 def _number_name(template: tuple, position: int, name: str) -> str:
@@ -277,6 +283,7 @@ def _expanded_to(index, input, dim: int):
 
 
 def check_index_dtype(name: str, index) -> None:
+    """RuntimeError unless the index is of a dtype that ``gather`` and ``scatter`` take."""
     check.require(index.dtype in (np.int32, np.int64), f"{name}(): Expected dtype int32/int64 for index")
 
 
@@ -287,11 +294,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     if not index.size:
         return jnp.zeros(index.shape, input.dtype)
     check_index_dtype("gather", index)
-    check.require(max(input.ndim, 1) == max(index.ndim, 1), "Index tensor must have the same number of dimensions as input "
-                  "tensor")
+    check.require(max(input.ndim, 1) == max(index.ndim, 1), "Index tensor must have the same number of dimensions as "
+                  "input tensor")
     for d, (i, n) in enumerate(zip(index.shape, input.shape, strict=False)):
-        check.require(d == dim or i <= n, f"Size does not match at dimension {d} expected index {list(index.shape)} to be "
-                      f"no larger than self {list(input.shape)} apart from dimension {dim}")
+        check.require(d == dim or i <= n, f"Size does not match at dimension {d} expected index {list(index.shape)} to "
+                      f"be no larger than self {list(input.shape)} apart from dimension {dim}")
     x, at = _expanded_to(index, input, dim)
     return jnp.take_along_axis(x, small(at, _size_at(input, dim)), dim, mode="promise_in_bounds").reshape(index.shape)
 
@@ -303,14 +310,16 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
                   f"{check.scalar_name(indices.dtype)}")
     if dim is None:
         return input.reshape(-1).at[_wrapped(indices.reshape(-1), input.size)].get(mode="promise_in_bounds")
-    check.require(input.ndim == indices.ndim, "torch.take_along_dim(): input and indices should have the same number of "
-                  f"dimensions, but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+    check.require(input.ndim == indices.ndim, "torch.take_along_dim(): input and indices should have the same number "
+                  f"of dimensions, but got {input.ndim} dimensions for input, and {indices.ndim} dimensions "
+                  "for indices")
     d = check.wrap_dim(dim, input.ndim)
     rest = check.broadcast_shapes(*[(*a.shape[:d], *a.shape[d + 1:]) for a in (input, indices)])
     x, at = (jnp.broadcast_to(a, (*rest[:d], *a.shape[d:d + 1], *rest[d:])) for a in (input, indices))
     x, at = as_1d(x, at)
     n = x.shape[d]
-    return jnp.take_along_axis(x, _wrapped(at, n), d, mode="promise_in_bounds").reshape(at.shape if indices.ndim else ())
+    found = jnp.take_along_axis(x, _wrapped(at, n), d, mode="promise_in_bounds")
+    return found if indices.ndim else found.reshape(())
 
 
 def _wrapped(index, n: int):
@@ -320,8 +329,8 @@ def _wrapped(index, n: int):
 @op(promote="numeric", promotes="input other", inplace=False, method=False)
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number):
     """``input`` where the condition holds, ``other`` elsewhere. See torch.where."""
-    check.require(condition.dtype in (np.bool_, np.uint8), "where expected condition to be a boolean tensor, but got a tensor "
-                  f"with dtype {check.scalar_name(condition.dtype)}")
+    check.require(condition.dtype in (np.bool_, np.uint8), "where expected condition to be a boolean tensor, but got a "
+                  f"tensor with dtype {check.scalar_name(condition.dtype)}")
     shape = check.broadcast_shapes(condition.shape, input.shape, other.shape)
     condition, input, other = (jnp.broadcast_to(a, shape) for a in (condition.astype(np.bool_), input, other))
     return jnp.where(condition, input, other)
@@ -407,8 +416,8 @@ def _argwhere(input):
 
 
 def _write_view(input, src, geometry):
-    check.require(tuple(src.shape) == tuple(geometry[0]), "expected src to have a size equal to the slice of self. src size = "
-                  f"{list(src.shape)}, slice size = {list(geometry[0])}")
+    check.require(tuple(src.shape) == tuple(geometry[0]), "expected src to have a size equal to the slice of self. src "
+                  f"size = {list(src.shape)}, slice size = {list(geometry[0])}")
     return strided.strided_write(input.reshape(-1), src.astype(input.dtype), *geometry).reshape(input.shape)
 
 

@@ -21,17 +21,19 @@ from jtorch.ops.view_part import diagonal_dims, diagonal_geometry
 
 def _promoted(tensors) -> list:
     """The tensors in their common dtype."""
-    common = promotion.result_type((np.dtype(x.dtype), promotion.DIM if x.ndim else promotion.ZERO_DIM) for x in tensors)
+    common = promotion.result_type((np.dtype(x.dtype), promotion.DIM if x.ndim else promotion.ZERO_DIM)
+                                   for x in tensors)
     return [x.astype(common) for x in tensors]
 
 
 def _check_cat(tensors, dim: int) -> None:
     first = tensors[0]
     for i, x in enumerate(tensors[1:], 1):
-        check.require(x.ndim == first.ndim, f"Tensors must have same number of dimensions: got {first.ndim} and {x.ndim}")
+        check.require(x.ndim == first.ndim, f"Tensors must have same number of dimensions: got {first.ndim} and "
+                      f"{x.ndim}")
         for d, (a, b) in enumerate(zip(first.shape, x.shape, strict=True)):
-            check.require(d == dim or a == b, f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but "
-                          f"got size {b} for tensor number {i} in the list.")
+            check.require(d == dim or a == b, f"Sizes of tensors must match except in dimension {dim}. Expected size "
+                          f"{a} but got size {b} for tensor number {i} in the list.")
 
 
 def _cat(tensors, dim: int):
@@ -100,8 +102,8 @@ def column_stack(tensors: list[Tensor]):
 def block_diag(tensors: Tensors):
     """Matrices along the diagonal of a larger one. See torch.block_diag."""
     for i, x in enumerate(tensors):
-        check.require(x.ndim <= 2, f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {x.ndim} "
-                      "dimensions")
+        check.require(x.ndim <= 2, f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
+                      f"{x.ndim} dimensions")
     if not len(tensors):
         return jnp.zeros((1, 0), np.float32)
     blocks = [jnp.atleast_2d(x) for x in _promoted(tensors)]
@@ -116,7 +118,8 @@ def block_diag(tensors: Tensors):
 
 
 def _check_one_dtype(tensors) -> None:
-    check.require(all(x.dtype == tensors[0].dtype for x in tensors), "meshgrid expects all tensors to have the same dtype")
+    check.require(all(x.dtype == tensors[0].dtype for x in tensors), "meshgrid expects all tensors to have the same "
+                  "dtype")
 
 
 def _grid(vectors) -> list:
@@ -135,8 +138,8 @@ def meshgrid(tensors: Tensors, *, indexing: str | None = None):
     for x in tensors:
         check.require(x.ndim <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.ndim}D")
     _check_one_dtype(tensors)
-    check.require(indexing in (None, "ij", "xy"), f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
-                  f"{indexing}")
+    check.require(indexing in (None, "ij", "xy"), 'torch.meshgrid: indexing must be one of "xy" or "ij", but '
+                  f"received: {indexing}")
     if indexing != "xy" or len(tensors) < 2:
         return _grid(tensors)
     swapped = _grid([tensors[1], tensors[0], *tensors[2:]])
@@ -190,11 +193,12 @@ def tile(input: Tensor, dims: Size):
     return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
-@op(out=False, backward_name=lambda template: "ViewBackward0" if isinstance(template[1], int) else "IndexSelectBackward0")
+@op(out=False,
+    backward_name=lambda template: "ViewBackward0" if isinstance(template[1], int) else "IndexSelectBackward0")
 def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = None, *, output_size: int | None = None):
     """Each element (or slice of a dim) repeated. See torch.repeat_interleave.
 
-    With a tensor of repeats the size of the result is a value: it has to be given (``output_size``) where this is traced.
+    With a tensor of repeats the result's size is a value: where this is traced it has to be given (``output_size``).
     """
     if dim is None:
         input, dim = input.reshape(input.size), 0
@@ -208,8 +212,8 @@ def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = No
                   f"'{check.scalar_name(repeats.dtype)}'", NotImplementedError)
     n = input.shape[dim]
     check.require(repeats.ndim <= 1, "repeat_interleave only accept 1D vector as repeat")
-    check.require(repeats.size in (1, n), "repeats must have the same size as input along dim, but got repeats.size(0) = "
-                  f"{repeats.size} and input.size({dim}) = {n}")
+    check.require(repeats.size in (1, n), "repeats must have the same size as input along dim, but got repeats.size(0) "
+                  f"= {repeats.size} and input.size({dim}) = {n}")
     repeats = jnp.broadcast_to(repeats.reshape(-1), (n,))
     length = int(jnp.sum(repeats)) if output_size is None else output_size
     return jnp.repeat(input, repeats, dim, total_repeat_length=length)
@@ -217,7 +221,7 @@ def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = No
 
 @op(dynamic=True, differentiable=False, function=False, method=False, tested=False)
 def repeat_interleave_index(repeats: Tensor):
-    """Each place of ``repeats`` as often as it says: ``torch.repeat_interleave(repeats)``, an index for index_select."""
+    """Each place of ``repeats`` as often as it says, as an index: ``torch.repeat_interleave(repeats)``."""
     check.require(repeats.size == 0 or repeats.min() >= 0, "repeats can not be negative")
     return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
 
@@ -254,7 +258,8 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
     check.require(len(shifts) > 0, "`shifts` required")
     if not dims and len(shifts) == 1:
         return jnp.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
-    check.require(len(shifts) == len(dims), f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    check.require(len(shifts) == len(dims), f"shifts and dimensions must align. shifts: {len(shifts)}, "
+                  f"dims:{len(dims)}")
     dims = tuple(check.wrap_dim(d, input.ndim) for d in dims)
     return jnp.roll(input, shifts, dims) if input.ndim else input
 
@@ -265,8 +270,8 @@ def rot90(input: Tensor, k: int = 1, dims: tuple[int, ...] = (0, 1)):
     check.require(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
     check.require(input.ndim >= 2, f"expected total dims >= 2, but got total dims = {input.ndim}")
     wrapped = tuple(check.wrap_dim(d, input.ndim) for d in dims)
-    check.require(wrapped[0] != wrapped[1], f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = "
-                  f"{dims[1]}")
+    check.require(wrapped[0] != wrapped[1], f"expected rotation dims to be different, but got dim0 = {dims[0]} and "
+                  f"dim1 = {dims[1]}")
     return jnp.rot90(input, k, wrapped)
 
 

@@ -371,7 +371,8 @@ def _svd_jvp(svd):
         result = U, s, Vh = svd(A)
         k = s.shape[-1]
         dU, ds, dV = _svd_tangents(U[..., :k], s, adjoint(Vh)[..., :k], dA)
-        dU, dV = (jnp.pad(d, [(0, 0)] * (d.ndim - 1) + [(0, M.shape[-1] - k)]) for d, M in ((dU, U), (dV, Vh)))
+        dU, dV = (jnp.pad(d, [(0, 0)] * (d.ndim - 1) + [(0, n - k)])
+                  for d, n in ((dU, U.shape[-1]), (dV, Vh.shape[-2])))
         return tuple(result), (dU, ds, adjoint(dV))
     return jvp
 
@@ -455,16 +456,16 @@ def svdvals(A: Tensor, *, driver: str | None = None):
 # Eigenvalues
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
-def eigen_of_triangle(A, upper):
+def _eigen_of_triangle(A, upper):
     """Eigenvalues and -vectors of Hermitian matrices, of which one triangle is read."""
     V, w = lax_linalg.eigh(A, lower=not upper, symmetrize_input=False)
     return w, V
 
 
-@eigen_of_triangle.defjvp
+@_eigen_of_triangle.defjvp
 def _eigen_of_triangle_jvp(upper, primals, tangents):
     """As for the SVD, 0 stands for the derivative that the vectors of equal eigenvalues do not have."""
-    w, V = eigen_of_triangle(primals[0], upper)
+    w, V = _eigen_of_triangle(primals[0], upper)
     dP = product(product(adjoint(V), tangents[0]), V)
     F = _reciprocal(w[..., None, :] - w[..., :, None]).astype(dP.dtype)
     return (w, V), (jnp.real(jnp.diagonal(dP, axis1=-2, axis2=-1)), product(V, F * dP))
@@ -475,7 +476,7 @@ def _symmetric_eigen(A, UPLO: str):
     check.require(UPLO.upper() in ("L", "U"), f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     if A.size == 0:
         return jnp.zeros(A.shape[:-1], A.real.dtype), A
-    return eigen_of_triangle(A, UPLO.upper() == "U")
+    return _eigen_of_triangle(A, UPLO.upper() == "U")
 
 
 @op(name="linalg.eigh", returns="eigenvalues eigenvectors", saves="result")

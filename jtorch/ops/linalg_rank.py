@@ -6,8 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
-from jtorch.ops.linalg import adjoint, broadcast_system, check_matrix
-from jtorch.ops.linalg_factor import eigen_of_triangle
+from jtorch.ops.linalg import adjoint, broadcast_system, check_matrix, from_triangle
 from jtorch.ops.matmul import product
 from jtorch.ops.registry import Tensor, op
 
@@ -57,14 +56,6 @@ def pinverse(input: Tensor, rcond: float = 1e-15):
     return _pinv(input, 0.0, rcond, False)
 
 
-def _pinv_hermitian(A, atol, rtol):
-    w, V = eigen_of_triangle(A, False)
-    size = jax.lax.stop_gradient(jnp.abs(w))
-    small = size <= jnp.broadcast_to(_tolerance(size, *A.shape[-2:], atol, rtol), A.shape[:-2])[..., None]
-    inverse = jnp.where(small, 0, 1 / jnp.where(small, 1, w)).astype(A.dtype)
-    return product(V * inverse[..., None, :], adjoint(V))
-
-
 def _pinv(A, atol, rtol, hermitian):
     check.require(A.ndim >= 2 and promotion.is_inexact(np.dtype(A.dtype)), f"linalg.pinv({check.scalar_name(A.dtype)}{{"
                   f"{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types")
@@ -73,7 +64,7 @@ def _pinv(A, atol, rtol, hermitian):
     if A.size == 0:
         return jnp.zeros((*A.shape[:-2], columns, rows), A.dtype)
     if hermitian:
-        return _pinv_hermitian(A, atol, rtol)
+        A = A + jax.lax.stop_gradient(from_triangle(A) - A)
     s = jax.lax.stop_gradient(jnp.linalg.svd(A, full_matrices=False)[1])
     return pinv_with(A, jax.lax.stop_gradient(jnp.broadcast_to(_tolerance(s, rows, columns, atol, rtol), A.shape[:-2])))
 

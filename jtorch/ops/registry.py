@@ -137,6 +137,7 @@ class Op:
     promotes: tuple[str, ...] = ()
     broadcast: bool = True
     view: Callable | None = None
+    through_storage: bool = False
     creates: bool = False
     dynamic: bool = False
     saves: str = "inputs"
@@ -172,7 +173,7 @@ class Op:
         plain = [a for p, a in zip(self.params[1:], args, strict=True) if not p.keyword_only]
         accepts = inspect.signature(self.view).parameters
         keywords = {p.name: a for p, a in named if p.name in accepts}
-        if "source" in accepts:
+        if "source" in accepts and accepts["source"].kind is inspect.Parameter.KEYWORD_ONLY:
             keywords["source"] = avals[0].np
         return self.view(*key, *plain, **keywords)
 
@@ -254,6 +255,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
                 ``bool`` (compute in the common dtype, the body returns bool). The promoted arguments are cast and
                 broadcast against each other before the body sees them. ``promotes``: their names, where not all tensors.
     view:       the function from (size, stride, offset, *other arguments) to the same of the result: makes it a view.
+    through_storage: the view shows elements of the storage that the argument itself may not show (as_strided).
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
     saves:      ``inputs`` (the default: those that the vjp uses), ``result`` or ``none``: what the version check of the

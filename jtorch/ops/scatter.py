@@ -1,7 +1,7 @@
 """Scattering: values written to or combined at indexed places. See torch.scatter, scatter_reduce and index_reduce.
 
-Gradients are PyTorch's: of ``amax`` and ``amin`` they are shared evenly between all that attain the extreme, of ``prod``
-they are right also where there are zeros.
+Gradients are PyTorch's: of ``amax`` and ``amin`` they are shared evenly between all that attain the extreme, of
+``prod`` they are right also where there are zeros.
 """
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _check_scatter(input, dim: int, index, src=None) -> None:
     if not index.size:
         return
     check_index_dtype("scatter", index)
-    check.require(max(index.ndim, 1) == max(input.ndim, 1), "Index tensor must have the same number of dimensions as self "
-                  "tensor")
+    check.require(max(index.ndim, 1) == max(input.ndim, 1), "Index tensor must have the same number of dimensions as "
+                  "self tensor")
     sizes, n = as_1d(index)[0].shape, as_1d(input)[0].shape
     given = None if src is None else as_1d(src)[0].shape
-    check.require(given is None or len(given) == len(sizes), "Index tensor must have the same number of dimensions as src "
-                  "tensor")
+    check.require(given is None or len(given) == len(sizes), "Index tensor must have the same number of dimensions as "
+                  "src tensor")
     fits = all((d == dim or sizes[d] <= n[d]) and (given is None or sizes[d] <= given[d]) for d in range(len(sizes)))
     check.require(fits, f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
                   f"dimension {dim}" + ("" if src is None else f" and to be no larger size than src {list(src.shape)}"))
@@ -85,8 +85,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor):
 @op(inplace=True, value_check=at_dim(0, RuntimeError))
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True):
     """Values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
-    check.require(reduce in ("sum", "prod", "mean", "amax", "amin"), "reduce argument must be either sum, prod, mean, amax or "
-                  f"amin, got {reduce}")
+    check.require(reduce in ("sum", "prod", "mean", "amax", "amin"), "reduce argument must be either sum, prod, mean, "
+                  f"amax or amin, got {reduce}")
     found = _prepared(input, dim, index, src)
     return input if found is None else _reduced(reduce, *found, include_self).reshape(input.shape)
 
@@ -94,8 +94,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 @op(inplace=True, value_check=at_dim(0, message="index out of range in self"))
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True):
     """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
-    check.require(reduce in ("prod", "mean", "amax", "amin"), "index_reduce(): Expected reduce to be one of prod, mean, amax "
-                  f"or amin but got {reduce}.")
+    check.require(reduce in ("prod", "mean", "amax", "amin"), "index_reduce(): Expected reduce to be one of prod, "
+                  f"mean, amax or amin but got {reduce}.")
     dim = check.wrap_dim(dim, input.ndim)
     check_source("index_reduce_()", input, dim, index, source)
     if not index.size:

@@ -36,7 +36,8 @@ def strided_read(flat: jax.Array, size: Sequence[int], stride: Sequence[int], of
     return found if found.shape == size else jnp.broadcast_to(found, size)
 
 
-def strided_write(flat: jax.Array, value: jax.Array, size: Sequence[int], stride: Sequence[int], offset: int) -> jax.Array:
+def strided_write(flat: jax.Array, value: jax.Array, size: Sequence[int], stride: Sequence[int],
+                  offset: int) -> jax.Array:
     """``flat`` with the elements that the geometry shows replaced by ``value`` (of shape ``size`` and flat's dtype)."""
     size = tuple(size)
     if 0 in size:

@@ -1,5 +1,6 @@
-"""Ops that show all elements of their input in another shape. See https://docs.pytorch.org/docs/stable/tensor_view.html.
+"""Ops that show all elements of their input in another shape.
 
+See https://docs.pytorch.org/docs/stable/tensor_view.html.
 Each has a value function (the body) and a geometry function from (size, stride, offset) and the other arguments to the
 same of the result, with PyTorch's strides also where they do not matter (sizes 0 and 1), because programs print them. A
 geometry of None says that only a copy can show this. Where the geometry depends on the input's dtype, the function has
@@ -29,8 +30,8 @@ def _view(size, stride, offset, new_size) -> Geometry:
     new_size = strided.infer_size(new_size, math.prod(size))
     new_stride = strided.compute_view_stride(size, stride, new_size)
     if new_stride is None:
-        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
-                           "across two contiguous subspaces). Use .reshape(...) instead.")
+        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension "
+                           "spans across two contiguous subspaces). Use .reshape(...) instead.")
     return new_size, new_stride, offset
 
 
@@ -101,14 +102,15 @@ def _unflat_size(size, dim, sizes) -> tuple[int, ...]:
     dim = check.wrap_dim(dim, len(size))
     check.require(len(sizes) > 0, "unflatten: sizes must be non-empty")
     n = size[dim] if size else 0
-    check.require(len(size) > 0, "unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
+    check.require(len(size) > 0, "unflatten got an unexpected error:\nDimension specified as 0 but tensor has "
+                  "no dimensions")
     try:
         sizes = strided.infer_size(sizes, n)
     except RuntimeError as e:
         if "is invalid for" not in str(e):
             raise RuntimeError(f"unflatten got an unexpected error:\n{e}") from None
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in "
-                           "the input tensor") from None
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) "
+                           "in the input tensor") from None
     return (*size[:dim], *sizes, *size[dim + 1:])
 
 
@@ -187,8 +189,8 @@ def _T(size, stride, offset) -> Geometry:
     if not size:
         _warn_0d("Tensor.T", "This function is the identity in these cases.")
     elif len(size) != 2:
-        warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
-                      "will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+        warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
+                      "it will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
                       "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
                       UserWarning, stacklevel=2)
     return tuple(size)[::-1], tuple(stride)[::-1], offset
@@ -258,8 +260,9 @@ def H(input: Tensor):
 
 def _moved(ndim: int, source, destination) -> list[int]:
     source, destination = ((d,) if isinstance(d, int) else tuple(d) for d in (source, destination))
-    check.require(len(source) == len(destination), f"movedim: Invalid source or destination dims: source ({list(source)} "
-                  f"dims) should contain the same number of dims as destination ({list(destination)} dims)")
+    check.require(len(source) == len(destination), f"movedim: Invalid source or destination dims: source "
+                  f"({list(source)} dims) should contain the same number of dims as destination "
+                  f"({list(destination)} dims)")
     pairs = [[check.wrap_dim(d, ndim) for d in dims] for dims in (source, destination)]
     for name, wrapped, dims in zip(("source", "destination"), pairs, (source, destination), strict=True):
         check.require(len(set(wrapped)) == len(dims), f"movedim: repeated dim in `{name}` ({list(dims)})")
@@ -351,29 +354,30 @@ def atleast_3d(input: Tensor):
 
 def _expand(size, stride, offset, sizes, *, implicit=False, source=None) -> Geometry:
     shape = _expanded_size(size, sizes, source)
-    lead = len(shape) - len(size)
+    more = len(shape) - len(size)
     steps: list[int] = []
     for d in range(len(shape) - 1, -1, -1):
-        had = size[d - lead] if d >= lead else 1
-        step = stride[d - lead] if d >= lead else (shape[d + 1] * steps[-1] if size else 0)
+        had = size[d - more] if d >= more else 1
+        step = stride[d - more] if d >= more else (shape[d + 1] * steps[-1] if size else 0)
         steps.append(step if had == shape[d] else 0)
     return shape, tuple(reversed(steps)), offset
 
 
 def _expanded_size(size, sizes, source: np.dtype | None) -> tuple[int, ...]:
-    lead = len(sizes) - len(size)
-    check.require(lead >= 0, f"expand(torch.{check.scalar_name(source or np.dtype(np.float32))}Tensor{{{list(size)}}}, "
+    more = len(sizes) - len(size)
+    check.require(more >= 0, f"expand(torch.{check.scalar_name(source or np.dtype(np.float32))}Tensor{{{list(size)}}}, "
                   f"size={list(sizes)}): the number of sizes provided ({len(sizes)}) must be greater or equal to the "
                   f"number of dimensions in the tensor ({len(size)})")
     shape = list(sizes)
     for d in range(len(sizes) - 1, -1, -1):
-        had = size[d - lead] if d >= lead else 1
+        had = size[d - more] if d >= more else 1
         if sizes[d] == -1:
-            check.require(d >= lead, f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+            check.require(d >= more, f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
                           f"dimension {d}")
             shape[d] = had
-        check.require(had in (shape[d], 1), f"The expanded size of the tensor ({shape[d]}) must match the existing size "
-                      f"({had}) at non-singleton dimension {d}.  Target sizes: {list(sizes)}.  Tensor sizes: {list(size)}")
+        check.require(had in (shape[d], 1), f"The expanded size of the tensor ({shape[d]}) must match the existing "
+                      f"size ({had}) at non-singleton dimension {d}.  Target sizes: {list(sizes)}.  "
+                      f"Tensor sizes: {list(size)}")
     return tuple(shape)
 
 
@@ -458,8 +462,8 @@ def _view_as_complex(size, stride, offset) -> Geometry:
 @op(view=_view_as_complex, saves="none", method=False)
 def view_as_complex(input: Tensor):
     """A last dim of two real elements as complex ones. See torch.view_as_complex."""
-    check.require(input.dtype in (np.float32, np.float64, np.float16), "view_as_complex is only supported for half, float "
-                  f"and double tensors, but got a tensor of scalar type: {check.scalar_name(input.dtype)}")
+    check.require(input.dtype in (np.float32, np.float64, np.float16), "view_as_complex is only supported for half, "
+                  f"float and double tensors, but got a tensor of scalar type: {check.scalar_name(input.dtype)}")
     _view_as_complex(input.shape, strided.contiguous_strides(input.shape), 0)
     return lax.complex(input[..., 0], input[..., 1])
 
@@ -496,8 +500,8 @@ def alias(input: Tensor):
     return input
 
 
-@op(view=lambda size, stride, offset: (tuple(size), tuple(stride), offset), saves="none", backward_name="AliasBackward0",
-    operators=("__pos__",))
+@op(view=lambda size, stride, offset: (tuple(size), tuple(stride), offset), saves="none",
+    backward_name="AliasBackward0", operators=("__pos__",))
 def positive(input: Tensor):
     """The input itself. See torch.positive."""
     check.require(input.dtype != np.bool_, "The `+` operator, on a bool tensor is not supported.")

@@ -34,6 +34,7 @@ def _slice_args(size, dim, start, end, step) -> tuple[int, int, int]:
 
 
 def slice_geometry(size, stride, offset, dim=0, start=None, end=None, step=1) -> Geometry:
+    """The geometry of ``slice``."""
     dim, start, n = _slice_args(size, dim, start, end, step)
     return _replaced(size, dim, n), _replaced(stride, dim, stride[dim] * step), offset + start * stride[dim]
 
@@ -85,6 +86,7 @@ def select_args(size, dim, index) -> tuple[int, int]:
 
 
 def select_geometry(size, stride, offset, dim, index) -> Geometry:
+    """The geometry of ``select``."""
     dim, index = select_args(size, dim, index)
     return (*size[:dim], *size[dim + 1:]), (*stride[:dim], *stride[dim + 1:]), offset + index * stride[dim]
 
@@ -127,7 +129,8 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
 
 
 @op(name="linalg.diagonal", saves="none", backward_name="DiagonalBackward0", out=False,
-    view=lambda size, stride, at, *, offset=0, dim1=-2, dim2=-1: diagonal_geometry(size, stride, at, offset, dim1, dim2))
+    view=lambda size, stride, at, *, offset=0, dim1=-2, dim2=-1:
+    diagonal_geometry(size, stride, at, offset, dim1, dim2))
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1):
     """The diagonal of the last two dims. See torch.linalg.diagonal."""
     return _diagonal(A, offset, dim1, dim2)
@@ -158,7 +161,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int):
     return jnp.moveaxis(windows, d + 1, -1)
 
 
-@op(saves="none", view=lambda size, stride, at, new_size, new_stride, storage_offset=None:
+@op(saves="none", through_storage=True, view=lambda size, stride, at, new_size, new_stride, storage_offset=None:
     (tuple(new_size), tuple(new_stride), at if storage_offset is None else storage_offset))
 def as_strided(input: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None = None):
     """The view of the storage with this geometry. See torch.as_strided."""
@@ -169,8 +172,8 @@ def as_strided(input: Tensor, size: tuple[int, ...], stride: tuple[int, ...], st
 def check_strided(size, stride, offset) -> None:
     """PyTorch's errors for a geometry that no tensor can have."""
     check.require(len(size) == len(stride), "mismatch in length of strides and shape")
-    check.require(all(s >= 0 for s in stride), "as_strided: Negative strides are not supported at the moment, got strides: "
-                  f"{list(stride)}")
+    check.require(all(s >= 0 for s in stride), "as_strided: Negative strides are not supported at the moment, got "
+                  f"strides: {list(stride)}")
     check.require(offset >= 0, f"Tensor: invalid storage offset {offset}")
 
 
@@ -182,7 +185,8 @@ def _parts(lengths):
     def geometry(size, stride, offset, *args) -> list[Geometry]:
         dim, sizes = lengths(size, *args)
         starts = [sum(sizes[:i]) for i in range(len(sizes))]
-        return [(_replaced(size, dim, n), tuple(stride), offset + a * stride[dim]) for a, n in zip(starts, sizes, strict=True)]
+        return [(_replaced(size, dim, n), tuple(stride), offset + a * stride[dim])
+                for a, n in zip(starts, sizes, strict=True)]
     return geometry
 
 
@@ -197,7 +201,8 @@ def _split_sizes(size, split_size, dim=0) -> tuple[int, list[int]]:
     check.require(split_size >= 0, f"split expects split_size be non-negative, but got split_size={split_size}")
     dim = check.wrap_dim(dim, len(size))
     n = size[dim]
-    check.require(split_size > 0 or n == 0, f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
+    check.require(split_size > 0 or n == 0, f"split_size can only be 0 if dimension size is 0, but got dimension "
+                  f"size of {n}")
     count = max(-(-n // split_size), 1) if split_size else 1
     return dim, [split_size] * (count - 1) + [n - split_size * (count - 1)]
 
@@ -205,8 +210,8 @@ def _split_sizes(size, split_size, dim=0) -> tuple[int, list[int]]:
 def _given_sizes(size, split_sizes, dim=0) -> tuple[int, list[int]]:
     check.require(len(size) > 0, "split expects at least a 1-dimensional tensor")
     dim, sizes = check.wrap_dim(dim, len(size)), list(split_sizes)
-    check.require(min(sizes, default=0) >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got "
-                  f"split_sizes={sizes}")
+    check.require(min(sizes, default=0) >= 0, "split_with_sizes expects split_sizes have only non-negative entries, "
+                  f"but got split_sizes={sizes}")
     check.require(sum(sizes) == size[dim], f"split_with_sizes expects split_sizes to sum exactly to {size[dim]} (input "
                   f"tensor's size at dimension {dim}), but got split_sizes={sizes}")
     return dim, sizes
@@ -288,8 +293,8 @@ def _numpy_split(name: str, min_ndim: int, dim: int):
                       f"got a tensor with {len(size)} dimensions!")
         d = 0 if len(size) == 1 else dim
         if isinstance(parts, int):
-            check.require(parts > 0 and size[d] % parts == 0, f"torch.{name} attempted to split along dimension {d}, but "
-                          f"the size of the dimension {size[d]} is not divisible by the split_size {parts}!")
+            check.require(parts > 0 and size[d] % parts == 0, f"torch.{name} attempted to split along dimension {d}, "
+                          f"but the size of the dimension {size[d]} is not divisible by the split_size {parts}!")
         return d
     return checked
 

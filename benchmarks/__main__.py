@@ -1,0 +1,43 @@
+"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE]``: prints a table of ratios."""
+from __future__ import annotations
+
+import argparse
+import json
+import re
+
+import jtorch
+from benchmarks.measure import Result, measure
+from benchmarks.workloads import WORKLOADS
+
+
+def _row(r: Result) -> str:
+    jax_us = f"{r.jax_us:9.0f}" if r.jax_us is not None else "        -"
+    of_jax = f"{r.of_jax:6.2f}" if r.of_jax is not None else "     -"
+    verdict = {None: "", True: "  within its bar", False: "  OVER ITS BAR"}[r.within_bars]
+    return f"{r.name:36} {r.torch_us:9.0f} {r.jtorch_us:9.0f} {jax_us} {r.of_torch:9.2f} {of_jax}{verdict}"
+
+
+def main() -> int:
+    """Runs the workloads; the status says whether all bars were met."""
+    parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="", help="a regular expression: the workloads to run")
+    parser.add_argument("--json", help="a file for the figures")
+    given = parser.parse_args()
+    import torch
+    torch.set_num_threads(2)
+    print("microseconds per step: medians of interleaved rounds; ratios: medians of the rounds' ratios")
+    print(f"{'workload':36} {'PyTorch':>9} {'jtorch':>9} {'jax.jit':>9} {'/PyTorch':>9} {'/jax':>6}")
+    results = []
+    for workload in WORKLOADS:
+        if re.search(given.only, workload.name):
+            results.append(measure(workload, torch, jtorch, given.rounds))
+            print(_row(results[-1]), flush=True)
+    if given.json:
+        with open(given.json, "w") as f:
+            json.dump([r.as_dict() for r in results], f, indent=1)
+    return 1 if any(r.within_bars is False for r in results) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

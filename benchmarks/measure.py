@@ -1,0 +1,60 @@
+"""Interleaved rounds of several step functions, and the medians of their times and ratios."""
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from benchmarks.workloads import Step, Workload
+
+WARM_UP = 60        # steps; jtorch compiles on the way
+
+
+@dataclass(frozen=True)
+class Result:
+    """Microseconds per step (medians over the rounds), and jtorch's ratio to the others (medians of the rounds' ratios)."""
+
+    name: str
+    torch_us: float
+    jtorch_us: float
+    jax_us: float | None
+    of_torch: float
+    of_jax: float | None
+    within_bars: bool | None
+
+    def as_dict(self) -> dict:
+        """For JSON."""
+        return asdict(self)
+
+
+def _seconds(step: Step, n: int) -> float:
+    start = time.perf_counter()
+    for _ in range(n):
+        step()
+    return (time.perf_counter() - start) / n
+
+
+def _check_agreement(name: str, steps: list[Step]) -> None:
+    first = [[float(step()) for _ in range(3)] for step in steps]
+    for other in first[1:]:
+        if not np.allclose(first[0], other, rtol=1e-3):
+            raise AssertionError(f"{name}: the libraries compute different things: {first}")
+
+
+def measure(workload: Workload, torch, jtorch, rounds: int) -> Result:
+    """Times a workload in interleaved rounds."""
+    steps = [workload.eager(torch), workload.eager(jtorch)]
+    steps += [workload.jitted()] if workload.jitted is not None else []
+    _check_agreement(workload.name, steps)
+    for step in steps:
+        _seconds(step, max(WARM_UP, min(workload.steps, 100)))
+    times = [[_seconds(step, workload.steps) * 1e6 for step in steps] for _ in range(rounds)]
+    medians = [statistics.median(column) for column in zip(*times, strict=True)]
+    of_torch = statistics.median(t[1] / t[0] for t in times)
+    of_jax = statistics.median(t[1] / t[2] for t in times) if len(steps) > 2 else None
+    met = [ratio <= bar for ratio, bar in zip((of_torch, of_jax), workload.bars, strict=True)
+           if bar is not None and ratio is not None]
+    return Result(workload.name, medians[0], medians[1], medians[2] if len(steps) > 2 else None, of_torch, of_jax,
+                  all(met) if met else None)

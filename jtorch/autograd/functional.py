@@ -1,0 +1,284 @@
+"""torch.autograd.functional: products with, and whole, Jacobians and Hessians of functions of tensors.
+
+Products "from the right" (jvp, hvp) differentiate twice backward: the backward is linear in the gradient it is given, and
+the gradient of that linear function is the product that is wanted.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jtorch.autograd._calls import stack, zeros_like
+from jtorch.autograd.run import grad
+from jtorch.no_grad import enable_grad, mode, set_grad_enabled
+from jtorch.tensor import Tensor, requires_grad
+
+Tensors = Tensor | tuple[Tensor, ...]
+
+
+# ---------------------------------------------------------------- arguments and results
+
+def _as_tuple(given: Any, what: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
+    """Whether a tuple was given, and the tensors in one."""
+    is_tuple = isinstance(given, tuple)
+    tensors = given if is_tuple else (given,)
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            which = f"value at index {i} has" if is_tuple else f"given {what} has"
+            raise TypeError(f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} type "
+                            f"{type(t)}.")
+    return is_tuple, tensors
+
+
+def _fresh(inputs: tuple, create_graph: bool, needed: bool) -> tuple:
+    """New tensors for the inputs, so that those the function captured count as constants."""
+    return tuple([t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(needed)    # type: ignore[attr-defined]
+                  for t in inputs])
+
+
+def _finished(results: tuple, create_graph: bool) -> tuple:
+    return results if create_graph else tuple([t.detach() for t in results])
+
+
+def _as_given(results: tuple, as_tuple: bool) -> Any:
+    return results if as_tuple else results[0]
+
+
+def _called(func: Callable, inputs: tuple, name: str, strict: bool) -> tuple[bool, tuple]:
+    is_tuple, outputs = _as_tuple(func(*inputs), "outputs of the user-provided function", name)
+    _require(outputs, strict, _OUTPUT)
+    return is_tuple, outputs
+
+
+def _vector(v: Any, like: tuple, is_tuple: bool, name: str, create_graph: bool) -> tuple:
+    """The given vector, of the lengths and sizes of ``like``."""
+    tensors = _fresh(_as_tuple(v, "v", name)[1], create_graph, False)
+    if len(tensors) != len(like):
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(tensors)}." if is_tuple else
+                           "The given v should contain a single Tensor.")
+    for i, (t, other) in enumerate(zip(tensors, like, strict=True)):
+        if t.size() != other.size():
+            raise RuntimeError(f"{f'Entry {i} in ' if is_tuple else ''}v has invalid size: should be {other.size()} but got "
+                               f"{t.size()}.")
+    return tensors
+
+
+def _is_one_number(tensors: tuple) -> bool:
+    return len(tensors) == 1 and tensors[0].numel() == 1
+
+
+# ---------------------------------------------------------------- strict mode
+
+_NOT_ALLOWED = "This is not allowed in strict mode."
+_OUTPUT = ("Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+           "differentiable manner from the input when running in strict mode.")
+_UNUSED = "The output of the user-provided function is independent of input {i}. " + _NOT_ALLOWED
+_GRAD = "The gradient with respect to input {i} is independent of the inputs of the user-provided function. " + _NOT_ALLOWED
+_JACOBIAN = ("While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is "
+             "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+             "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
+             "example).")
+_HESSIAN = ("The hessian of the user-provided function with respect to input {i} is independent of the input. This is not "
+            "allowed in strict mode. You should ensure that your function is thrice differentiable and that the hessian "
+            "depends on the inputs.")
+_LINEAR = ("The gradient with respect to the input is independent of entry {i} in the grad_outputs when using the double "
+           "backward trick to compute forward mode gradients. " + _NOT_ALLOWED)
+_TWICE = "The jacobian of the user-provided function is independent of input {i}. " + _NOT_ALLOWED
+_TWICE_LINEAR = ("The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. This is not allowed "
+                 "in strict mode as it prevents from using the double backward trick to replace forward mode AD.")
+_CONSTANT = ("The {what} of the user-provided function is independent of input {i}. This is not allowed in strict mode when "
+             "create_graph=True.")
+
+
+def _require(tensors: tuple, strict: bool, message: str) -> None:
+    """In strict mode: RuntimeError where a tensor is missing or has no history."""
+    for i, t in enumerate(tensors if strict else ()):
+        if t is None:
+            raise RuntimeError(_UNUSED.format(i=i))
+        if not t.requires_grad:
+            raise RuntimeError(message.format(i=i))
+
+
+def _filled(grads: tuple, like: tuple, strict: bool, create_graph: bool, missing: str, what: str = "jacobian") -> tuple:
+    """Zeros for missing gradients; in strict mode an error for them and for those without history."""
+    for i, g in enumerate(grads if strict else ()):
+        if g is None:
+            raise RuntimeError(missing.format(i=i))
+        if create_graph and not g.requires_grad:
+            raise RuntimeError(_CONSTANT.format(i=i, what=what))
+    return tuple([zeros_like(t) if g is None else g for g, t in zip(grads, like, strict=True)])
+
+
+def _grad(outputs: tuple, inputs: tuple, given: tuple | None = None, create_graph: bool = False, retain: bool | None = None):
+    """``grad`` of those outputs that have a gradient; None for the inputs they do not depend on."""
+    pairs = [(o, g) for o, g in zip(outputs, given or (None,) * len(outputs), strict=True) if o is not None and requires_grad(o)]
+    if not pairs:
+        return (None,) * len(inputs)
+    return grad([o for o, _ in pairs], inputs, [g for _, g in pairs], retain, create_graph, allow_unused=True)
+
+
+# ---------------------------------------------------------------- products
+
+def vjp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(outputs, vᵀJ) at ``inputs``. See torch.autograd.functional.vjp."""
+    with enable_grad():
+        is_tuple, inputs = _as_tuple(inputs, "inputs", "vjp")
+        inputs = _fresh(inputs, create_graph, True)
+        is_out_tuple, outputs = _called(func, inputs, "vjp", strict)
+        if v is not None:
+            v = _vector(v, outputs, is_out_tuple, "vjp", create_graph)
+        elif not _is_one_number(outputs):
+            raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single "
+                               "element.")
+    with set_grad_enabled(create_graph or mode.grad):
+        product = _filled(_grad(outputs, inputs, v, create_graph), inputs, strict, create_graph, _UNUSED)
+    return (_as_given(_finished(outputs, create_graph), is_out_tuple), _as_given(_finished(product, create_graph), is_tuple))
+
+
+def _input_vector(v: Any, inputs: tuple, is_tuple: bool, name: str, create_graph: bool) -> tuple | None:
+    if v is not None:
+        return _vector(v, inputs, is_tuple, name, create_graph)
+    if not _is_one_number(inputs):
+        raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a "
+                           "single element.")
+    return None
+
+
+def jvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(outputs, Jv) at ``inputs``. See torch.autograd.functional.jvp."""
+    with enable_grad():
+        is_tuple, inputs = _as_tuple(inputs, "inputs", "jvp")
+        inputs = _fresh(inputs, create_graph, True)
+        v = _input_vector(v, inputs, is_tuple, "jvp", create_graph)
+        is_out_tuple, outputs = _called(func, inputs, "jvp", strict)
+        given = tuple([zeros_like(o).requires_grad_() for o in outputs])
+        back = _grad(outputs, inputs, given, True)
+        _require(back, strict, _GRAD)
+    with set_grad_enabled(create_graph or mode.grad):
+        product = _filled(_grad(back, given, v, create_graph), outputs, strict, create_graph, _LINEAR)
+    return (_as_given(_finished(outputs, create_graph), is_out_tuple), _as_given(_finished(product, create_graph), is_out_tuple))
+
+
+def _scalar_and_gradient(func: Callable, inputs: tuple, name: str, strict: bool) -> tuple[tuple, tuple]:
+    """The one number that the function returns, and its gradient with history."""
+    is_out_tuple, outputs = _called(func, inputs, name, strict)
+    if is_out_tuple:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+    jac = _grad(outputs, inputs, create_graph=True)
+    _require(jac, strict, _JACOBIAN)
+    return outputs, jac
+
+
+def vhp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(output, vᵀH) of a function that returns one number. See torch.autograd.functional.vhp."""
+    with enable_grad():
+        is_tuple, inputs = _as_tuple(inputs, "inputs", "vhp")
+        inputs = _fresh(inputs, create_graph, True)
+        v = _input_vector(v, inputs, is_tuple, "vhp", create_graph)
+        outputs, jac = _scalar_and_gradient(func, inputs, "vhp", strict)
+    with set_grad_enabled(create_graph or mode.grad):
+        product = _filled(_grad(jac, inputs, v, create_graph), inputs, strict, create_graph, _TWICE, "hessian")
+    return _finished(outputs, create_graph)[0], _as_given(_finished(product, create_graph), is_tuple)
+
+
+def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(output, Hv) of a function that returns one number; vhp is cheaper. See torch.autograd.functional.hvp."""
+    with enable_grad():
+        is_tuple, inputs = _as_tuple(inputs, "inputs", "hvp")
+        inputs = _fresh(inputs, create_graph, True)
+        v = _input_vector(v, inputs, is_tuple, "hvp", create_graph)
+        outputs, jac = _scalar_and_gradient(func, inputs, "hvp", strict)
+        given = tuple([zeros_like(t).requires_grad_() for t in inputs])
+        twice = _grad(jac, inputs, given, True)
+        _require(jac, strict, _HESSIAN)
+    with set_grad_enabled(create_graph or mode.grad):
+        product = _filled(_grad(twice, given, v, create_graph), inputs, strict, create_graph, _TWICE_LINEAR, "hessian")
+    return _finished(outputs, create_graph)[0], _as_given(_finished(product, create_graph), is_tuple)
+
+
+# ---------------------------------------------------------------- whole matrices
+
+def jacobian(func: Callable, inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+             strategy: str = "reverse-mode") -> Any:
+    """The Jacobian of ``func``: a tensor of shape output + input for each pair. See torch.autograd.functional.jacobian.
+
+    ``vectorize`` and ``strategy`` are accepted with PyTorch's restrictions; the result is computed row by row.
+    """
+    _check_strategy(create_graph, strict, vectorize, strategy)
+    with enable_grad():
+        is_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
+        inputs = _fresh(inputs, create_graph, True)
+        is_out_tuple, outputs = _called(func, inputs, "jacobian", strict)
+        if vectorize and strict:
+            raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported "
+                               "together. Please either set `strict=False` or `vectorize=False`.")
+        rows = [_finished(_rows(i, o, inputs, create_graph, strict), create_graph) for i, o in enumerate(outputs)]
+    return _as_given(tuple([_as_given(r, is_tuple) for r in rows]), is_out_tuple)
+
+
+def _check_strategy(create_graph: bool, strict: bool, vectorize: bool, strategy: str) -> None:
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more '
+                             'outputs than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use '
+                             '"reverse-mode".')
+    if strategy == "reverse-mode":
+        return
+    if create_graph:
+        raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and `strategy=\"forward-mode\"` are not "
+                                  "supported together (yet). Please either set `create_graph=False` or "
+                                  "`strategy=\"reverse-mode\"`.")
+    if strict:
+        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `strategy=\"forward-mode\"` are not supported "
+                           "together (yet). Please either set `strict=False` or `strategy=\"reverse-mode\"`.")
+    if not vectorize:
+        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+                                  "`vectorize=True`.")
+
+
+def _rows(i: int, output: Tensor, inputs: tuple, create_graph: bool, strict: bool) -> tuple:
+    """The blocks of one output's rows, one for each input."""
+    flat = output.reshape(-1)       # type: ignore[attr-defined]
+    rows = [_row(i, flat[j], inputs, create_graph, strict) for j in range(output.numel())]
+    blocks = [stack(column) for column in zip(*rows, strict=True)] if rows else [zeros_like(t)[None][:0] for t in inputs]    # type: ignore[index]
+    return tuple([b.reshape((*output.shape, *t.shape)) for b, t in zip(blocks, inputs, strict=True)])
+
+
+def _row(i: int, element: Tensor, inputs: tuple, create_graph: bool, strict: bool) -> tuple:
+    grads = _grad((element,), inputs, None, create_graph, True)
+    for k, g in enumerate(grads if strict else ()):
+        if g is None:
+            raise RuntimeError(f"Output {i} of the user-provided function is independent of input {k}. {_NOT_ALLOWED}")
+        if create_graph and not g.requires_grad:
+            raise RuntimeError(_CONSTANT.format(i=i, what="jacobian"))
+    return tuple([zeros_like(t) if g is None else g for g, t in zip(grads, inputs, strict=True)])
+
+
+def hessian(func: Callable, inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+            outer_jacobian_strategy: str = "reverse-mode") -> Any:
+    """The Hessian of a function that returns one number. See torch.autograd.functional.hessian."""
+    is_tuple, inputs = _as_tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+
+    def one_number(*given):
+        out = func(*given)
+        is_out_tuple, outputs = _as_tuple(out, "outputs of the user-provided function", "hessian")
+        _require(outputs, strict, _OUTPUT)
+        if is_out_tuple:
+            raise RuntimeError("The function given to hessian should return a single Tensor")
+        if out.numel() != 1:
+            raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+        return out.squeeze()
+
+    def gradient(*given):
+        jac = jacobian(one_number, given, create_graph=True)
+        _require(jac, strict, _JACOBIAN)
+        return jac
+
+    found = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return _as_given(tuple([_as_given(row, is_tuple) for row in found]), is_tuple)
+
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -1,0 +1,317 @@
+"""torch.autograd.gradcheck and gradgradcheck: gradients against finite differences."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jtorch import storage
+from jtorch.autograd._calls import zeros_like
+from jtorch.autograd.run import grad
+from jtorch.engine import Value
+from jtorch.tensor import Tensor, wrap
+
+
+class GradcheckError(RuntimeError):
+    """What gradcheck and gradgradcheck raise for a gradient that is wrong."""
+
+
+class _Check(NamedTuple):
+    """The settings of one check."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_undefined_grad: bool
+    check_grad_dtypes: bool
+    fast_mode: bool
+
+
+def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+              raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+              check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
+              check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
+              masked: bool | None = None) -> bool:
+    """Compares the gradients of ``func`` at ``inputs`` with finite differences. See torch.autograd.gradcheck.
+
+    Inputs that require grad should be double precision. ``fast_mode`` compares one random projection instead of the whole
+    Jacobian. Batched gradients are computed row by row here, so ``check_batched_grad`` has nothing to add.
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    if check_forward_ad:
+        raise NotImplementedError("forward-mode automatic differentiation is not built in jtorch, so check_forward_ad cannot check it")
+    settings = _Check(eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode)
+    try:
+        return _checked(func, _as_tuple(inputs), settings)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+
+
+def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+                  rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
+                  nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+                  check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
+                  fast_mode: bool = False, masked: bool = False) -> bool:
+    """Compares the second gradients of ``func`` at ``inputs`` and ``grad_outputs`` with finite differences."""
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    if check_fwd_over_rev:
+        raise NotImplementedError("forward-mode automatic differentiation is not built in jtorch, so check_fwd_over_rev cannot check it")
+    tensors = _as_tuple(inputs)
+    given = _as_tuple(grad_outputs) if grad_outputs is not None else _random_gradients(func, tensors)
+
+    def gradients(*args):
+        own = args[:len(args) - len(given)]
+        outputs = _differentiable(func(*own))
+        wanted = [t for t in own if isinstance(t, Tensor) and t.requires_grad]
+        found = grad(outputs, wanted, args[len(own):], create_graph=True, allow_unused=True)
+        return tuple([g for g in found if g is not None])
+
+    return gradcheck(gradients, (*tensors, *given), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+                     nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+                     check_batched_grad=check_batched_grad, fast_mode=fast_mode)
+
+
+def _random_gradients(func: Callable, inputs: tuple) -> tuple:
+    random = np.random.Generator(np.random.PCG64(0))
+    return tuple([_tensor_like(o, _random(random, o, -1.0)).requires_grad_() for o in _differentiable(func(*inputs))])
+
+
+def _random(random, t: Tensor, low: float) -> np.ndarray:
+    values = random.uniform(low, 1.0, tuple(t.shape))
+    return values + 1j * random.uniform(low, 1.0, tuple(t.shape)) if t.is_complex() else values
+
+
+# ---------------------------------------------------------------- tensors and arrays
+
+def _as_tuple(x: Any) -> tuple:
+    return x if isinstance(x, tuple) else tuple(x) if isinstance(x, list) else (x,)
+
+
+def _differentiable(outputs: Any) -> tuple:
+    return tuple([o for o in _as_tuple(outputs) if isinstance(o, Tensor) and o.requires_grad])
+
+
+def _needing_grad(inputs: tuple) -> list[Tensor]:
+    return [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+
+
+def _array(t: Tensor) -> np.ndarray:
+    return np.array(t.detach()._numpy_copy())
+
+
+def _tensor_like(t: Tensor, array: np.ndarray) -> Tensor:
+    aval = storage.aval_of(t)
+    return wrap(Value(aval, array.astype(aval.np).reshape(aval.shape))).to(t.device)        # type: ignore[attr-defined]
+
+
+def _set(t: Tensor, array: np.ndarray) -> None:
+    """Gives a tensor other elements, unnoticed by autograd."""
+    storage.write(t.data, storage.value_of(_tensor_like(t, array)))
+
+
+# ---------------------------------------------------------------- one check
+
+def _checked(func: Callable, inputs: tuple, check: _Check) -> bool:
+    _check_inputs(inputs)
+    returned = _as_tuple(func(*inputs))
+    outputs = _differentiable(returned)
+    if not outputs:
+        return _check_constant(func, inputs, check)
+    parts = (("imaginary", np.imag, 1j), ("real", np.real, 1.0)) if any(o.is_complex() for o in outputs) else \
+        (("real", np.real, 1.0),)
+    for part in parts:
+        compare = _compare_projections if check.fast_mode else _compare_jacobians
+        compare(func, inputs, outputs, part, check)
+    _check_zero(outputs, inputs)
+    if check.check_undefined_grad and len(outputs) > 1:
+        _check_missing(_differentiable(func(*inputs)), inputs)
+    return True
+
+
+def _check_inputs(inputs: tuple) -> None:
+    for i, t in enumerate(inputs):
+        if not isinstance(t, Tensor) or not t.requires_grad:
+            continue
+        if t.dtype.name not in ("float64", "complex128"):
+            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
+                          "likely fail if all the inputs are not of double precision floating point or complex. ", UserWarning,
+                          stacklevel=4)
+        if any(s == 0 and n > 1 for s, n in zip(t.stride(), t.shape, strict=True)):
+            raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                               "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                               ".contiguous on the input before passing it to gradcheck.")
+    if not _needing_grad(inputs):
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+
+
+def _check_constant(func: Callable, inputs: tuple, check: _Check) -> bool:
+    """An output without history must not change with the inputs."""
+    for t in _needing_grad(inputs):
+        for column in _columns(func, inputs, t, check.eps, lambda o: o, all_outputs=True):
+            if any(np.any(c) for c in column):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+    return True
+
+
+# ---------------------------------------------------------------- finite differences
+
+def _outputs_as_arrays(func: Callable, inputs: tuple, part: Callable, all_outputs: bool) -> list[np.ndarray]:
+    outputs = _as_tuple(func(*inputs))
+    return [part(_array(o)).ravel() for o in outputs if isinstance(o, Tensor) and (all_outputs or o.requires_grad)]
+
+
+def _difference(func: Callable, inputs: tuple, t: Tensor, step: np.ndarray, eps: float, part: Callable,
+                all_outputs: bool = False) -> list[np.ndarray]:
+    """The change of each output per unit of change of one input along ``step``."""
+    before = _array(t)
+    try:
+        _set(t, before - eps * step)
+        low = _outputs_as_arrays(func, inputs, part, all_outputs)
+        _set(t, before + eps * step)
+        high = _outputs_as_arrays(func, inputs, part, all_outputs)
+    finally:
+        _set(t, before)
+    for a, b in zip(low, high, strict=True):
+        if a.shape != b.shape:
+            raise AssertionError("Expected `func` to return outputs with the same shape when inputs are perturbed by "
+                                 f"{eps}, but got: shapes {a.shape} and {b.shape}.")
+    return [(b.astype(_double(b)) - a) / (2 * eps) for a, b in zip(low, high, strict=True)]
+
+
+def _double(a: np.ndarray) -> type:
+    return np.complex128 if np.iscomplexobj(a) else np.float64
+
+
+def _columns(func: Callable, inputs: tuple, t: Tensor, eps: float, part: Callable,
+             all_outputs: bool = False) -> Iterator[list[np.ndarray]]:
+    """For each element of one input, how each output changes with it (in the imaginary direction too, times i)."""
+    for i in range(t.numel()):
+        step = np.zeros(t.numel(), _double(_array(t)))
+        step[i] = 1.0
+        step = step.reshape(tuple(t.shape))
+        column = _difference(func, inputs, t, step, eps, part, all_outputs)
+        if t.is_complex():
+            turned = _difference(func, inputs, t, 1j * step, eps, part, all_outputs)
+            column = [a + 1j * b for a, b in zip(column, turned, strict=True)]
+        yield column
+
+
+# ---------------------------------------------------------------- comparisons
+
+def _compare_jacobians(func: Callable, inputs: tuple, outputs: tuple, part: tuple, check: _Check) -> None:
+    needing = _needing_grad(inputs)
+    numerical = [list(_columns(func, inputs, t, check.eps, part[1])) for t in needing]
+    for i, o in enumerate(outputs):
+        if part[2] == 1j and not o.is_complex():
+            continue
+        analytical = _analytical(o, needing, part[2], check)
+        for j, (a, t) in enumerate(zip(analytical, needing, strict=True)):
+            n = np.array([column[i] for column in numerical[j]]).reshape(t.numel(), o.numel())
+            if not np.allclose(a, n, check.rtol, check.atol, equal_nan=False):
+                raise GradcheckError(_mismatch(i, j, n, a, o, part[0]))
+
+
+def _mismatch(i: int, j: int, numerical: Any, analytical: Any, output: Tensor, part: str) -> str:
+    prefix = f"While considering the {part} part of complex outputs only, " if output.is_complex() else ""
+    return (f"{prefix}Jacobian mismatch for output {i} with respect to input {j},\n"
+            f"numerical:{numerical}\nanalytical:{analytical}\n")
+
+
+def _analytical(output: Tensor, needing: list[Tensor], unit: complex, check: _Check) -> list[np.ndarray]:
+    """The Jacobian by backward, computed twice to see that it comes out the same."""
+    first, again = (_rows(output, needing, unit, check) for _ in range(2))
+    for a, b in zip(first, again, strict=True):
+        if np.any(np.abs(a - b) > check.nondet_tol):
+            raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
+                                 "times gives different values, although analytical gradient matches numerical gradient."
+                                 f"The tolerance for nondeterminism was {check.nondet_tol}.")
+    return first
+
+
+def _rows(output: Tensor, needing: list[Tensor], unit: complex, check: _Check) -> list[np.ndarray]:
+    blocks = [np.zeros((t.numel(), output.numel()), _double(_array(t))) for t in needing]
+    for k in range(output.numel()):
+        given = np.zeros(output.numel(), _double(_array(output)))
+        given[k] = unit
+        for block, g in zip(blocks, _vjp(output, needing, given, check), strict=True):
+            block[:, k] = g
+    return blocks
+
+
+def _vjp(output: Tensor, needing: list[Tensor], given: np.ndarray, check: _Check) -> list[np.ndarray]:
+    found = grad(output, needing, _tensor_like(output, given), retain_graph=True, allow_unused=True)
+    for g, t in zip(found, needing, strict=True):
+        if g is not None and g.size() != t.size():
+            raise GradcheckError("Analytical gradient has incorrect size")
+        if g is not None and g.dtype is not t.dtype and check.check_grad_dtypes:
+            raise GradcheckError("Gradient has dtype mismatch")
+    return [np.zeros(t.numel()) if g is None else _array(g).ravel() for g, t in zip(found, needing, strict=True)]
+
+
+def _compare_projections(func: Callable, inputs: tuple, outputs: tuple, part: tuple, check: _Check) -> None:
+    """vᵀJu by differences and by backward, for one random u per input and v per output."""
+    random = np.random.Generator(np.random.PCG64(2147483647))
+    needing = _needing_grad(inputs)
+    vs = [random.uniform(size=o.numel()) for o in outputs]
+    vs = [v / np.linalg.norm(v) if v.size else v for v in vs]
+    for j, t in enumerate(needing):
+        u = _random(random, t, 0.0)
+        u = u / np.linalg.norm(u) if u.size else u
+        steps = [u.real + 0j, 1j * u.imag] if t.is_complex() else [u]
+        changes = [_difference(func, inputs, t, s, check.eps, part[1]) for s in steps]
+        for i, (o, v) in enumerate(zip(outputs, vs, strict=True)):
+            if part[2] == 1j and not o.is_complex():
+                continue
+            n = sum(float(v @ c[i]) for c in changes)
+            g = _vjp(o, needing, v * part[2], check)[j]
+            a = float(np.sum(g.real * u.real.ravel()) + (np.sum(g.imag * u.imag.ravel()) if t.is_complex() else 0.0))
+            atol = check.atol * float(u.real.sum() + u.imag.sum()) * float(v.sum())
+            if not np.allclose(a, n, check.rtol, atol):
+                raise GradcheckError(_mismatch(i, j, n, a, o, part[0]) + "\nThe above quantities relating the numerical and "
+                                     "analytical jacobians are computed \nin fast mode.")
+
+
+# ---------------------------------------------------------------- what every backward must do
+
+def _check_zero(outputs: tuple, inputs: tuple) -> None:
+    """Gradients of zero must give gradients of zero, of the inputs' dtypes, devices and sizes."""
+    needing = _needing_grad(inputs)
+    found = grad(outputs, needing, [zeros_like(o) for o in outputs], retain_graph=True, allow_unused=True)
+    for g, t in zip(found, needing, strict=True):
+        if g is None:
+            continue
+        if np.any(_array(g) != 0):
+            raise GradcheckError("backward not multiplied by grad_output")
+        if g.dtype is not t.dtype:
+            raise GradcheckError("grad is incorrect type")
+        if g.device != t.device:
+            raise GradcheckError("grad is incorrect device")
+        if g.size() != t.size():
+            raise GradcheckError("grad is incorrect size")
+
+
+def _check_missing(outputs: tuple, inputs: tuple) -> None:
+    """A backward must do without the gradient of any one output."""
+    needing = _needing_grad(inputs)
+    for i in range(len(outputs)):
+        rest = [o for k, o in enumerate(outputs) if k != i]
+        try:
+            found = grad(rest, needing, [zeros_like(o) for o in rest], retain_graph=True, allow_unused=True)
+        except RuntimeError as error:
+            raise GradcheckError("Expected backward function to handle undefined output grads.") from error
+        if any(g is not None and np.any(_array(g) != 0) for g in found):
+            raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero.")
+
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

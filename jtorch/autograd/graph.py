@@ -1,0 +1,163 @@
+"""torch.autograd.graph: the nodes of the graph, edges, hooks on several gradients and on what is saved."""
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from jtorch import tape
+from jtorch.autograd.saved import pack_node
+from jtorch.no_grad import mode as modes
+from jtorch.tape import Node, RemovableHandle
+from jtorch.tensor import Tensor, edge_of, requires_grad
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph where a gradient arrives: a node, and which of its outputs."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where the gradient of a tensor goes, for ``grad`` and ``backward`` to use in the tensor's place."""
+    if not requires_grad(tensor):
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    return GradientEdge(*edge_of(tensor))
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Tells autograd that a tensor's elements were changed behind its back."""
+    tensors = (tensor,) if isinstance(tensor, Tensor) else tensor
+    if not isinstance(tensors, Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for t in tensors:
+        if t.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
+        tape.counter_of(t).version += 1
+
+
+# ---------------------------------------------------------------- hooks on several gradients
+
+class _MultiHandle(RemovableHandle):
+    def __init__(self, handles: tuple[RemovableHandle, ...]):
+        self.handles = handles
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: str = "all") -> RemovableHandle:
+    """Calls ``fn`` once per backward: with all gradients when the last is known, or (``"any"``) with the first."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        return _any_hook(tensors, fn)
+    gather = _Gather(tensors, fn)
+    return _MultiHandle(tuple([t.register_hook(functools.partial(gather.arrive, i)) for i, t in enumerate(tensors)]))
+
+
+class _Gather:
+    """Collects the gradients of one backward until all that will come have come."""
+
+    def __init__(self, tensors: Sequence[Tensor], fn: Callable):
+        self.fn, self.lock = fn, threading.Lock()
+        self.nodes = [edge_of(t)[0] for t in tensors]
+        self.waiting: dict[int, list] = {}      # by backward: [how many are still to come, the gradients]
+
+    def arrive(self, i: int, grad: Tensor) -> None:
+        """The hook of one tensor."""
+        task = tape.running.task
+        with self.lock:
+            state = self.waiting.get(task.id)       # type: ignore[union-attr]
+            if state is None:
+                expected = sum(task.will_run(n) for n in self.nodes)        # type: ignore[union-attr]
+                state = self.waiting[task.id] = [expected, [None] * len(self.nodes)]        # type: ignore[union-attr]
+            state[0] -= 1
+            state[1][i] = grad
+            if state[0]:
+                return
+            del self.waiting[task.id]       # type: ignore[union-attr]
+        self.fn(state[1])
+
+
+def _any_hook(tensors: Sequence[Tensor], fn: Callable) -> RemovableHandle:
+    seen, lock = [-1], threading.Lock()
+
+    @functools.wraps(fn)
+    def first(grad: Tensor) -> None:
+        with lock:
+            again, seen[0] = seen[0] == tape.running.task.id, tape.running.task.id     # type: ignore[union-attr]
+        if not again:
+            fn(grad)
+    return _MultiHandle(tuple([t.register_hook(first) for t in tensors if requires_grad(t)]))
+
+
+# ---------------------------------------------------------------- hooks on what is saved
+
+_disabled = threading.local()
+
+
+class saved_tensors_hooks:
+    """A context in which what is saved for backward goes through ``pack_hook``, and comes back through ``unpack_hook``.
+
+    ``pack_hook(tensor)`` may return anything; ``unpack_hook`` gets that and must return a tensor with the same content.
+    Which tensors an operation saves can differ from PyTorch: its arguments, where its backward uses them.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        message = getattr(_disabled, "message", None)
+        if message is not None:
+            raise RuntimeError(message)
+        modes.saved_hooks = (*modes.saved_hooks, (self.pack_hook, self.unpack_hook))
+        modes.on_node = pack_node
+
+    def __exit__(self, *exc) -> None:
+        modes.saved_hooks = modes.saved_hooks[:-1]
+        modes.on_node = pack_node if modes.saved_hooks else None
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """A context in which what is saved for backward is kept on the CPU, and moved back when it is used."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
+        super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str):
+    """A context in which ``saved_tensors_hooks`` raises RuntimeError with this message."""
+    if modes.saved_hooks:
+        raise RuntimeError(error_message)
+    before = getattr(_disabled, "message", None)
+    _disabled.message = error_message
+    try:
+        yield
+    finally:
+        _disabled.message = before
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors():
+    """A context in which what is saved for backward may be written to: backward uses what was saved.
+
+    Values never change here, so nothing needs to be cloned; calls recorded in the context are merely not checked.
+    """
+    if modes.mutation_allowed:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    modes.mutation_allowed = True
+    try:
+        yield None
+    finally:
+        modes.mutation_allowed = False
+
+
+__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+           "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]

@@ -1,0 +1,26 @@
+"""docs/coverage.md says what is so."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "coverage.md"
+
+
+def test_what_it_says_is_here_is_here():
+    import jtorch
+    spaces = {"torch": jtorch, "torch.Tensor": jtorch.Tensor, "torch.nn.functional": jtorch.nn.functional}
+    for title, body in re.findall(r"^## ([\w.]+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL):
+        space = spaces.get(title)
+        if space is not None:
+            missing = [n for n in re.findall(r"^\| `(\w+)` \| ✓", body, re.MULTILINE) if not hasattr(space, n)]
+            assert not missing, title
+
+
+@pytest.mark.conformance
+def test_it_is_not_stale(torch):
+    from tools import coverage
+    assert PAGE.read_text() == coverage.page(), "run `python -m tools.coverage`"

@@ -1,0 +1,197 @@
+"""Writes docs/coverage.md: which of PyTorch's public names jtorch has. ``python -m tools.coverage``; ``--check`` compares.
+
+The names come from the installed PyTorch, what is known of each from jtorch's op records.
+"""
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from jtorch.ops.registry import OPS, Op
+
+PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
+YES, NO, NONE = "✓", "✗", "–"
+# Where functions are, with what op records call it; and where classes and plain functions are.
+TABLES = {"torch": "", "torch.Tensor": "", "torch.linalg": "linalg.", "torch.fft": "fft.", "torch.special": "special.",
+          "torch.nn.functional": "nn.functional."}
+LISTS = ("torch.nn", "torch.nn.init", "torch.nn.utils", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data", "torch.autograd",
+         "torch.func")
+RECORDS: dict[str, Op] = {full: op for op in OPS.values() for full in (op.name, *op.aliases)}
+
+INTRO = """\
+# What of PyTorch is here
+
+Written by `python -m tools.coverage` from the public names of PyTorch {version} (those with documentation) and jtorch's op
+records; a test fails when it is out of date. What is missing raises `AttributeError`, or `NotImplementedError` where a part of
+a function is missing.
+
+{summary}
+
+In the tables: {yes} is here, {no} is in PyTorch but not here, {none} is not in PyTorch either, blank says that the function is not
+made from an op record. *gradient* is that of autograd, to any order; *in-place* is the form with an underscore (`exp_`).
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One public name of PyTorch."""
+
+    name: str
+    covered: bool
+    gradient: str = ""
+    inplace: str = ""
+    out: str = ""
+
+    def __str__(self):
+        return f"| {self.name} | {YES if self.covered else NO} | {self.gradient} | {self.inplace} | {self.out} |"
+
+
+def found(path: str) -> Any:
+    """``torch.nn.functional`` -> that module."""
+    try:
+        return importlib.import_module(path)
+    except ImportError:
+        parent, _, last = path.rpartition(".")
+        return getattr(found(parent), last, None) if parent else None
+
+
+def ours(path: str) -> Any:
+    """jtorch's counterpart, None if there is none."""
+    return reduce(lambda at, part: getattr(at, part, None), path.split(".")[1:], importlib.import_module("jtorch"))
+
+
+def public(space: Any) -> Iterator[tuple[str, Any]]:
+    """The documented public names of a module or class, without modules."""
+    for name in sorted(n for n in dir(space) if n[0] != "_"):
+        value = inspect.getattr_static(space, name) if inspect.isclass(space) else getattr(space, name)
+        if is_documented(value) and not inspect.ismodule(value):
+            yield name, value
+
+
+# Where what a namespace only uses comes from.
+FOREIGN = ("torch.overrides", "torch._jit_internal", "torch._C", "torch.types")
+
+
+def is_documented(value: Any) -> bool:
+    """Whether ``value`` is PyTorch's and has documentation of more than the line that its bindings get by themselves."""
+    text = getattr(value, "__doc__", None) or ""
+    if isinstance(value, property) or inspect.isgetsetdescriptor(value):
+        return bool(text)
+    home = getattr(value, "__module__", None) or "torch"
+    if not callable(value) or home in FOREIGN or home.split(".")[0] != "torch":
+        return inspect.ismethoddescriptor(value) and bool(text)
+    return bool(text) and not (inspect.isbuiltin(value) and " -> " in text and len(text.strip().splitlines()) == 1)
+
+
+def functions(path: str) -> list[tuple[str, Any]]:
+    """The names of a table: functions and methods, in-place forms only where there is no other."""
+    named = [(n, v) for n, v in public(found(path)) if not inspect.isclass(v)]
+    plain = {n for n, _ in named}
+    return [(n, v) for n, v in named if not (n.endswith("_") and n[:-1] in plain)]
+
+
+def row(path: str, prefix: str, name: str, theirs: Any) -> Row:
+    """The row of one function."""
+    space = ours(path)
+    if not is_built(getattr(space, name, None)):
+        return Row(f"`{name}`", covered=False)
+    op = RECORDS.get(prefix + name)
+    return Row(f"`{name}`", True, gradient(op), inplace(space, path, name), out(op, path, theirs))
+
+
+def gradient(op: Op | None) -> str:
+    """Whether gradients flow through it."""
+    if op is None:
+        return ""
+    return YES if op.differentiable and not op.dynamic and any(p.kind.startswith("tensor") for p in op.params) else NONE
+
+
+def is_built(value: Any) -> bool:
+    """Whether there is more to a function than an error that says it is not built."""
+    if value is None:
+        return False
+    code = getattr(value, "__code__", None)
+    return code is None or "NotImplementedError" not in code.co_names or len(code.co_code) > 60
+
+
+def inplace(space: Any, path: str, name: str) -> str:
+    """Whether there is an in-place form; of a function of torch, that is the method."""
+    torch = importlib.import_module("torch")
+    owner, mine = (torch.Tensor, ours("torch.Tensor")) if path in ("torch", "torch.Tensor") else (found(path), space)
+    if name.endswith("_") or not hasattr(owner, f"{name}_"):
+        return NONE
+    return YES if hasattr(mine, f"{name}_") else NO
+
+
+def out(op: Op | None, path: str, theirs: Any) -> str:
+    """Whether the function takes ``out=``."""
+    if path == "torch.Tensor" or not re.search(r"[*,(]\s*out\s*[=:]", theirs.__doc__):
+        return NONE
+    if op is None:
+        return ""
+    return YES if op.out and not op.dynamic and not op.writes else NO
+
+
+def table(path: str, rows: list[Row]) -> str:
+    """The table of one namespace."""
+    head = "| name | here | gradient | in-place | out= |\n|---|---|---|---|---|"
+    return f"## {path}\n\n{head}\n" + "\n".join(map(str, rows))
+
+
+def listing(path: str, rows: list[Row]) -> str:
+    """The names of a namespace without details: those that are here, those that are not."""
+    parts = [f"## {path}"]
+    for title, covered in (("Here", True), ("Not here", False)):
+        names = ", ".join(r.name for r in rows if r.covered is covered)
+        if names:
+            parts.append(f"{title}: {names}.")
+    return "\n\n".join(parts)
+
+
+def exported(path: str) -> list[Row]:
+    """The public classes and functions of a namespace that has no table."""
+    space, mine = found(path), ours(path)
+    names = [n for n, v in public(space) if callable(v) and not n.startswith("_")]
+    listed = getattr(space, "__all__", None)
+    return [Row(f"`{n}`", is_built(getattr(mine, n, None))) for n in names if listed is None or n in listed]
+
+
+def page() -> str:
+    """The text of docs/coverage.md."""
+    torch = importlib.import_module("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tables = {path: [row(path, prefix, n, v) for n, v in functions(path)] for path, prefix in TABLES.items()}
+        lists = {path: exported(path) for path in LISTS}
+    counts = [f"| [{p}](#{p.lower().replace('.', '')}) | {sum(r.covered for r in rows)} | {len(rows)} |"
+              for p, rows in (tables | lists).items()]
+    every = [r for rows in tables.values() for r in rows]
+    total = f"| all functions and methods in the tables | {sum(r.covered for r in every)} | {len(every)} |"
+    summary = "| names of | here | in PyTorch |\n|---|---|---|\n" + "\n".join([*counts, total])
+    intro = INTRO.format(version=torch.__version__.split("+")[0], summary=summary, yes=YES, no=NO, none=NONE)
+    sections = [*(table(p, r) for p, r in tables.items()), *(listing(p, r) for p, r in lists.items())]
+    return "\n".join([intro, *(s + "\n" for s in sections)])
+
+
+def main(write: Callable[[str], Any] = print) -> int:
+    """Writes the page, or with --check says whether it is stale."""
+    text = page()
+    if "--check" in sys.argv:
+        stale = not PAGE.exists() or PAGE.read_text() != text
+        write("docs/coverage.md is stale: run `python -m tools.coverage`" if stale else "docs/coverage.md is right.")
+        return stale
+    PAGE.write_text(text)
+    write("\n".join(line for line in text.splitlines() if line.startswith(("| [", "| all"))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
