@@ -25,7 +25,7 @@ except ModuleNotFoundError as error:
 
 GOAL = 0.97         # of the digits that the network has not seen
 BATCH = 64
-HIDDEN = 128
+HIDDEN = 256
 
 
 def load_data(device):

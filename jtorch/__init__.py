@@ -19,6 +19,7 @@ from jtorch import metadata as _metadata
 from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
 from jtorch import random as random
+from jtorch import overloads as _overloads
 from jtorch import tensor as _tensor_module
 from jtorch import trees as _trees
 from jtorch import version as version
@@ -64,6 +65,7 @@ functional.bind(globals())
 _conversion.bind(Tensor, globals())
 _indexing.bind(Tensor, globals())
 _metadata.bind(Tensor)
+_overloads.bind(Tensor, globals())
 _legacy.bind(globals())
 _trees.register()
 cuda.on_synchronize(engine.end)

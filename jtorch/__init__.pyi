@@ -66,6 +66,9 @@ from jtorch.no_grad import is_grad_enabled as is_grad_enabled
 from jtorch.no_grad import is_inference_mode_enabled as is_inference_mode_enabled
 from jtorch.no_grad import no_grad as no_grad
 from jtorch.no_grad import set_grad_enabled as set_grad_enabled
+from jtorch.overloads import broadcast_tensors as broadcast_tensors
+from jtorch.overloads import repeat_interleave as repeat_interleave
+from jtorch.overloads import where as where
 from jtorch.random import bernoulli as bernoulli
 from jtorch.random import get_rng_state as get_rng_state
 from jtorch.random import initial_seed as initial_seed
@@ -254,12 +257,12 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of tanh. See torch.atanh."""
 def atanh_(input: Tensor) -> Tensor:
     """The inverse of tanh. See torch.atanh."""
-def atleast_1d(input: Tensor) -> Tensor:
-    """A 0-dim tensor gets a dim. See torch.atleast_1d."""
-def atleast_2d(input: Tensor) -> Tensor:
-    """Leading dims of size 1 up to two dims. See torch.atleast_2d."""
-def atleast_3d(input: Tensor) -> Tensor:
-    """Dims of size 1 up to three dims. See torch.atleast_3d."""
+def atleast_1d(*tensors: Any) -> Any:
+    """Tensors with at least that many dimensions. See torch.atleast_1d."""
+def atleast_2d(*tensors: Any) -> Any:
+    """Tensors with at least that many dimensions. See torch.atleast_2d."""
+def atleast_3d(*tensors: Any) -> Any:
+    """Tensors with at least that many dimensions. See torch.atleast_3d."""
 def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
     """The mean of each window over one dimension. See torch.nn.functional.avg_pool1d."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
@@ -307,8 +310,6 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of two batches of matrices. See torch.bmm."""
 bool: _dtype
-def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]:
-    """All tensors expanded to their common shape. See torch.broadcast_tensors."""
 @overload
 def broadcast_to(input: Tensor, *size: builtins.int) -> Tensor: ...
 @overload
@@ -983,8 +984,6 @@ def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtin
     """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
 def renorm_(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
     """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
-def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
-    """Each element (or slice of a dim) repeated. See torch.repeat_interleave."""
 @overload
 def reshape(input: Tensor, *shape: builtins.int) -> Tensor: ...
 @overload
@@ -1196,8 +1195,6 @@ def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
     """Parts along rows. See torch.vsplit."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along rows. See torch.vstack."""
-def where(condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """``input`` where the condition holds, ``other`` elsewhere. See torch.where."""
 def xlogy(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """x log(y), 0 where x is 0. See torch.xlogy."""
 def xlogy_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:

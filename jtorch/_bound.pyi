@@ -963,7 +963,7 @@ class Bound:
     @overload
     def repeat(self, repeats: Sequence[builtins.int]) -> Tensor:
         """The whole repeated along each dim. See torch.Tensor.repeat."""
-    def repeat_interleave(self, repeats: Tensor | builtins.int, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+    def repeat_interleave(self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
         """Each element (or slice of a dim) repeated. See torch.repeat_interleave."""
     @overload
     def reshape(self, *shape: builtins.int) -> Tensor: ...
@@ -1162,15 +1162,14 @@ class Bound:
         """The variance and the mean. See torch.var_mean."""
     def vdot(self, other: Tensor) -> Tensor:
         """The dot product of two vectors, the first conjugated. See torch.vdot."""
-    @overload
-    def view(self, *size: builtins.int) -> Tensor: ...
-    @overload
-    def view(self, size: Sequence[builtins.int]) -> Tensor:
-        """The same elements in another shape, never a copy. See torch.Tensor.view."""
+    def view(self, *size: Any, dtype: _dtype | None = None) -> Tensor:
+        """The same memory in another shape, or as another dtype. See torch.Tensor.view."""
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` with the shape of another tensor. See torch.Tensor.view_as."""
     def vsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
         """Parts along rows. See torch.vsplit."""
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        """``self`` where the condition holds, ``other`` elsewhere. See torch.Tensor.where."""
     def xlogy(self, other: Tensor | _Number) -> Tensor:
         """x log(y), 0 where x is 0. See torch.xlogy."""
     def xlogy_(self, other: Tensor | _Number) -> Tensor:

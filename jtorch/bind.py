@@ -18,7 +18,7 @@ from jtorch import dispatch, engine, storage, tape
 from jtorch.dispatch import call, call_inplace, call_out, call_view, call_writing, named
 from jtorch.engine import Value, call_of
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
-from jtorch.tensor import Parameter, Tensor, wrap
+from jtorch.tensor import Parameter, Tensor, with_grad, wrap
 
 _PLAIN = {int, str, type(None)}
 _FLAG = {*_PLAIN, bool}      # for parameters that are only ever bools, where 1 and True mean the same
@@ -122,7 +122,7 @@ def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_gr
     made = call(c, flat)
     if made.__class__ is list:
         made = named(c, made)
-    return made.requires_grad_() if requires_grad else made
+    return with_grad(made, requires_grad)
 
 
 def _call_dynamic(op: Op, template: tuple, flat: list):

@@ -9,13 +9,10 @@ import numpy as np
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch import engine, storage
+from jtorch import engine, python_data, storage
 from jtorch.engine import Value
 from jtorch.storage import Storage, View
-from jtorch.tensor import Tensor, alias, wrap
-
-_PYTHON_KINDS = {"b": dtypes.bool_, "i": dtypes.int64, "u": dtypes.int64}
-
+from jtorch.tensor import Tensor, alias, with_grad, wrap
 
 def place_of(device: Any) -> devices.device:
     """The device an argument means, the default one for None, checked to exist."""
@@ -34,6 +31,7 @@ def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
            pin_memory: bool = False) -> Tensor:
     """A tensor with a copy of ``data``: numbers, nested sequences, NumPy arrays, tensors. See torch.tensor."""
     place = place_of(device) if device is not None or not isinstance(data, Tensor) else data.device
+    dtype = dtypes.as_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
         warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                       "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
@@ -41,99 +39,46 @@ def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
         made = data.detach().to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
     else:
         made = from_host(_host_array(data, dtype), place)
-    return made.requires_grad_() if requires_grad else made
+    return with_grad(made, requires_grad)
 
 
 def _host_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     """``data`` as a fresh NumPy array of the dtype PyTorch gives it."""
-    if isinstance(data, np.ndarray) or isinstance(data, np.generic):
+    if isinstance(data, (np.ndarray, np.generic)):
+        _check_strides(data)
         array = np.array(data)
         found = dtypes.of_numpy(array.dtype)
         return array if dtype is None or dtype is found else _cast(array, dtype)
-    if isinstance(data, (list, tuple)):
-        data = _plain(data)
-        _check_shape(data)
-    elif not isinstance(data, (bool, int, float, complex)):
-        data = _foreign(data)
-        if isinstance(data, np.ndarray):
-            return _host_array(data, dtype)
-    array = _as_numpy(data)
-    wanted = dtype or _inferred(array)
-    return array.astype(wanted.np) if array.dtype.kind != "O" else _from_objects(array, wanted)
-
-
-def _foreign(data: Any):
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if hasattr(data, "__array__"):
-        return np.asarray(data)
-    if hasattr(data, "__index__"):
-        return data.__index__()
-    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes)):
-        return _plain(list(data))
-    raise TypeError(f"Could not infer dtype of {type(data).__name__}") if not isinstance(data, str) else \
-        TypeError("new(): invalid data type 'str'")
+        return _host_array(np.asarray(data), dtype)
+    return _of_numbers(data, dtype) if _kinds(data) <= _NUMBERS else python_data.array_of(data, dtype)
 
 
-def _plain(data):
-    """Nested lists with every tensor and NumPy array inside turned into lists or numbers."""
-    if not any(not isinstance(x, (int, float)) for x in data):
-        return data
-    return [x if isinstance(x, (bool, int, float, complex)) else _plain_item(x) for x in data]
+_NUMBERS = {bool, int, float, complex}
 
 
-def _plain_item(x):
-    if isinstance(x, (list, tuple)):
-        return _plain(x)
-    if isinstance(x, Tensor):
-        return x.tolist()
-    if isinstance(x, (np.ndarray, np.generic)):
-        return x.tolist()
-    if x is None or isinstance(x, str):
-        raise (TypeError("new(): invalid data type 'str'") if x is not None else
-               RuntimeError("Could not infer dtype of NoneType"))
-    return _foreign(x)
+def _kinds(data: Any) -> set[type]:
+    """The types of the innermost items of nested lists and tuples."""
+    if data.__class__ is not list and data.__class__ is not tuple:
+        return {data.__class__}
+    kinds = set(map(type, data))
+    return kinds if not kinds & {list, tuple} else set().union(*map(_kinds, data))
 
 
-def _check_shape(data, dim: int = 0) -> int | None:
-    """ValueError where nested sequences have different lengths."""
-    if not isinstance(data, (list, tuple)):
-        return None
-    lengths = [len(x) if isinstance(x, (list, tuple)) else None for x in data]
-    for n in lengths:
-        if n != lengths[0]:
-            if lengths[0] is None:
-                raise TypeError("only int, float, bool or complex can be converted to a Python scalar, not list"
-                                if n is not None else "not a sequence")
-            raise ValueError(f"expected sequence of length {lengths[0]} at dim {dim + 1} (got {n})" if n is not None
-                             else f"expected sequence of length {lengths[0]} at dim {dim + 1}")
-    if lengths and lengths[0] is not None:
-        for x in data:
-            _check_shape(x, dim + 1)
-    return None
-
-
-def _as_numpy(data) -> np.ndarray:
-    array = np.array(data)
-    if array.dtype.kind in "uO" and array.size:
-        array = np.array(data, dtype=object)
-    return array
-
-
-def _inferred(array: np.ndarray) -> dtypes.dtype:
-    if array.dtype.kind == "O":
-        kinds = {type(x) for x in array.ravel()}
-        return dtypes.get_default_dtype() if float in kinds else dtypes.int64
-    if array.dtype.kind == "c":
-        return dtypes.get_default_dtype().to_complex()
-    if array.dtype.kind == "f":
-        return dtypes.get_default_dtype()
-    return _PYTHON_KINDS[array.dtype.kind]
-
-
-def _from_objects(array: np.ndarray, wanted: dtypes.dtype) -> np.ndarray:
+def _of_numbers(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
+    """Plain Python numbers, the way NumPy reads them where that is PyTorch's too, else item by item."""
     try:
+        array = np.array(data)
+    except ValueError:      # lengths differ
+        return python_data.array_of(data, dtype)
+    wanted = dtype or dtypes.of_python_kind(array.dtype.kind)
+    if wanted is None or not (array.dtype.kind == "b" or wanted.np.kind == "b" or (
+            wanted.np.kind in "fcV" if array.dtype.kind in "if" else wanted.is_complex) or wanted.np == array.dtype):
+        return python_data.array_of(data, dtype)
+    with np.errstate(over="ignore"):
         return array.astype(wanted.np)
-    except OverflowError:
-        raise RuntimeError("Overflow when unpacking long long") from None
 
 
 def _cast(array: np.ndarray, dtype: dtypes.dtype) -> np.ndarray:
@@ -143,6 +88,7 @@ def _cast(array: np.ndarray, dtype: dtypes.dtype) -> np.ndarray:
 
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, sharing memory where dtype and device allow. See torch.as_tensor."""
+    dtype = dtypes.as_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
         return data.to(device=device if device is not None else data.device, dtype=dtype)   # type: ignore[attr-defined]
     place = place_of(device)
@@ -157,35 +103,52 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
 def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool = False) -> Tensor:
     """``obj`` as a tensor, shared or copied as ``copy`` says. See torch.asarray."""
-    if hasattr(obj, "__dlpack__") and not isinstance(obj, (Tensor, np.ndarray, jax.Array)):
+    dtype = dtypes.as_dtype(dtype, "asarray")
+    if isinstance(obj, (bytes, bytearray, memoryview)):
+        obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
+    elif hasattr(obj, "__dlpack__") and not isinstance(obj, (Tensor, np.ndarray, jax.Array)):
         obj = np.from_dlpack(obj)
     made = as_tensor(obj, dtype, device)
-    if copy and (made is obj or isinstance(obj, np.ndarray)):
+    if copy is False:
+        _check_shared(obj, made)
+    elif copy and isinstance(obj, (Tensor, np.ndarray)) and (made is obj or made.dtype.np == obj.dtype):
         made = made.clone()     # type: ignore[attr-defined]
-    if copy is False and not (made is obj or isinstance(obj, np.ndarray)):
-        raise ValueError("can't alias arbitrary sequence with 'copy=False'")
-    return made.requires_grad_() if requires_grad else made
+    return with_grad(made if made is not obj or requires_grad == obj.requires_grad else alias(obj), requires_grad)
+
+
+def _check_shared(obj: Any, made: Tensor) -> None:
+    if not isinstance(obj, (Tensor, np.ndarray, jax.Array)):
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    found = obj.dtype if isinstance(obj, Tensor) else dtypes.of_numpy(np.dtype(obj.dtype))
+    if made.dtype is not found:
+        raise ValueError(f"can't alias tensor with dtype '{found.scalar_name}' into dtype '{made.dtype.scalar_name}'.")
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor that shares the memory of a NumPy array: writes on either side show on the other. See torch.from_numpy."""
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        raise TypeError(f"expected np.ndarray (got {python_data.type_name(ndarray)})")
+    if not ndarray.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+                         "currently not supported.")
     dtypes.of_numpy(ndarray.dtype)
-    width = ndarray.itemsize
-    if any(s < 0 for s in ndarray.strides):
-        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                         "currently supported. (You can probably work around this by making a copy of your array  with "
-                         "array.copy().) ")
-    if any(s % width for s in ndarray.strides):
-        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate "
-                         "the memory.")
+    _check_strides(ndarray)
     if not ndarray.flags.writeable:
         warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
                       "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
                       "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
                       "the rest of this program.", UserWarning, stacklevel=2)
     return _sharing(ndarray)
+
+
+def _check_strides(array: np.ndarray | np.generic) -> None:
+    if any(s < 0 for s in array.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                         "currently supported. (You can probably work around this by making a copy of your array  with "
+                         "array.copy().) ")
+    if any(s % array.itemsize for s in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate "
+                         "the memory.")
 
 
 def _sharing(ndarray: np.ndarray) -> Tensor:
@@ -204,14 +167,41 @@ def _sharing(ndarray: np.ndarray) -> Tensor:
 
 def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d tensor over the memory of a Python buffer. See torch.frombuffer."""
-    made = from_numpy(np.frombuffer(buffer, dtype.np, count, offset))
-    return made.requires_grad_() if requires_grad else made
+    try:
+        memory = memoryview(buffer).cast("B")
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    _check_buffer(memory.nbytes, dtype.itemsize, count, offset)
+    if memory.readonly:
+        warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
+                      "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer "
+                      "to protect its data or make it writable before converting it to a tensor. This type of warning will be "
+                      "suppressed for the rest of this program.", UserWarning, stacklevel=2)
+    return with_grad(_sharing(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
+
+
+def _check_buffer(length: int, width: int, count: int, offset: int) -> None:
+    if length <= 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1")
+    left = length - offset
+    if count < 0 and left % width:
+        raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size ({width})")
+    if count > 0 and count * width > left:
+        raise ValueError(f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must not be greater than "
+                         f"actual buffer length ({length} bytes)")
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor over the memory of any library's array that speaks DLPack. See torch.utils.dlpack.from_dlpack."""
     if isinstance(ext_tensor, jax.Array):
         return from_jax(ext_tensor)
+    if isinstance(ext_tensor, Tensor):
+        return alias(ext_tensor)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+                           "might have already constructed a tensor from it once.")
     kind = ext_tensor.__dlpack_device__()[0] if hasattr(ext_tensor, "__dlpack_device__") else 1
     return from_numpy(np.from_dlpack(ext_tensor)) if kind == 1 else from_jax(jax.dlpack.from_dlpack(ext_tensor))
 
@@ -229,6 +219,8 @@ def legacy_tensor(*args: Any, device: Any = None) -> Tensor:
     default = dtypes.get_default_dtype()
     if len(args) == 1 and isinstance(args[0], Tensor):
         return alias(args[0])
+    if len(args) == 1 and isinstance(args[0], (float, complex, bool)):
+        raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
     if len(args) == 1 and not isinstance(args[0], (int, np.integer)) and not _is_size(args[0]):
         return tensor(args[0], dtype=default, device=device)
     sizes = tuple(args[0]) if len(args) == 1 and _is_size(args[0]) else tuple(int(a) for a in args) if args else (0,)

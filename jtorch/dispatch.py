@@ -13,7 +13,7 @@ from jtorch.ops import promotion
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import Storage, View, check_writable, geometry_of, value_of
 from jtorch.tape import CopySlices, Node, OpNode, accumulator_of, backward_name, node_class
-from jtorch.tensor import Parameter, Tensor, edge_of, requires_grad, wrap
+from jtorch.tensor import Parameter, Tensor, edge_of, forbidden_view, requires_grad, wrap
 
 NUMBER_TYPES = {int, float, bool, complex}
 record, local = engine.record, engine.local
@@ -30,7 +30,7 @@ def call(c: Call, flat):
         args.append((t._storage.value or value_of(t)) if t._view is None else value_of(t))
         if t._requires_grad or (t._base is not None and requires_grad(t)):
             needs = True
-    if needs and mode.grad:
+    if needs and mode.grad and not mode.inference:
         return _call_with_node(c, flat, args)
     out = record(c, args)
     if out.__class__ is Value:
@@ -142,7 +142,7 @@ def call_view(c: Call, flat):
     if traced:
         shown = [(engine.traced_aval(aval.sds), stride, offset) for aval, stride, offset in shown]
     made = _views(c, flat, shown)
-    if mode.grad and c.op.differentiable and requires_grad(base):
+    if mode.grad and not mode.inference and c.op.differentiable and requires_grad(base):
         _track_views(c, flat, made)
     creation = "multi" if found.__class__ is list else (None if mode.grad else "no_grad")
     if creation is not None:
@@ -199,7 +199,7 @@ def _view_of(base: Tensor, aval, stride: tuple, offset: int, value: Value | None
 def call_inplace(c: Call, flat, target: Tensor | None = None) -> Tensor:
     """Calls ``c`` and writes its result into ``target`` (the first argument), with PyTorch's rules and history."""
     target = flat[0] if target is None else target
-    tracked = mode.grad and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
+    tracked = mode.grad and not mode.inference and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
     check_inplace(target, tracked)
     if mode.grad and tracked and local.rec.after_backward:
         engine.end()
@@ -253,45 +253,19 @@ def check_inplace(target: Tensor, tracked: bool) -> None:
     """Raises PyTorch's error where an in-place call on ``target`` is not allowed."""
     check_writable(target)
     if target._inference and not mode.inference:
-        if tracked or True:
-            raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone "
-                               "to get a normal tensor before doing inplace update.See "
-                               "https://github.com/pytorch/rfcs/pull/17 for more details.")
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
+                           "a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
+                           "details.")
     if not tracked:
-        if mode.grad and target._base is not None and requires_grad(target._base) and not requires_grad(target):
-            pass
         return
     if target._base is None:
         if target._requires_grad and target._node is None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         return
-    if target._creation == "custom":
-        _forbid_custom_view(target)
+    if target._creation is not None:
+        raise RuntimeError(forbidden_view(target, "and is being modified inplace"))
     if target._base._requires_grad and target._base._node is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    _check_view_creation(target)
-
-
-def _forbid_custom_view(target: Tensor) -> None:
-    raise RuntimeError(f"Output {target._output_nr} of {tape.short_name(target._node)} is a view and is being modified inplace. This "
-                       "view was created inside a custom Function (or because an input was returned as-is) and the autograd "
-                       "logic to handle view+inplace would override the custom backward associated with the custom Function, "
-                       "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
-                       "the custom Function.")
-
-
-def _check_view_creation(target: Tensor) -> None:
-    if target._creation == "multi":
-        node = target._node
-        raise RuntimeError(f"Output {target._output_nr} of {tape.short_name(node) if node is not None else 'a function'} is a view and "
-                           "is being modified inplace. This view is the output of a function that returns multiple views. "
-                           "Such functions do not allow the output views to be modified inplace. You should replace the "
-                           "inplace operation by an out-of-place one.")
-    if target._creation == "no_grad":
-        raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given "
-                           "that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
-                           "moving both the view and the inplace either both inside the no_grad block (if you don't want "
-                           "the inplace to be tracked) or both outside (if you want the inplace to be tracked).")
 
 
 def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int = 0) -> None:

@@ -83,6 +83,25 @@ def of_numpy(np_dtype) -> dtype:
     return found
 
 
+def as_dtype(given, caller: str) -> dtype | None:
+    """The dtype an argument means, where Python's own types are allowed too; TypeError if it is none."""
+    if given is None or given.__class__ is dtype:
+        return given
+    if given in _OF_PYTHON:
+        return _OF_PYTHON[given]
+    raise TypeError(f"{caller}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+
+
+_OF_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def of_python_kind(kind: str) -> dtype | None:
+    """What torch.tensor makes of numbers that NumPy reads as an array of this kind; None where it has to look closer."""
+    if kind == "f":
+        return _Default.dtype
+    return _Default.dtype.to_complex() if kind == "c" else {"b": bool_, "i": int64}.get(kind)
+
+
 class _Default:
     dtype = float32
 

@@ -13,7 +13,7 @@ from jtorch.dispatch import call, can_cast
 from jtorch.engine import call_of
 from jtorch.ops import promotion
 from jtorch.ops.registry import OPS, T
-from jtorch.tensor import Tensor
+from jtorch.tensor import Tensor, with_grad
 
 
 def is_tensor(obj: Any) -> bool:
@@ -139,7 +139,7 @@ def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = No
     """A 0-dim tensor of a number, of the default dtype. See torch.scalar_tensor."""
     d = dtype or dtypes.get_default_dtype()
     made = from_host(np.asarray(s).astype(d.np))
-    return made.requires_grad_() if requires_grad else made
+    return with_grad(made, requires_grad)
 
 
 class _Deterministic:

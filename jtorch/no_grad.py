@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable
 
 
@@ -17,7 +18,7 @@ class _Mode(threading.local):
     mutation_allowed = False                        # whether saved tensors may be written to
 
 
-mode = _Mode()
+mode = current = _Mode()        # two names: some parameters are called mode
 
 
 def is_grad_enabled() -> bool:
@@ -34,6 +35,10 @@ class _Context:
     """A context manager that is also a decorator of functions, generators and classes."""
 
     def __call__(self, func):
+        if inspect.isclass(func):
+            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                          "functions or methods. To preserve the current behavior of class decoration, you can directly "
+                          "decorate the `__init__` method and nothing else.", FutureWarning, stacklevel=2)
         if inspect.isgeneratorfunction(func):
             return self._wrap_generator(func)
 
@@ -101,9 +106,9 @@ class enable_grad(no_grad):
 class set_grad_enabled(_Context):
     """Sets gradient recording on or off, at once and, used as a context, until its end. See torch.set_grad_enabled."""
 
-    def __init__(self, mode_: bool):
-        self.prev, self.mode = mode.grad, mode_
-        mode.grad = mode_
+    def __init__(self, mode: bool) -> None:
+        self.prev, self.mode = current.grad, mode
+        current.grad = mode
 
     def __str__(self):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
@@ -111,14 +116,14 @@ class set_grad_enabled(_Context):
     __repr__ = __str__
 
     def __call__(self, func):
-        mode.grad = self.prev
+        current.grad = self.prev
         return super().__call__(func)
 
     def __enter__(self) -> None:
-        mode.grad = self.mode
+        current.grad = self.mode
 
     def __exit__(self, *exc) -> None:
-        mode.grad = self.prev
+        current.grad = self.prev
 
     def clone(self):
         """A fresh context of the same kind."""
@@ -137,12 +142,12 @@ class inference_mode(_Context):
         self.mode, self.prev = mode, (True, False)
 
     def __enter__(self) -> None:
-        self.prev = (mode.grad, mode.inference)
-        mode.inference = self.mode
-        mode.grad = not self.mode
+        self.prev = (current.grad, current.inference)
+        current.inference = self.mode
+        current.grad = not self.mode
 
     def __exit__(self, *exc) -> None:
-        mode.grad, mode.inference = self.prev
+        current.grad, current.inference = self.prev
 
     def clone(self):
         """A fresh context of the same kind."""

@@ -20,7 +20,7 @@ from jtorch.ops import random as draw
 from jtorch.ops import random_choice, random_rejection
 from jtorch.ops.registry import NUMBERS, OPS, T
 from jtorch.storage import geometry_of
-from jtorch.tensor import Tensor, requires_grad, wrap
+from jtorch.tensor import Tensor, requires_grad, with_grad, wrap
 
 
 def _to_tensor(array: np.ndarray) -> Tensor:
@@ -130,7 +130,7 @@ def _finish(value: Value, requires_grad_: bool, out: Tensor | None) -> Tensor:
         return out
     t = wrap(value)
     t._inference = mode.inference
-    return t.requires_grad_() if requires_grad_ else t
+    return with_grad(t, requires_grad_)
 
 
 def _float_or_complex(dtype: dtypes.dtype, name: str) -> dtypes.dtype:
@@ -204,7 +204,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         made = _finish(_normal_value(_sizes(tuple(size) if isinstance(size, (list, tuple)) else (size,)), _dtype(dtype, out),
                                      _place(device, out), generator, float(mean), float(std)), False, out)
-        return made.requires_grad_() if requires_grad else made
+        return with_grad(made, requires_grad)
     place = (mean if isinstance(mean, Tensor) else std).device
     d = (mean if isinstance(mean, Tensor) else std).dtype
     m, s = (x._numpy_copy() if isinstance(x, Tensor) else float(x) for x in (mean, std))

@@ -28,6 +28,7 @@ from jtorch.ops.registry import Op, T
 from jtorch.storage import Storage, aval_of, value_of, write
 
 sequence = itertools.count().__next__
+record = engine.record
 Edge = tuple["Node", int]
 
 
@@ -258,7 +259,7 @@ class OpNode(Node):
 
     def release(self) -> None:
         if self.call.op.saves != "none":
-            self.saved = None
+            self.saved, self.versions = None, ()     # versions hold storages, and with them values
 
     @property
     def _saved_self(self):
@@ -396,10 +397,14 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     before, mode.grad = mode.grad, create_graph
     outer, running.task = running.task, task
     captured: dict[Edge, Any] = {}
+    plain = wanted is None and not create_graph and not mode.anomaly
     try:
         while heap:
             _, node = heapq.heappop(heap)
             grads = pending.pop(node)
+            if plain and node.tensor_hooks is None and node.hooks is None and node.prehooks is None \
+                    and _plain_step(node, grads, pending, heap, retain_graph):
+                continue
             if node.tensor_hooks:
                 grads = _run_tensor_hooks(node, grads, create_graph)
             if wanted is not None:
@@ -444,6 +449,37 @@ running = _Running()
 
 def _has_work(node: Node, allowed: set) -> bool:
     return node.__class__ is AccumulateGrad or any(e is not None and e[0] in allowed for e in node.edges)
+
+
+def _plain_step(node: Node, grads: dict, pending: dict, heap: list, retain_graph: bool) -> bool:
+    """The step of a node without hooks or anything else that is special; False if it has to go the long way."""
+    if node.__class__ is AccumulateGrad:
+        t = node.variable       # type: ignore[attr-defined]
+        if t._grad is not None or t._post_accumulate_hooks:
+            return False
+        t._grad = as_tensor(grads[0])
+        return True
+    if node.__class__.run is not OpNode.run or node.saved is None or len(grads) > 1:      # type: ignore[attr-defined]
+        return False
+    edges = node.edges
+    wanted = tuple([i for i, e in enumerate(edges) if e is not None])
+    (nr, grad), = grads.items()
+    call = node.call.vjps.get((wanted, (nr,))) or vjp_call(node.call, wanted, (nr,))    # type: ignore[attr-defined]
+    for counter, version in node.versions:      # type: ignore[attr-defined]
+        if counter is not None and counter.version != version:
+            return False
+    outs = record(call, [*node.saved, grad])        # type: ignore[attr-defined]
+    for i, out in zip(wanted, outs):        # noqa: B905  (the hot path)
+        edge = edges[i]
+        target = edge[0]        # type: ignore[index]
+        if target in pending:
+            _deliver(pending, heap, edge, out)      # type: ignore[arg-type]
+        else:
+            pending[target] = {edge[1]: out}        # type: ignore[index]
+            heapq.heappush(heap, (-target.seq, target))
+    if not retain_graph:
+        node.release()
+    return True
 
 
 def _step(node: Node, grads: dict, pending: dict, heap: list, create_graph: bool, allowed: set | None) -> None:

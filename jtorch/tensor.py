@@ -487,6 +487,15 @@ def wrap(value: Value | None, edge=None, shared: Storage | None = None) -> Tenso
 tape.Above.wrap = staticmethod(wrap)
 
 
+def with_grad(t: Tensor, requires_grad: bool) -> Tensor:
+    """A tensor just made, as ``requires_grad=`` wants it."""
+    if not requires_grad:
+        return t
+    if not storage.aval_of(t).kind:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_()
+
+
 def alias(t: Tensor) -> Tensor:
     """Another tensor of the same memory and version, without history."""
     made = _new(Tensor)
@@ -498,31 +507,41 @@ def alias(t: Tensor) -> Tensor:
 
 
 def requires_grad(t: Tensor) -> bool:
-    """Whether a tensor requires grad; for a view whose base was written to, what the base has become decides."""
+    """Whether a tensor requires grad, as a view of one that does requires it too."""
     if t._requires_grad:
         return True
     base = t._base
-    return base is not None and t._node_version != tape.counter_of(t).version and storage.aval_of(t).kind \
-        and mode_allows_history(t) and requires_grad(base)
-
-
-def mode_allows_history(t: Tensor) -> bool:
-    """Whether a stale view takes its history from its base (not one made under no_grad that never had any)."""
-    return not (t._creation == "no_grad" and t._base._node is None)     # type: ignore[union-attr]
+    return base is not None and storage.aval_of(t).kind and requires_grad(base)
 
 
 def node_of(t: Tensor) -> Node | None:
     """The tensor's node; that of a view whose base was written to is made anew."""
     base = t._base
-    if base is None or t._node_version == tape.counter_of(t).version:
+    if base is None or t._node_version == tape.counter_of(t).version or not requires_grad(t):
         return t._node
-    if not requires_grad(t):
-        return None
+    if requires_grad(base):
+        if t._creation is not None:
+            raise RuntimeError(forbidden_view(t, "and its base or another view of its base has been modified inplace"))
+        _regenerate(t, base)
     t._node_version = tape.counter_of(t).version
-    if not requires_grad(base):
-        return t._node
-    _regenerate(t, base)
     return t._node
+
+
+def forbidden_view(t: Tensor, what: str) -> str:
+    """PyTorch's text for a view of a kind that does not allow ``what`` has happened."""
+    if t._creation == "no_grad":
+        return (f"A view was created in no_grad mode {what} with grad mode enabled. Given that this use case is ambiguous and "
+                "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
+                "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+                "to be tracked).")
+    start = (f"A view was created in no_grad mode {what} with grad mode enabled. " if t._node is None else
+             f"Output {t._output_nr} of {tape.short_name(t._node)} is a view {what}. ")
+    if t._creation == "custom":
+        return (f"{start}This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+                "logic to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+                "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
+    return (f"{start}This view is the output of a function that returns multiple views. Such functions do not allow the output "
+            "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
 
 
 def _regenerate(t: Tensor, base: Tensor) -> None:
@@ -545,6 +564,8 @@ def edge_of(t: Tensor):
     node = node_of(t)
     if node is not None:
         return (node, t._output_nr)
+    if t._base is not None and not t._requires_grad:
+        return None         # a view made under no_grad
     return (accumulator_of(t), 0)
 
 

@@ -26,7 +26,7 @@ def test_a_users_script_runs(run_python):
     ("dtypes.dtype | None", "_dtype | None"),
     ("Size", "Sequence[builtins.int]"),
     ("Unheard | None", "Any"),
-    ("Callable[[int], str]", "Any"),
+    ("Callable[[int], str]", "Callable[..., Any]"),
 ])
 def test_argument_types(annotation, type_):
     assert annotations.argument_type(annotation) == type_

@@ -75,8 +75,8 @@ def _generic(name: str, inner: ast.expr, names: dict[str, str], sequences: bool)
         kinds = [_type(i, names, sequences) for i in items if not _is_ellipsis(i)]
         return f"Sequence[{' | '.join(dict.fromkeys(kinds))}]"
     outer = names.get(name, "Any")
-    if outer == "Any":
-        return "Any"
+    if outer in ("Any", "Callable"):
+        return outer if outer == "Any" else "Callable[..., Any]"
     return f"{outer}[{', '.join('...' if _is_ellipsis(i) else _type(i, names, sequences) for i in items)}]"
 
 

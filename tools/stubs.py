@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import difflib
+import importlib
 import inspect
+import pkgutil
 import re
 import sys
 import types
@@ -37,6 +39,9 @@ CHECKS = '# mypy: disable-error-code="override, misc, overload-overlap, overload
 
 def stubs() -> dict[Path, str]:
     """The text of every stub file."""
+    for info in pkgutil.walk_packages(jtorch.__path__, "jtorch."):
+        if not info.name.endswith("__main__"):
+            importlib.import_module(info.name)
     out = {ROOT / "_bound.pyi": bound()}
     for name in made_into():
         out[_stub_path(name)] = module_stub(name)

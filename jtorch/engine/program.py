@@ -132,7 +132,7 @@ class Program:
         made = {i for s in self.path for i in range(s.first, s.first + len(s.outs))}
         self.ins = [i for i in range(len(held)) if i not in made]
         kept = set(unconsumed(self.path))
-        self.outs = [i for i in sorted(made) if held[i] or i in kept]
+        self.outs = [i for i in sorted(made, reverse=True) if held[i] or i in kept]
         self.avals = self._avals()
         self.donated = self._donated(held)
         self.checks = [s for s in self.path if s.call.check is not None]
@@ -159,12 +159,17 @@ class Program:
         return avals
 
     def _donated(self, held: tuple) -> list[int]:
-        """The inputs that nobody else holds and whose memory an output can take."""
+        """The inputs that nobody else holds and whose memory an output can take.
+
+        JAX gives each output, in order, the first donated buffer of its type. Both go from the last to the first here: the
+        optimizer's results, which come last, meet the parameters and states they replace, in their own order. Any other
+        pairing makes XLA copy every buffer first (25 copies in the step of a small MLP, 60 µs).
+        """
         room: dict = {}
         for i in self.outs:
             room[self.avals[i]] = room.get(self.avals[i], 0) + 1
         donated = []
-        for i in self.ins:
+        for i in reversed(self.ins):
             aval = self.avals[i]
             if not held[i] and room.get(aval, 0) and aval.numel:
                 room[aval] -= 1

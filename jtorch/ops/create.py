@@ -13,7 +13,7 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion
-from jtorch.ops.registry import Number, Size, Tensor, op
+from jtorch.ops.registry import Number, Size, Tensor, dtype, op
 
 
 def default_float(dtype=None) -> np.dtype:
@@ -79,49 +79,49 @@ _C_TYPE = {"float32": "float", "float64": "double", "float16": "at::Half", "bflo
            "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t"}
 
 
-@op(creates=True, out=False)
+@op(creates=True, out=False, differentiable=False)
 def zeros_like(input: Tensor, *, dtype: dtype | None = None, memory_format=None):
     """Zeros in the shape of another tensor. See torch.zeros_like."""
     return jnp.zeros(input.shape, input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, out=False)
+@op(creates=True, out=False, differentiable=False)
 def ones_like(input: Tensor, *, dtype: dtype | None = None, memory_format=None):
     """Ones in the shape of another tensor. See torch.ones_like."""
     return jnp.ones(input.shape, input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, out=False, tested=False)
+@op(creates=True, out=False, tested=False, differentiable=False)
 def empty_like(input: Tensor, *, dtype: dtype | None = None, memory_format=None):
     """A tensor in the shape of another whose values do not matter; here zeros. See torch.empty_like."""
     return jnp.zeros(input.shape, input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, out=False)
+@op(creates=True, out=False, differentiable=False)
 def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, memory_format=None):
     """One number in the shape of another tensor. See torch.full_like."""
     return _filled(input.shape, fill_value, input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, method=True, function=False, out=False)
+@op(creates=True, method=True, function=False, out=False, differentiable=False)
 def new_zeros(input: Tensor, size: Size, *, dtype: dtype | None = None):
     """Zeros in the dtype of this tensor. See torch.Tensor.new_zeros."""
     return jnp.zeros(_nonnegative(size, "zeros"), input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, method=True, function=False, out=False)
+@op(creates=True, method=True, function=False, out=False, differentiable=False)
 def new_ones(input: Tensor, size: Size, *, dtype: dtype | None = None):
     """Ones in the dtype of this tensor. See torch.Tensor.new_ones."""
     return jnp.ones(_nonnegative(size, "ones"), input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, method=True, function=False, out=False, tested=False)
+@op(creates=True, method=True, function=False, out=False, tested=False, differentiable=False)
 def new_empty(input: Tensor, size: Size, *, dtype: dtype | None = None):
     """A tensor in the dtype of this one whose values do not matter; here zeros. See torch.Tensor.new_empty."""
     return jnp.zeros(_nonnegative(size, "empty"), input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, method=True, function=False, out=False)
+@op(creates=True, method=True, function=False, out=False, differentiable=False)
 def new_full(input: Tensor, size: Size, fill_value: Number, *, dtype: dtype | None = None):
     """One number in the dtype of this tensor. See torch.Tensor.new_full."""
     return _filled(_nonnegative(size, "full"), fill_value, input.dtype if dtype is None else dtype)
@@ -206,14 +206,14 @@ def _between(start, end, steps: int):
     return jnp.where(i < steps // 2, start + step * i.astype(start.dtype), end - step * (steps - 1 - i).astype(start.dtype))
 
 
-@op(creates=True)
+@op(creates=True, differentiable=False)
 def linspace(start: Tensor | Number, end: Tensor | Number, steps: int, *, dtype: dtype | None = None):
     """``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
     start, end, d = _ends(start, end, steps, dtype, "linspace")
     return _between(start, end, steps).astype(d)
 
 
-@op(creates=True)
+@op(creates=True, differentiable=False)
 def logspace(start: Tensor | Number, end: Tensor | Number, steps: int, base: float = 10.0, *, dtype: dtype | None = None):
     """Powers of ``base`` with evenly spaced exponents. See torch.logspace."""
     start, end, d = _ends(start, end, steps, dtype, "logspace")

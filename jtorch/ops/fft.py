@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion
 from jtorch.ops.create import default_float
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.registry import Tensor, dtype, op
 
 Dims = int | tuple[int, ...] | None
 _NORMS = (None, "backward", "ortho", "forward")
@@ -178,7 +178,8 @@ def rfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, nor
 @op(name="fft.irfftn", saves="none", backward_name="FftC2RBackward0")
 def irfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """The inverse of rfftn. See torch.fft.irfftn."""
-    return _from_half(_complex(input), *_half(input, s, dim, "irfftn"), norm)
+    sizes, axes = _half(input, s, dim, "irfftn")
+    return _from_half(_complex(input), sizes, axes, norm)
 
 
 @op(name="fft.hfftn", saves="none", backward_name="FftC2RBackward0")

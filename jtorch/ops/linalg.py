@@ -9,7 +9,6 @@ import numpy as np
 
 from jtorch.ops import check, promotion
 from jtorch.ops.create import powers
-from jtorch.ops.linalg_norms import singular_values
 from jtorch.ops.matmul import product, same_scalar_type
 from jtorch.ops.registry import Tensor, op
 
@@ -112,14 +111,14 @@ def _det_jvp(primals, tangents):
     return _det(*primals), jax.jvp(jnp.linalg.det, primals, tangents)[1]
 
 
-@op(name="linalg.det", aliases=("det",), saves="result")
+@op(name="linalg.det", aliases=("det",), method=True, saves="result")
 def det(A: Tensor):
     """The determinant. See torch.linalg.det."""
     check_matrix(A, "linalg.det", square=True)
     return _det(A) if A.shape[-1] else jnp.ones(A.shape[:-2], A.dtype)
 
 
-@op(name="linalg.slogdet", aliases=("slogdet",), returns="sign logabsdet", saves="result")
+@op(name="linalg.slogdet", aliases=("slogdet",), method=True, returns="sign logabsdet", saves="result")
 def slogdet(A: Tensor):
     """The determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
     check_matrix(A, "linalg.slogdet", square=True)
@@ -155,8 +154,8 @@ def _inverse_jvp(primals, tangents):
     return X, -product(X, product(tangents[0], X))
 
 
-@op(name="linalg.inv", aliases=("inverse", "linalg.inverse"), saves="result", backward_name="LinalgInvExBackward0",
-    value_check=NO_INVERSE)
+@op(name="linalg.inv", aliases=("inverse", "linalg.inverse"), method=True, saves="result",
+    backward_name="LinalgInvExBackward0", value_check=NO_INVERSE)
 def inv(A: Tensor):
     """The inverse of square matrices. See torch.linalg.inv."""
     check_matrix(A, "linalg.inv", square=True)
@@ -284,7 +283,7 @@ def _power_check():
     return flag_of, error
 
 
-@op(name="linalg.matrix_power", aliases=("matrix_power",), backward_name="MmBackward0", value_check=_power_check())
+@op(name="linalg.matrix_power", aliases=("matrix_power",), method=True, backward_name="MmBackward0", value_check=_power_check())
 def matrix_power(A: Tensor, n: int):
     """A matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
     check.require(A.ndim >= 2, "linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
@@ -304,7 +303,7 @@ def matrix_power(A: Tensor, n: int):
     return result
 
 
-@op(name="linalg.matrix_exp", aliases=("matrix_exp",))
+@op(name="linalg.matrix_exp", aliases=("matrix_exp",), method=True)
 def matrix_exp(A: Tensor):
     """The matrix exponential. See torch.linalg.matrix_exp."""
     check_matrix(A, "linalg.matrix_exp", square=True)

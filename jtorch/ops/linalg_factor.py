@@ -8,8 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
-from jtorch.ops.linalg import (LinAlgError, adjoint, broadcast_system, check_matrix, check_system, first_bad, from_triangle,
-                               inverse_of, of_batch, triangular)
+from jtorch.ops.linalg import (
+    LinAlgError,
+    adjoint,
+    broadcast_system,
+    check_matrix,
+    check_system,
+    first_bad,
+    from_triangle,
+    inverse_of,
+    of_batch,
+    triangular,
+)
 from jtorch.ops.linalg_norms import singular_values
 from jtorch.ops.matmul import product, same_scalar_type
 from jtorch.ops.registry import Tensor, op
@@ -316,7 +326,7 @@ def _orthogonal_jvp(primals, tangents):
     return _orthogonal(*primals), jax.jvp(product_of, primals, tangents)[1]
 
 
-@op(name="linalg.householder_product", aliases=("orgqr",), saves="result")
+@op(name="linalg.householder_product", aliases=("orgqr",), method=True, saves="result")
 def householder_product(A: Tensor, tau: Tensor):
     """The first columns of a product of Householder reflections. See torch.linalg.householder_product."""
     name = "torch.linalg.householder_product: "
@@ -325,7 +335,8 @@ def householder_product(A: Tensor, tau: Tensor):
     check.require(A.shape[-1] >= tau.shape[-1], name + "input.shape[-1] must be greater than or equal to tau.shape[-1]")
     check.require(A.dtype == tau.dtype, name + f"tau dtype {check.scalar_name(tau.dtype)} does not match input dtype "
                   f"{check.scalar_name(A.dtype)}")
-    return _orthogonal(A, tau) if A.size and tau.size else jnp.broadcast_to(jnp.eye(*A.shape[-2:], dtype=A.dtype), A.shape)
+    return _orthogonal(A, tau) if A.size and tau.size else jnp.broadcast_to(
+        jnp.eye(A.shape[-2], A.shape[-1], dtype=A.dtype), A.shape)
 
 
 @op
@@ -466,7 +477,7 @@ def _eigen_of_triangle(A, upper):
 def _eigen_of_triangle_jvp(upper, primals, tangents):
     """As for the SVD, 0 stands for the derivative that the vectors of equal eigenvalues do not have."""
     w, V = _eigen_of_triangle(primals[0], upper)
-    dP = product(product(adjoint(V), tangents[0]), V)
+    dP = product(product(adjoint(V), (tangents[0] + adjoint(tangents[0])) / 2), V)
     F = _reciprocal(w[..., None, :] - w[..., :, None]).astype(dP.dtype)
     return (w, V), (jnp.real(jnp.diagonal(dP, axis1=-2, axis2=-1)), product(V, F * dP))
 

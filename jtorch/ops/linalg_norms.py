@@ -11,7 +11,7 @@ from jtorch.ops import check, promotion
 from jtorch.ops.matmul import product, same_scalar_type
 from jtorch.ops.reduce import vector_norm as norm_along
 from jtorch.ops.reduce import wide
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.registry import Tensor, dtype, op
 
 
 def _in_dtype(x, dtype, name: str):
@@ -46,7 +46,7 @@ def vector_norm_of(x, ord=2, dim=None, keepdim=False, dtype=None, name="linalg.v
 
 def _nonempty_for(ord, x, axes, dim) -> None:
     what = f"linalg.vector_norm cannot compute the {_number(ord)} norm on "
-    if dim is None or len(axes) == x.ndim and not isinstance(dim, int):
+    if dim is None or (len(axes) == x.ndim and not isinstance(dim, int)):
         check.require(x.size > 0, what + "an empty tensor because the operation does not have an identity")
     for a in axes:
         check.require(x.shape[a] > 0, what + f"the dimension {a}because this dimension is empty and the operation "
@@ -65,7 +65,7 @@ def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dt
 
 def matrix_norm_of(A, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
     """matrix_norm for all norms that come down to it."""
-    check.require(A.ndim >= 2, f"linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    check.require(A.ndim >= 2, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     A = _in_dtype(A, dtype, "linalg.matrix_norm")
     check.require(len(dim) == 2, f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     row, column = (check.wrap_dim(d, A.ndim) for d in dim)
@@ -109,20 +109,21 @@ def linalg_norm(A: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype: 
     """A vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
     if dim is not None:
         n = 1 if isinstance(dim, int) else len(dim)
-        check.require(n in (1, 2), f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(np.atleast_1d(dim))}")
+        check.require(n in (1, 2), f"linalg.norm: If dim is specified, it must be of length 1 or 2. "
+                      f"Got {[dim] if isinstance(dim, int) else list(dim)}")
     elif ord is not None:
         check.require(A.ndim in (1, 2), "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
                       f"Got {A.ndim}D.")
     if ord is not None and (n == 2 if dim is not None else A.ndim == 2):
         return matrix_norm_of(A, ord, (0, 1) if dim is None else dim, keepdim, dtype)
-    check.require(not isinstance(ord, str), f"linalg.norm: Order {ord} not supported for vectors.") if ord is not None else None
+    check.require(not isinstance(ord, str), f"linalg.norm: Order {ord} not supported for vectors.")
     return vector_norm_of(A, 2 if ord is None else ord, dim, keepdim, dtype)
 
 
 @op(name="linalg.cond", backward_name="SqueezeBackward1")
 def cond(A: Tensor, p=None):
     """The condition number of matrices. See torch.linalg.cond."""
-    check.require(A.ndim >= 2, f"linalg.cond: The input tensor must have at least 2 dimensions.")
+    check.require(A.ndim >= 2, "linalg.cond: The input tensor must have at least 2 dimensions.")
     if p is None or (not isinstance(p, str) and abs(p) == 2):
         s = singular_values(A)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]

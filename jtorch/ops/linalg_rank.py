@@ -27,6 +27,7 @@ def _tolerance(s, rows: int, columns: int, atol, rtol):
 
 @jax.custom_jvp
 def pinv_with(A, tolerance):
+    """The Moore-Penrose inverse, singular values up to ``tolerance`` counting as 0."""
     U, s, Vh = jnp.linalg.svd(A, full_matrices=False)
     inverse = jnp.where(s > tolerance[..., None], 1 / s, 0).astype(A.dtype)
     return product(adjoint(Vh) * inverse[..., None, :], adjoint(U))
@@ -79,7 +80,7 @@ def matrix_rank(A: Tensor, *, tol: Tensor | float | None = None, atol: Tensor | 
     if tol is not None:
         atol, rtol = tol, 0.0
     s = jnp.abs(jnp.linalg.eigvalsh(A, symmetrize_input=False)) if hermitian else jnp.linalg.svd(A, compute_uv=False)
-    bound = _tolerance(s, *A.shape[-2:], atol, rtol)
+    bound = _tolerance(s, A.shape[-2], A.shape[-1], atol, rtol)
     shape = np.broadcast_shapes(bound.shape, s.shape[:-1])
     s, bound = jnp.broadcast_to(s, (*shape, s.shape[-1])), jnp.broadcast_to(bound, shape)
     return jnp.sum((s > bound[..., None]).astype(np.int64), -1)

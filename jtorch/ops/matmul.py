@@ -4,6 +4,8 @@ Operands must have one dtype: PyTorch does not promote here. float32 is multipli
 """
 from __future__ import annotations
 
+from itertools import pairwise
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -288,7 +290,7 @@ def _multi_dot(tensors):
         check.require(t.ndim in (1, 2), f"multi_dot(): the {which} tensor must be 1D or 2D but got {t.ndim}D")
     for i, t in enumerate(tensors[1:-1], 1):
         check.require(t.ndim == 2, f"multi_dot(): tensor {i} must be 2D but got {t.ndim}D")
-    for i, (a, b) in enumerate(zip(tensors, tensors[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(tensors)):
         check.require(a.dtype == b.dtype, f"multi_dot(): all tensors must have be the same dtype but tensor {i} is "
                       f"{c_name(a)} and tensor {i + 1} {c_name(b)}")
         check.require(a.shape[-1] == b.shape[0], f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and "
@@ -327,7 +329,8 @@ def tensordot(a: Tensor, b: Tensor, dims=2):
 
 def _contracted(ndim_a: int, ndim_b: int, dims) -> tuple[list[int], list[int]]:
     if not isinstance(dims, int):
-        return tuple([d] if isinstance(d, int) else list(d) for d in dims)
+        in_a, in_b = ([d] if isinstance(d, int) else list(d) for d in dims)
+        return in_a, in_b
     check.require(dims >= 0, f"tensordot expects dims >= 0, but got dims={dims}")
     check.require(dims <= min(ndim_a, ndim_b), f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
     return list(range(-dims, 0)), list(range(dims))

@@ -10,7 +10,7 @@ import numpy as np
 
 from jtorch.ops import check, promotion
 from jtorch.ops.create import default_float
-from jtorch.ops.registry import op
+from jtorch.ops.registry import dtype, op
 
 _C_NAMES = {"int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
             "bool": "bool", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}

@@ -62,6 +62,15 @@ def close(a: Any, b: Any, rtol: float) -> bool:
     return a == b
 
 
+def where(a: Any, b: Any, rtol: float, path: str = "") -> str:
+    """The first place at which two described results differ, and what stands there."""
+    if type(a) is type(b) and isinstance(a, (list, tuple)) and len(a) == len(b):
+        for k, (x, y) in enumerate(zip(a, b, strict=True)):
+            if not close(x, y, rtol):
+                return where(x, y, rtol, f"{path}[{k}]")
+    return f"at {path}: {a}  !=  {b}"
+
+
 def compare(bodies: Iterable[Callable[[Any], Any]], torch: Any, jtorch: Any, rtol: float = 1e-5) -> None:
     """Fails with all the bodies whose outcomes differ, PyTorch's first."""
     wrong = []
@@ -69,8 +78,8 @@ def compare(bodies: Iterable[Callable[[Any], Any]], torch: Any, jtorch: Any, rto
         expected, got = outcome(body, torch), outcome(body, jtorch)
         if not close(expected, got, rtol):
             name = getattr(body, "label", getattr(body, "__name__", "body"))
-            wrong.append(f"[{k}] {name}\n    torch:  {expected}\n    jtorch: {got}")
-    assert not wrong, f"{len(wrong)} outcomes differ:\n" + "\n".join(wrong)
+            wrong.append(f"[{k}] {name}\n    {where(expected, got, rtol)}")
+    assert not wrong, f"{len(wrong)} outcomes differ (torch != jtorch):\n" + "\n".join(wrong)
 
 
 def expression(text: str) -> Callable[[Any], Any]:

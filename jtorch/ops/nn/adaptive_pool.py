@@ -24,7 +24,8 @@ def _sizes(x: jax.Array, n: int, output_size, name: str) -> tuple[int, ...]:
     else:
         check.require(x.ndim > len(output_size), "Input dimension should be at least "
                       f"{len(output_size) + 1}", ValueError)
-        check.require(len(output_size) in (1, n), f"{name}(): internal error: output_size.size() must be {n}")
+        label = f"{name}(): internal error: output_size.size()" if "max" in name else f"{name}: output_size"
+        check.require(len(output_size) in (1, n), f"{label} must be {n}")
         output_size = tuple(output_size) * n if len(output_size) == 1 else output_size
     check.require(x.ndim >= n, f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
     return tuple(int(s) if o is None else o for o, s in zip(output_size, x.shape[-n:], strict=True))
@@ -152,8 +153,9 @@ def _check_unpool(n: int, input: jax.Array, indices: jax.Array) -> None:
                   f"{check.scalar_name(indices.dtype)}")
     check.require(input.ndim in (n + 1, n + 2), f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, "
                   f"but got a tensor with {input.ndim} dimensions.")
+    one = [1] if n == 1 else []      # PyTorch runs the one-dimensional form as two-dimensional
     check.require(input.shape == indices.shape, "Expected shape of indices to be same as that of the input tensor "
-                  f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}")
+                  f"({[*input.shape, *one]}) but got indices tensor with shape: {[*indices.shape, *one]}")
 
 
 def _unpool(n: int, input, indices, kernel, stride, padding, output_size) -> jax.Array:

@@ -126,17 +126,28 @@ def _max_by_gather(x: jax.Array, w: Windows) -> tuple[jax.Array, jax.Array]:
     return window_maximum(x, at, inside)
 
 
+def _check_not_empty(input: jax.Array, n: int) -> None:
+    sizes = input.shape[input.ndim - n - 1:]
+    if 0 not in sizes:
+        return
+    if n == 3:
+        raise RuntimeError("max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
+                           f"length, but input has a shape of {list(input.shape)} and non-batch dimension {input.shape[-4]} "
+                           "has length zero!")
+    raise RuntimeError(f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
+                       f"got:{list(input.shape)}")
+
+
 def _max_pool(n: int, input, kernel, stride, padding, dilation, ceil_mode: bool, return_indices: bool):
     name = f"max_pool{n}d"
     if n == 1:
-        _check_max_pool1d(input, kernel, stride, padding, dilation)
+        _check_max_pool1d(input, kernel, stride, padding, dilation, return_indices)
     w = _windows(input, n, name, kernel, stride, padding, dilation, ceil_mode) if input.ndim >= n else None
     check.require(input.ndim in (n + 1, n + 2) and w is not None, f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor "
                   "expected for input")
     assert w is not None
     check.require(input.dtype != jnp.bool_, f"\"{name}\" not implemented for 'Bool'", NotImplementedError)
-    check.require(0 not in input.shape[1 if input.ndim == n + 2 else 0:], f"Expected {n + 1}D or {n + 2}D (batch mode) "
-                  f"tensor with optional 0 dim batch size for input, but got:{list(input.shape)}")
+    _check_not_empty(input, n)
     if n == 1 and not return_indices:
         check.require(w.out[0] > 0, f"max_pool1d() Invalid computed output size: {w.out[0]}")
     _check_output(input, n, w)
@@ -145,7 +156,7 @@ def _max_pool(n: int, input, kernel, stride, padding, dilation, ceil_mode: bool,
     return (values, indices) if return_indices else values
 
 
-def _check_max_pool1d(input: jax.Array, kernel, stride, padding, dilation) -> None:
+def _check_max_pool1d(input: jax.Array, kernel, stride, padding, dilation, return_indices: bool) -> None:
     valid = input.ndim in (2, 3) and 0 not in input.shape[input.ndim - 2:]
     check.require(valid, "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
                   f"but got:{list(input.shape)}")
@@ -154,8 +165,8 @@ def _check_max_pool1d(input: jax.Array, kernel, stride, padding, dilation) -> No
         (dilation, "dilation")))
     check.require(k > 0, f"max_pool1d() kernel_size must be greater than zero, but got {k}")
     check.require(s > 0, f"max_pool1d() stride must be greater than zero, but got {s}")
-    check.require(p >= 0, f"max_pool1d() padding must be non-negative, but got {p}")
-    check.require(p <= k // 2, f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and "
+    check.require(p >= 0 or return_indices, f"max_pool1d() padding must be non-negative, but got {p}")
+    check.require(p <= k // 2 or return_indices, f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and "
                   f"kernel_size={k}")
     check.require(d > 0, f"max_pool1d() dilation must be greater than zero, but got {d}")
     if not promotion.is_float(np.dtype(input.dtype)):

@@ -1,0 +1,199 @@
+"""PyTorch's values and test functions, as jtorch's: a sample that PyTorch tests itself with becomes one for jtorch."""
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+
+class Unsupported(Exception):
+    """A sample holds what jtorch leaves out on purpose: a sparse layout, another device."""
+
+
+class Translator:
+    """Turns values of ``torch`` into values of ``jtorch``. With ``torch`` itself as the target it copies them."""
+
+    def __init__(self, torch: Any, jtorch: Any):
+        self.torch, self.jtorch = torch, jtorch
+        self.rewritten: dict[Callable, Callable] = {}
+
+    def named(self, dotted: str) -> Any:
+        """``nn.functional.relu`` -> jtorch's; AttributeError where it has none."""
+        return functools.reduce(getattr, dotted.split("."), self.jtorch)
+
+    def tensor(self, t: Any) -> Any:
+        """A tensor of the same content, geometry and need of a gradient, in memory of its own."""
+        if t.layout != self.torch.strided or t.device.type != "cpu":
+            raise Unsupported(f"{t.layout} on {t.device}")
+        with self.torch.no_grad(), self.jtorch.no_grad():
+            plain = t.detach().resolve_conj().resolve_neg()
+            if _is_whole(plain):
+                made = self._copied(plain)
+            else:
+                memory = plain.as_strided((plain.untyped_storage().nbytes() // plain.element_size(),), (1,), 0)
+                made = self._copied(memory).as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset()).detach()
+        return made.requires_grad_() if t.requires_grad else made
+
+    def _copied(self, t: Any) -> Any:
+        if self.jtorch is self.torch:
+            return t.clone()
+        if t.dtype == self.torch.bfloat16:
+            return self.jtorch.tensor(t.float().numpy()).to(self.jtorch.bfloat16)
+        return self.jtorch.tensor(t.numpy())
+
+    def value(self, v: Any) -> Any:
+        """Any value of a sample: tensors, dtypes, containers and functions of them."""
+        torch = self.torch
+        if isinstance(v, torch.Tensor):
+            return self.tensor(v)
+        if isinstance(v, (torch.dtype, torch.memory_format, torch.layout)):
+            return self.named(str(v).removeprefix("torch."))
+        if isinstance(v, torch.device):
+            return self.jtorch.device(str(v))
+        if isinstance(v, dict):
+            return {k: self.value(x) for k, x in v.items()}
+        if isinstance(v, (list, tuple)):
+            made = [self.value(x) for x in v]
+            return made if isinstance(v, list) else type(v)(*made) if hasattr(v, "_fields") else tuple(made)
+        if isinstance(v, slice):
+            return slice(*map(self.value, (v.start, v.stop, v.step)))
+        return self.function(v) if callable(v) else v
+
+    def function(self, f: Any) -> Any:
+        """jtorch's counterpart of a function: the one of that name, or, of a test function, one that calls jtorch's."""
+        if self.jtorch is self.torch:
+            return f
+        if isinstance(f, types.ModuleType):
+            return self._module(f)
+        if isinstance(f, functools.partial):
+            return functools.partial(self.function(f.func), *map(self.value, f.args), **self.value(f.keywords))
+        if isinstance(f, types.FunctionType) and (f.__module__ or "").startswith("torch.testing"):
+            if f not in self.rewritten:
+                self.rewritten[f] = self._rewrite(f)
+            return self.rewritten[f]
+        if isinstance(f, type):
+            return self.jtorch.Tensor if f is self.torch.Tensor else f
+        name = self._name_of(f)
+        return f if name is None else self.named(name)
+
+    def _module(self, m: types.ModuleType) -> Any:
+        path = m.__name__.split(".")
+        if path[0] != "torch":
+            return m
+        try:
+            return functools.reduce(getattr, path[1:], self.jtorch)
+        except AttributeError:
+            return m
+
+    def _name_of(self, f: Any) -> str | None:
+        """The dotted name by which PyTorch gives out ``f``."""
+        name = getattr(f, "__name__", None)
+        for space in ("", "nn.functional", "linalg", "fft", "special", "signal.windows", "Tensor", "functional"):
+            home = functools.reduce(getattr, filter(None, space.split(".")), self.torch)
+            for short in (name, *_short_names(name)):
+                if getattr(home, str(short), None) is f:
+                    return f"{space}.{short}" if space else str(short)
+        return None
+
+    def _rewrite(self, f: types.FunctionType) -> types.FunctionType:
+        """The same code with every name that leads to PyTorch leading to jtorch."""
+        cells = tuple(types.CellType(self.value(c.cell_contents)) for c in f.__closure__ or ())
+        defaults = tuple(map(self.value, f.__defaults__)) if f.__defaults__ else None
+        made = types.FunctionType(f.__code__, self._globals(f), f.__name__, defaults, cells or None)
+        made.__kwdefaults__ = self.value(f.__kwdefaults__) if f.__kwdefaults__ else None
+        return made
+
+    def _globals(self, f: types.FunctionType) -> dict:
+        used = {n: f.__globals__[n] for n in _names(f.__code__) if n in f.__globals__}
+        changed = {n: self.function(v) for n, v in used.items() if isinstance(v, (types.ModuleType, types.FunctionType))}
+        return {**f.__globals__, **changed}
+
+
+def _is_whole(t: Any) -> bool:
+    return t.is_contiguous() and t.untyped_storage().nbytes() == t.numel() * t.element_size()
+
+
+def _short_names(name: str | None) -> Iterator[str]:
+    """``linalg_eigh`` is called ``eigh`` in its namespace."""
+    if name and name.split("_")[0] in ("linalg", "special", "fft"):
+        yield name.partition("_")[2]
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def tensors(x: Any, cls: type) -> list:
+    """The tensors of class ``cls`` in nested containers, in order."""
+    if isinstance(x, dict):
+        x = list(x.values())
+    if isinstance(x, (list, tuple)):
+        return [t for y in x for t in tensors(y, cls)]
+    return [x] if isinstance(x, cls) else []
+
+
+def leaves(x: Any) -> list:
+    """All that nested containers hold, in order."""
+    if isinstance(x, dict):
+        x = list(x.values())
+    return [z for y in x for z in leaves(y)] if isinstance(x, (list, tuple)) else [x]
+
+
+def array(t: Any) -> np.ndarray:
+    """A tensor's elements as NumPy's; bfloat16 as float32."""
+    t = t.detach()
+    if t.dtype.is_complex:
+        t = t.resolve_conj()
+    if str(t.dtype) == "torch.bfloat16":
+        t = t.float()
+    return np.asarray(t.resolve_neg().numpy() if hasattr(t, "resolve_neg") else t.numpy())
+
+
+# How close results have to be: relative, and absolute for elements of size 1.
+TOLERANCE = {"float32": 2e-4, "complex64": 2e-4, "bfloat16": 2e-2, "float16": 2e-3}
+
+
+def difference(expected: Any, got: Any, looser: float = 1) -> str | None:
+    """What is wrong with ``got``, None if nothing: type, dtype, shape and elements are compared."""
+    if hasattr(expected, "detach"):
+        return _tensor_difference(expected, got, looser)
+    if isinstance(expected, (bool, int, float, complex)):
+        same = type(expected) is type(got) and np.allclose(expected, got, rtol=1e-5, equal_nan=True)
+        return None if same else f"{got!r}, not {expected!r}"
+    return None if str(expected) == str(got) else f"{got!r}, not {expected!r}"
+
+
+def _tensor_difference(expected: Any, got: Any, looser: float) -> str | None:
+    if not hasattr(got, "detach"):
+        return f"a {type(got).__name__}, not a Tensor"
+    if str(expected.dtype) != str(got.dtype):
+        return f"dtype {got.dtype}, not {expected.dtype}"
+    if tuple(expected.shape) != tuple(got.shape):
+        return f"shape {tuple(got.shape)}, not {tuple(expected.shape)}"
+    a, b = array(expected), array(got)
+    if a.dtype.kind not in "fc":
+        return None if np.array_equal(a, b) else f"{b.tolist()}, not {a.tolist()}"[:300]
+    near = looser * TOLERANCE.get(str(expected.dtype).removeprefix("torch."), 1e-7)
+    finite = np.abs(a[np.isfinite(a)])
+    if np.allclose(a, b, rtol=near, atol=near * max(1.0, finite.max(initial=0)), equal_nan=True):
+        return None
+    with np.errstate(all="ignore"):
+        return f"differs by {np.nanmax(np.abs(a - b)):.3g}: {b.ravel()[:6]}, not {a.ravel()[:6]}"
+
+
+def differences(expected: Any, got: Any, looser: float = 1) -> str | None:
+    """``difference`` of all leaves; the first that is wrong."""
+    a, b = leaves(expected), leaves(got)
+    if len(a) != len(b):
+        return f"{len(b)} results, not {len(a)}"
+    for i, (x, y) in enumerate(zip(a, b, strict=True)):
+        wrong = difference(x, y, looser)
+        if wrong is not None:
+            return wrong if len(a) == 1 else f"result {i}: {wrong}"
+    return None
