@@ -82,7 +82,7 @@ def compare(function, args):
     for i, (ours, jaxs) in enumerate(zip(by_backward(function, args), by_jax_grad(function, args), strict=True)):
         difference = (ours - jaxs).abs().max().item()
         largest = max(largest, difference if difference == difference else float("inf"))
-        print(f"  argument {i} {str(list(args[i].shape)):10}  {row(ours)}   {row(jaxs)}   {difference:.1e}")
+        print(f"  argument {i} {list(args[i].shape)!s:10}  {row(ours)}   {row(jaxs)}   {difference:.1e}")
     return largest
 
 

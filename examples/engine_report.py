@@ -7,6 +7,7 @@ below do the same step in four ways, and say what each did to the engine.
 """
 from __future__ import annotations
 
+import itertools
 import time
 from pathlib import Path
 from statistics import median
@@ -36,7 +37,7 @@ def main():
     print("   result, and the next step is a program again. Nothing is compiled for what is rare.\n")
 
     print("4. Epochs of 8 batches, the last of which is smaller.\n")
-    loop([lambda n=n: train.step(n) for _ in range(40) for n in [BATCH] * 7 + [BATCH // 2]])
+    loop([lambda n=n: train.step(n) for _ in range(60) for n in [BATCH] * 7 + [BATCH // 2]])
     print("   The smaller batch is another path beside the first. It comes back often enough to be compiled as well.\n")
 
     print("All that was compiled (jtorch.engine.report()):\n")
@@ -48,7 +49,7 @@ class Trainer:
 
     def __init__(self):
         sizes = (FEATURES, 128, 128, CLASSES)
-        self.weights = [(torch.randn(n, m) / m ** 0.5).requires_grad_() for m, n in zip(sizes, sizes[1:])]  # noqa: B905
+        self.weights = [(torch.randn(n, m) / m ** 0.5).requires_grad_() for m, n in itertools.pairwise(sizes)]
         self.optimizer = torch.optim.Adam(self.weights, lr=1e-3)
         self.X, self.y = torch.randn(BATCH, FEATURES), torch.randint(CLASSES, (BATCH,))
 

@@ -8,6 +8,7 @@ nothing is marked for compilation.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 
@@ -41,7 +42,7 @@ def load_data(device):
 def make_parameters(sizes, device):
     """Weights and biases of a network with layers of these sizes."""
     parameters = []
-    for n_in, n_out in zip(sizes, sizes[1:]):  # noqa: B905
+    for n_in, n_out in itertools.pairwise(sizes):
         weight = torch.randn(n_out, n_in, device=device) * (2 / n_in) ** 0.5
         parameters += [weight.requires_grad_(), torch.zeros(n_out, device=device, requires_grad=True)]
     return parameters

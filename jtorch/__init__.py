@@ -27,6 +27,7 @@ from jtorch._print import get_printoptions as get_printoptions
 from jtorch._print import set_printoptions as set_printoptions
 from jtorch.creation import as_tensor as as_tensor
 from jtorch.creation import asarray as asarray
+from jtorch.creation import empty_strided as empty_strided
 from jtorch.creation import from_dlpack as from_dlpack
 from jtorch.creation import from_jax as from_jax
 from jtorch.creation import from_numpy as from_numpy

@@ -54,7 +54,8 @@ def _operand(op: Op, name: str, position: int, given: Any):
     if given is None and any(p.name == name and "None" in p.annotation for p in op.params):
         return None, None
     where = f"argument '{name}' (position {position})"
-    raise TypeError(f"{op.name.split('.')[-1]}(): {where} must be Tensor, not {_type_name(given)}")
+    wanted = "Number" if any(p.name == name and p.kind == "number" for p in op.params) else "Tensor"
+    raise TypeError(f"{op.name.split('.')[-1]}(): {where} must be {wanted}, not {_type_name(given)}")
 
 
 def _static(given: Any):
@@ -99,6 +100,23 @@ def _varargs(spelled: tuple, keyword: Any):
     if len(spelled) == 1 and isinstance(spelled[0], (list, tuple)):
         return tuple(spelled[0])
     return spelled
+
+
+def _ints(op: Op, name: str, position: int, given: Any) -> tuple:
+    """The ints of a size; tensors of one element become numbers."""
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be tuple of ints, not "
+                        f"{_type_name(given)}")
+    made = []
+    for k, n in enumerate(given):
+        if n.__class__ is not int:
+            if not hasattr(n, "__index__"):
+                raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' " + (
+                    f"(position {position}) must be tuple of ints, not {_type_name(n)}" if k == 0 else
+                    f'failed to unpack the object at pos {k + 1} with error "type must be tuple of ints,but got {_type_name(n)}"'))
+            n = n.__index__()
+        made.append(n)
+    return tuple(made)
 
 
 def _new_call(calls: dict, op: Op, key: Any):
@@ -237,7 +255,9 @@ class _Writer:
 
     def _size(self, p: Param, at: int):
         lines = [f"{p.name} = _varargs({p.name}_, {p.name})"] if p.varargs else []
-        return [*lines, f"{p.name} = _static({p.name})"], p.name, ""
+        given = p.name if p.varargs or "None" not in p.annotation else f"None if {p.name} is None else "
+        ints = f"_ints(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
+        return [*lines, f"{p.name} = {ints if given == p.name else given + ints}"], p.name, ""
 
     def _static(self, p: Param, at: int):
         plain = "_FLAG" if p.annotation == "bool" else "_PLAIN"
@@ -309,7 +329,7 @@ def _targets(given) -> list:
 _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
           "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace, "call_writing": call_writing,
           "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
-          "_varargs": _varargs, "_new_call": _new_call, "_call_creating": _call_creating, "_call_dynamic": _call_dynamic,
+          "_varargs": _varargs, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating, "_call_dynamic": _call_dynamic,
           "_targets": _targets}
 
 
@@ -393,9 +413,18 @@ def _operator(name: str, forms: dict):
     if name.startswith("__i") and name not in ("__invert__",) and "inplace" in forms:
         inplace = forms["inplace"]
         return lambda self, other: inplace(self, other) if _is_operand(other) else NotImplemented
+    if name == "__rsub__":
+        return lambda self, other: _subtracted_from(fn, self, other)
     if name in _REFLECTED:
         return lambda self, other: fn(other, self) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
     return lambda self, other: fn(self, other) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
+
+
+def _subtracted_from(fn, self: Tensor, other: Any):
+    if other.__class__ is bool or self.dtype.name == "bool":
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+                           "the `~` or `logical_not()` operator instead.")
+    return fn(other, self) if _is_operand(other) else NotImplemented
 
 
 _UNARY = {"__neg__", "__pos__", "__abs__", "__invert__"}

@@ -1,6 +1,7 @@
 """Tensor methods that change dtype, device or layout, copy, and make tensors like another."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
-from jtorch.creation import from_host, place_of, tensor
+from jtorch.creation import empty_strided, from_host, legacy_tensor, place_of, tensor
 from jtorch.dispatch import call
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
@@ -22,7 +23,7 @@ def to(self: Tensor, *args: Any, dtype: dtypes.dtype | None = None, device: Any 
        copy: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor in another dtype or on another device; itself if nothing changes. See torch.Tensor.to."""
     for a in args:
-        if isinstance(a, dtypes.dtype):
+        if isinstance(a, dtypes.dtype) or a.__class__ is type:
             dtype = a
         elif isinstance(a, Tensor):
             dtype, device = a.dtype, a.device
@@ -34,8 +35,10 @@ def to(self: Tensor, *args: Any, dtype: dtypes.dtype | None = None, device: Any 
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__}), but expected one of: "
                             "(torch.device device, torch.dtype dtype, ...)")
     place = self.device if device is None else place_of(device)
-    t = self
+    t, dtype = self, dtypes.as_dtype(dtype, "to")
     if dtype is not None and dtype is not t.dtype:
+        if t.dtype.is_complex and not dtype.is_complex and dtype.name != "bool":
+            warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
         t = call(call_of(OPS["_to_dtype"], (T, dtype)), (t,))
     if place is not t.device:
         t = _to_device(t, place)
@@ -76,9 +79,13 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False):
     if dtype is None:
         prefix = "torch.cuda." if self.device.type == "cuda" else "torch."
         return f"{prefix}{self.dtype.scalar_name}Tensor"
+    given = dtype
     if isinstance(dtype, str):
-        dtype = next(d for d in dtypes.ALL.values() if dtype.endswith(f".{d.scalar_name}Tensor"))
-    return to(self, getattr(dtype, "dtype", dtype))
+        dtype = {f"torch.{d.scalar_name}Tensor": d for d in dtypes.ALL.values()}.get(dtype.replace("torch.cuda.", "torch."))
+    dtype = getattr(dtype, "dtype", dtype)
+    if not isinstance(dtype, dtypes.dtype):
+        raise ValueError(f"invalid type: '{given.__name__ if isinstance(given, type) else given}'")
+    return to(self, dtype)
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -99,6 +106,16 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of ``data`` with this one's dtype and device. See torch.Tensor.new_tensor."""
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """``torch.Tensor(...)`` with this tensor's dtype and device. See torch.Tensor.new."""
+    return legacy_tensor(*args, dtype=self.dtype, device=device or self.device)
+
+
+def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None, **kw: Any) -> Tensor:
+    """torch.empty_strided with this tensor's dtype and device."""
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **kw)
 
 
 def _new_like(maker: str):
@@ -135,7 +152,7 @@ def bind(cls: type, functions: dict[str, Any]) -> None:
     for maker in ("zeros", "ones", "empty", "full"):
         setattr(cls, f"new_{maker}", _new_like(maker))
     for name, fn in (("to", to), ("type", type_), ("cpu", cpu), ("cuda", cuda), ("contiguous", contiguous),
-                     ("new_tensor", new_tensor), ("new", new_tensor), ("is_set_to", is_set_to), ("resolve_conj", resolve),
+                     ("new_tensor", new_tensor), ("new", new), ("new_empty_strided", new_empty_strided), ("is_set_to", is_set_to), ("resolve_conj", resolve),
                      ("resolve_neg", resolve), ("pin_memory", resolve), ("share_memory_", resolve)):
         setattr(cls, name, fn)
     cls.type_as = lambda self, other: to(self, other.dtype, device=other.device)        # type: ignore[attr-defined]

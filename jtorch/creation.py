@@ -113,7 +113,7 @@ def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
         _check_shared(obj, made)
     elif copy and isinstance(obj, (Tensor, np.ndarray)) and (made is obj or made.dtype.np == obj.dtype):
         made = made.clone()     # type: ignore[attr-defined]
-    return with_grad(made if made is not obj or requires_grad == obj.requires_grad else alias(obj), requires_grad)
+    return with_grad(made, requires_grad)
 
 
 def _check_shared(obj: Any, made: Tensor) -> None:
@@ -193,6 +193,19 @@ def _check_buffer(length: int, width: int, count: int, offset: int) -> None:
                          f"actual buffer length ({length} bytes)")
 
 
+def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None,
+                  requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor (here of zeros) with the given strides. See torch.empty_strided."""
+    size, stride = tuple(size), tuple(stride)
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
+    d, place = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), place_of(device)
+    span = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    t = from_host(np.zeros(span, d.np), place)
+    t._view = View(engine.aval_of(size, d.np, place), stride, 0, None, -1)
+    return with_grad(t, requires_grad)
+
+
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor over the memory of any library's array that speaks DLPack. See torch.utils.dlpack.from_dlpack."""
     if isinstance(ext_tensor, jax.Array):
@@ -214,9 +227,9 @@ def from_jax(array: jax.Array) -> Tensor:
     return wrap(Value(engine.aval_of(array.shape, np.dtype(array.dtype), place), array))
 
 
-def legacy_tensor(*args: Any, device: Any = None) -> Tensor:
+def legacy_tensor(*args: Any, device: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """What ``torch.Tensor(...)`` makes: from sizes an uninitialised (here zero) tensor, from data a float one."""
-    default = dtypes.get_default_dtype()
+    default = dtype or dtypes.get_default_dtype()
     if len(args) == 1 and isinstance(args[0], Tensor):
         return alias(args[0])
     if len(args) == 1 and isinstance(args[0], (float, complex, bool)):
@@ -233,11 +246,12 @@ def _is_size(x: Any) -> bool:
 
 
 def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dtypes.dtype, device: str,
-            requires_grad: bool) -> Tensor:
+            requires_grad: bool, attributes: dict | None = None) -> Tensor:
     """The tensor of a pickle."""
     t = wrap(None, None, s)
     t.__class__ = cls
     if size != s.aval.shape or stride != storage.contiguous_strides(size) or offset or dtype is not s.aval.dtype:
         t._view = View(engine.aval_of(size, dtype.np, s.aval.device), stride, offset, None, -1)
     t._requires_grad = requires_grad
+    t.__dict__.update(attributes or {})
     return t

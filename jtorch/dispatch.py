@@ -200,7 +200,10 @@ def call_inplace(c: Call, flat, target: Tensor | None = None) -> Tensor:
     """Calls ``c`` and writes its result into ``target`` (the first argument), with PyTorch's rules and history."""
     target = flat[0] if target is None else target
     tracked = mode.grad and not mode.inference and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
-    check_inplace(target, tracked)
+    check_inplace(target, tracked, c.op.name not in FILLS)
+    for t in flat:
+        if t.__class__ not in NUMBER_TYPES and t._storage is target._storage and t is not target:
+            storage.check_overlap(target, t)
     if mode.grad and tracked and local.rec.after_backward:
         engine.end()
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
@@ -249,9 +252,13 @@ def can_cast(source, target) -> bool:
     return not (source.name != "bool" and target.name == "bool")
 
 
-def check_inplace(target: Tensor, tracked: bool) -> None:
-    """Raises PyTorch's error where an in-place call on ``target`` is not allowed."""
-    check_writable(target)
+FILLS = {"fill", "zero"}        # they may write to expanded tensors, as all elements become the same
+
+
+def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
+    """Raises PyTorch's error where an in-place call on ``target`` is not allowed; ``once``: on expanded tensors too."""
+    if once:
+        check_writable(target)
     if target._inference and not mode.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
                            "a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "

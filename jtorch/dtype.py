@@ -102,6 +102,27 @@ def of_python_kind(kind: str) -> dtype | None:
     return _Default.dtype.to_complex() if kind == "c" else {"b": bool_, "i": int64}.get(kind)
 
 
+# What PyTorch's messages call the C++ types.
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
+            "uint32": "uint32_t", "uint64": "uint64_t", "float32": "float", "float64": "double", "float16": "c10::Half",
+            "bfloat16": "c10::BFloat16"}
+
+
+def check_fits(number, target: dtype) -> None:
+    """RuntimeError where a Python number is not to be written into elements of a dtype, as by ``fill_``."""
+    if target.is_complex or target.name == "bool" or target.name not in _C_NAMES:
+        return
+    if isinstance(number, complex):
+        fits = not number.imag and not target.np.kind == "x"
+    elif target.is_floating_point:
+        fits = isinstance(number, int) or abs(number) == float("inf") or not abs(number) > float(ml_dtypes.finfo(target.np).max)
+    else:
+        info = np.iinfo(target.np)
+        fits = (int(info.min) if target.is_signed else -int(info.max)) <= number <= int(info.max)
+    if not fits:
+        raise RuntimeError(f"value cannot be converted to type {_C_NAMES[target.name]} without overflow")
+
+
 class _Default:
     dtype = float32
 

@@ -85,7 +85,8 @@ def get_default_dtype() -> dtypes.dtype:
 def set_default_dtype(d: dtypes.dtype) -> None:
     """Sets the dtype of tensors made from Python floats. See torch.set_default_dtype."""
     if not isinstance(d, dtypes.dtype) or not d.is_floating_point:
-        raise TypeError("only floating-point types are supported as the default type")
+        raise TypeError(("invalid dtype object: " if not isinstance(d, dtypes.dtype) else "")
+                        + "only floating-point types are supported as the default type")
     if d is not dtypes.get_default_dtype():
         dtypes._Default.dtype = d
         engine.forget()

@@ -4,13 +4,14 @@ As in PyTorch, the basic part (ints, slices, None, ellipsis) is applied first; i
 """
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
-from jtorch.creation import as_tensor, tensor
+from jtorch.creation import as_tensor, from_host, tensor
 from jtorch.dispatch import (
     call,
     call_inplace,
@@ -23,6 +24,7 @@ from jtorch.dispatch import (
 from jtorch.engine import call_of
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T
+from jtorch.python_data import type_name
 from jtorch.storage import value_of
 from jtorch.tensor import Tensor, requires_grad
 
@@ -34,6 +36,8 @@ def getitem(t: Tensor, index: Any) -> Tensor:
     """``t[index]``."""
     if index.__class__ is int and storage.aval_of(t).shape:
         return _select(t, 0, index)
+    if index.__class__ is slice and storage.aval_of(t).shape:
+        return _slice(t, 0, index, always=True)
     viewed, tensors = _split(t, index)
     if tensors is None:
         return viewed if viewed is not t else _alias_view(t)
@@ -92,14 +96,15 @@ def requires_index(item: Tensor) -> bool:
 def _as_tuple(index: Any) -> tuple:
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and any(isinstance(x, (slice, Tensor, list, tuple, type(None), type(...))) for x in index) and \
-            not _is_nested_numbers(index):
+    if isinstance(index, list) and len(index) < 32 and any(isinstance(x, _NOT_NUMBERS) for x in index):
+        warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+                      "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+                      "x[torch.tensor(seq)], which will result either in an error or a different result", UserWarning, stacklevel=4)
         return tuple(index)
     return (index,)
 
 
-def _is_nested_numbers(x: Any) -> bool:
-    return isinstance(x, (int, float, np.generic)) or (isinstance(x, (list, tuple)) and all(_is_nested_numbers(y) for y in x))
+_NOT_NUMBERS = (slice, Tensor, list, tuple, type(None), type(...))
 
 
 def _expanded(t: Tensor, index: tuple) -> list:
@@ -107,6 +112,10 @@ def _expanded(t: Tensor, index: tuple) -> list:
     items = [_item(x) for x in index]
     used = sum(_dims_used(x) for x in items)
     if used > t.dim():
+        if not t.dim() and len(items) == 1:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor." if isinstance(items[0], slice) else
+                             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+                             "a 0-dim tensor to a number")
         raise IndexError(f"too many indices for tensor of dimension {t.dim()}")
     at = [i for i, x in enumerate(items) if x is Ellipsis]
     if len(at) > 1:
@@ -134,16 +143,14 @@ def _item(x: Any) -> Any:
     if isinstance(x, (list, tuple, np.ndarray, range)):
         made = tensor(list(x) if isinstance(x, range) else x) if not isinstance(x, np.ndarray) else as_tensor(x)
         return made.to(_LONG) if not made.numel() else _item(made)      # type: ignore[attr-defined]
-    if isinstance(x, np.bool_):
-        return bool(x)
-    if hasattr(x, "__index__"):
+    if hasattr(x, "__index__") and not isinstance(x, np.bool_):
         return x.__index__()
-    raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-                    f"{type(x).__name__})")
+    raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+                     f"{type_name(x)})")
 
 
 def _check_index_dtype(x: Tensor) -> None:
-    if x.dtype.name not in ("int64", "int32", "int16", "int8", "uint8", "bool"):
+    if x.dtype.name not in ("int64", "int32", "uint8", "bool") and (x.dim() or x.dtype.is_floating_point or x.dtype.is_complex):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
 
 
@@ -154,60 +161,103 @@ def _columns(t: Tensor, dim: int, item: Tensor) -> list[Tensor]:
             if n != t.shape[dim + k]:
                 raise IndexError(f"The shape of the mask {list(item.shape)} at index {k} does not match the shape of the indexed "
                                  f"tensor {list(t.shape)} at index {dim + k}")
+        if item.dtype.name == "uint8":
+            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
+                          stacklevel=5)
         return list(OPS_FUNCTIONS["nonzero"](item, as_tuple=True))
     return [item if item.dtype is _LONG else item.to(_LONG)]        # type: ignore[attr-defined]
 
 
-def _slice(t: Tensor, dim: int, s: slice) -> Tensor:
-    start, stop, step = (None if x is None else int(x.item() if isinstance(x, Tensor) else x.__index__())
-                         for x in (s.start, s.stop, s.step))
+def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
+    start, stop, step = [None if x is None else _bound(x) for x in (s.start, s.stop, s.step)]
     step = 1 if step is None else step
     if step <= 0:
-        raise ValueError("step must be greater than zero")
+        raise ValueError("slice step cannot be zero" if not step else "step must be greater than zero")
     n = storage.aval_of(t).shape[dim]
     start, stop, _ = slice(start, stop, step).indices(n)
-    if start == 0 and stop == n and step == 1:
+    if start == 0 and stop == n and step == 1 and not always:
         return t
     return call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
+
+
+def _bound(x: Any) -> int:
+    if not hasattr(x, "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return int(x.item()) if isinstance(x, Tensor) else x.__index__()
 
 
 # ---------------------------------------------------------------- writing
 
 def setitem(t: Tensor, index: Any, value: Any) -> None:
     """``t[index] = value``."""
-    if index.__class__ is not tuple and isinstance(index, Tensor) and index.dtype.name == "bool" and not isinstance(value, Tensor):
-        if tuple(index.shape) == tuple(t.shape):
-            t.masked_fill_(index, value)        # type: ignore[attr-defined]
-            return
+    number = not isinstance(value, Tensor)
+    value = _value_like(t, value) if number else value
+    if isinstance(index, bool):
+        if index:
+            copy_(call_view(call_of(OPS["unsqueeze"], (T, 0)), (t,)), _fitting(value, (1, *t.shape)))
+        return
+    if (number or not value.dim()) and isinstance(index, Tensor) and index.dtype.name in ("bool", "uint8") and index.shape == t.shape[:index.dim()]:
+        mask = index.reshape(*index.shape, *[1] * (t.dim() - index.dim()))     # type: ignore[attr-defined]
+        t.masked_fill_(mask, value)        # type: ignore[attr-defined]
+        return
     viewed, tensors = _split(t, index)
-    value = value if isinstance(value, Tensor) else _value_like(t, value)
     if tensors is None:
-        copy_(viewed if viewed is not t else t, _trimmed(value, viewed))
+        copy_(viewed if viewed is not t else _alias_view(t), _fitting(value, tuple(viewed.shape)))
         return
     if value.dtype is not t.dtype:
-        value = value.to(t.dtype)       # type: ignore[attr-defined]
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {t.dtype.scalar_name} for the "
+                           f"destination and {value.dtype.scalar_name} for the source.")
     marks = tuple([None if x is None else T for x in tensors])
     c = call_of(OPS["index_put"], (T, marks, T, False))
-    call_inplace(c, [viewed, *[x for x in tensors if x is not None], value])
+    call_inplace(c, [viewed, *[x for x in tensors if x is not None], _without_leading_ones(value)])
+
+
+def delitem(t: Tensor, index: Any) -> None:
+    """Tensors do not lose elements."""
+    raise TypeError("Tensor does not support deleting items")
 
 
 def _value_like(t: Tensor, value: Any) -> Tensor:
-    if isinstance(value, np.ndarray):
-        return as_tensor(value)
-    return tensor(value, dtype=t.dtype, device=t.device)
+    """A number as a 0-dim tensor of the dtype it is to be written to."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (int, float, complex)):
+        raise TypeError(f"can't assign a {type_name(value)} to a {t.type()}")       # type: ignore[attr-defined]
+    dtypes.check_fits(value, t.dtype)
+    value = value.real if isinstance(value, complex) and not t.dtype.is_complex else value
+    return from_host(np.asarray(value).astype(t.dtype.np), t.device)
 
 
-def _trimmed(value: Tensor, target: Tensor) -> Tensor:
-    """``value`` without the leading dims of size 1 that the target lacks."""
-    while value.dim() > target.dim() and value.shape[0] == 1:
+def _without_leading_ones(value: Tensor) -> Tensor:
+    while value.dim() and value.shape[0] == 1:
         value = value[0]        # type: ignore[index]
+    return value
+
+
+def _fitting(value: Tensor, size: tuple[int, ...]) -> Tensor:
+    """``value`` as it can be broadcast to ``size``; RuntimeError if it cannot."""
+    shape = storage.aval_of(value).shape
+    if len(shape) and shape[0] == 1:
+        value = _without_leading_ones(value)
+        shape = storage.aval_of(value).shape
+    if len(shape) > len(size):
+        raise RuntimeError(f"expand({value.type()}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "  # type: ignore[attr-defined]
+                           f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
+    lead = len(size) - len(shape)
+    for d in range(len(size) - 1, lead - 1, -1):
+        if shape[d - lead] not in (1, size[d]):
+            raise RuntimeError(f"The expanded size of the tensor ({size[d]}) must match the existing size ({shape[d - lead]}) at "
+                               f"non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
     return value
 
 
 def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Writes ``src``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
     if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        if not isinstance(src, (bool, int, float, complex)):
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        src = tensor(src)
+    storage.check_overlap(target, src)
     if src.device != target.device:
         src = src.to(target.device)     # type: ignore[attr-defined]
     tracked = mode.grad and (requires_grad(target) or requires_grad(src))
@@ -219,6 +269,16 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     node = make_node(c, [src], args) if tracked and aval.kind else None
     write_with_history(target, fit(out, aval), node)
     return target
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Writes one number everywhere. See torch.Tensor.fill_."""
+    if not isinstance(value, Tensor):
+        if not isinstance(value, (bool, int, float, complex, np.generic)):
+            raise TypeError("fill_() received an invalid combination of arguments - got "
+                            f"({type_name(value)}), but expected one of: * (Tensor value) * (Number value)")
+        dtypes.check_fits(value, self.dtype)
+    return OPS_FUNCTIONS["fill_"](self, value)
 
 
 OPS_FUNCTIONS: dict[str, Any] = {}      # generated functions that indexing calls; filled when they are bound
@@ -259,6 +319,9 @@ def bind(cls: type, functions: dict[str, Any]) -> None:
         setattr(cls, name, functions[name])
     functions["masked_select"] = cls.masked_select = masked_select      # type: ignore[attr-defined]
     cls.__getitem__, cls.__setitem__, cls.copy_ = getitem, setitem, copy_       # type: ignore[attr-defined]
+    OPS_FUNCTIONS["fill_"] = functions["fill_"]
+    cls.__delitem__ = delitem       # type: ignore[attr-defined]
+    cls.fill_ = functions["fill_"] = fill_      # type: ignore[attr-defined]
     for name in ("T", "mT", "H", "mH", "real", "imag"):
         c = call_of(OPS[name], (T,))
         setattr(cls, name, property(lambda self, c=c: call_view(c, (self,))))

@@ -128,6 +128,22 @@ def check_writable(t: Tensor) -> None:
                 "Please clone() the tensor before performing the operation.")
 
 
+def check_overlap(target: Tensor, source: Tensor) -> None:
+    """RuntimeError where a tensor that is read shares some memory with the one written to, but does not show it the same way."""
+    if source._storage is not target._storage or source is target:
+        return
+    (size, stride, offset), (from_size, from_stride, from_offset) = geometry_of(target), geometry_of(source)
+    if not is_dense(size, stride) or not is_dense(from_size, from_stride) or 0 in size or 0 in from_size:
+        return      # PyTorch too does not look closer
+    if offset == from_offset and aval_of(target).numel == aval_of(source).numel:
+        if stride == from_stride and size == from_size:
+            return
+    elif offset + aval_of(target).numel <= from_offset or from_offset + aval_of(source).numel <= offset:
+        return
+    raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                       "location. Please clone() the tensor before performing the operation.")
+
+
 def write(t: Tensor, value: Value) -> None:
     """Makes ``value``, of the tensor's shape and dtype, what the tensor and all that share its memory show."""
     storage, view = t._storage, t._view

@@ -18,7 +18,7 @@ from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
 from jtorch.tape import AccumulateGrad, Node, RemovableHandle, accumulator_of, node_class
 
 if TYPE_CHECKING:
-    from jtorch._bound import Bound     # the methods that are made from op records, for type checkers
+    from jtorch._bound import Bound  # the methods that are made from op records, for type checkers
 else:
     Bound = object
 
@@ -72,6 +72,8 @@ class Tensor(Bound):
         if dim is None:
             return Size(shape)
         n = len(shape)
+        if not hasattr(dim, "__index__"):
+            raise TypeError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
         if not -n <= dim < n:
             if n == 0:
                 raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -186,6 +188,10 @@ class Tensor(Bound):
 
     @data.setter
     def data(self, other: Tensor) -> None:
+        if not isinstance(other, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+        if self._requires_grad and not storage.aval_of(other).kind:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._storage, self._view = other._storage, other._view
         self._counter = VersionCounter(tape.counter_of(self).version)
 
@@ -198,10 +204,14 @@ class Tensor(Bound):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value is True and not storage.aval_of(self).kind:
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Starts (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
+        if not isinstance(requires_grad, (bool, np.bool_)):
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}")
         if not requires_grad and self.grad_fn is not None:
             raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
                                "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
@@ -359,6 +369,10 @@ class Tensor(Bound):
             array = array.copy()
         return array if dtype is None else array.astype(dtype, copy=False)
 
+    def __array_wrap__(self, array: np.ndarray, context=None, return_scalar: bool = False) -> Tensor:
+        from jtorch.creation import from_host
+        return from_host(np.array(array.astype(np.uint8) if array.dtype == bool else array))      # as PyTorch has it
+
     def jax(self):
         """The elements as a ``jax.Array`` (immutable, as they are now), without a copy."""
         value = value_of(self)
@@ -374,13 +388,25 @@ class Tensor(Bound):
         return bool(self.item())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._real_number(dtypes.int64))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._real_number(dtypes.float64))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
+
+    def _number(self):
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
+    def _real_number(self, target: dtypes.dtype):
+        number = self._number()
+        if isinstance(number, complex):
+            dtypes.check_fits(number, target)
+            return number.real
+        return number
 
     def __index__(self) -> int:
         if storage.aval_of(self).kind or self.numel() != 1:
@@ -396,6 +422,14 @@ class Tensor(Bound):
         if self.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))     # type: ignore[attr-defined]
+
+    def __reversed__(self) -> Tensor:
+        return self.flip(0) if self.dim() else self     # type: ignore[attr-defined]
+
+    def __contains__(self, element) -> bool:
+        if not isinstance(element, (Tensor, int, float, complex, np.generic)):
+            raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+        return bool((self == element).any().item())
 
     def __hash__(self) -> int:
         return id(self)
@@ -433,14 +467,18 @@ class Tensor(Bound):
             t._view = View(self._view.aval, self._view.stride, self._view.offset, None, -1)
         t._requires_grad = self._requires_grad
         t._grad = copy.deepcopy(self._grad, memo)
-        t.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if not hasattr(Tensor, k) and k != "_storage"})
+        t.__dict__.update(copy.deepcopy(self._attributes(), memo))
         return t
 
     def __reduce_ex__(self, protocol):
         from jtorch.creation import rebuild
         size, stride, offset = geometry_of(self)
         return rebuild, (type(self), self._storage, tuple(size), tuple(stride), offset, self.dtype, str(self.device),
-                         self._requires_grad)
+                         self._requires_grad, self._attributes())
+
+    def _attributes(self) -> dict:
+        """What the user has set on the tensor."""
+        return {k: v for k, v in self.__dict__.items() if not hasattr(Tensor, k) and k != "_storage"}
 
 
 class Parameter(Tensor):

@@ -26,6 +26,16 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 def pytest_addoption(parser):
     parser.addoption("--full", action="store_true", help="run the tests marked full too: every sample of every op")
+    parser.addoption("--matrix-seed", type=int, help="choose the samples of the op matrix as a run did that printed this seed")
+
+
+def pytest_configure(config):
+    if config.option.matrix_seed is None:       # workers of pytest-xdist are given the options, this one too
+        config.option.matrix_seed = random.SystemRandom().randrange(1_000_000)
+
+
+def pytest_report_header(config):
+    return f"op matrix: --matrix-seed {config.option.matrix_seed}"
 
 
 def pytest_collection_modifyitems(config, items):

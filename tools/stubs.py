@@ -71,7 +71,8 @@ def bound() -> str:
     return _file("from jtorch.tensor import Tensor", [*classes, "", "class Bound:", *lines])
 
 
-_OF_PYTHON = {"__module__", "__dict__", "__weakref__", "__doc__", "__annotations__", "__hash__"}
+_OF_PYTHON = {"__module__", "__dict__", "__weakref__", "__doc__", "__annotations__", "__hash__", "__firstlineno__",
+              "__static_attributes__"}
 
 
 def _names_in_class(path: Path, name: str) -> set[str]:

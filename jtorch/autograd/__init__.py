@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 from jtorch.autograd import anomaly as anomaly_mode
-from jtorch.autograd import forward_ad, functional, function, graph, variable
+from jtorch.autograd import forward_ad, function, functional, grad_mode, graph, variable
 from jtorch.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from jtorch.autograd.function import Function, NestedIOFunction
+from jtorch.autograd.grad_mode import enforce_grad_layout_policy, set_multithreading_enabled
 from jtorch.autograd.gradcheck import gradcheck, gradgradcheck
 from jtorch.autograd.run import backward, grad
 from jtorch.autograd.variable import Variable
 from jtorch.no_grad import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = ["Function", "NestedIOFunction", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad",
-           "forward_ad", "function", "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
-           "set_detect_anomaly", "set_grad_enabled", "variable"]
+           "enforce_grad_layout_policy", "forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
+           "set_detect_anomaly", "set_grad_enabled",
+           "set_multithreading_enabled", "variable"]

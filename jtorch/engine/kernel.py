@@ -15,6 +15,7 @@ from jtorch.engine.values import Aval, Value, aval_of, host_array
 from jtorch.ops.registry import Op
 
 COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
+CALL_SECONDS = 50e-6        # what calling a compiled kernel and waiting for it takes: below that the host is as quick
 MAX_KERNELS = 4096
 
 
@@ -53,9 +54,14 @@ def call_of(op: Op, template: tuple, creates: object = None) -> Call:
 def clear_calls() -> None:
     """Drops all kernels (calls stay, since others hold them)."""
     for c in _calls.values():
+        c.op._functions.clear()
+    for c in _calls.values():       # new functions, since JAX remembers what the old ones were traced to
+        c.fn = c.op.function_of(c.template)
+        c.check = c.op.check_of(c.template) if c.op.value_check is not None else None
         c.kernels.clear()
         for vjp in c.vjps.values():
             vjp.kernels.clear()
+        c.vjps.clear()
 
 
 class Kernel:
@@ -87,7 +93,8 @@ class Kernel:
     def run(self, arrays: list) -> list:
         """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions)."""
         self.runs += 1
-        if self.on_host is None or self.cost > COMPILE_SECONDS:
+        if self.compiled is not None or self.on_host is None or (
+                self.cost > COMPILE_SECONDS and self.cost > CALL_SECONDS * self.runs):
             return self._run_compiled(arrays)
         start = time.perf_counter()
         out = self.on_host([a if a.__class__ is np.ndarray else np.asarray(a) for a in arrays])

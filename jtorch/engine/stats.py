@@ -5,9 +5,9 @@ import os
 import sys
 from collections import deque
 from dataclasses import dataclass, field
+from pathlib import Path
 
-_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-_OURS = (_PACKAGE, "<jtorch ")      # the package's files, and the code it makes
+_OURS = (f"{Path(__file__).parent.parent}{os.sep}", "<jtorch ")     # the package's files, and the code it makes
 
 
 @dataclass

@@ -123,8 +123,15 @@ def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accum
                   f"result of shape {list(shape)}")
     values = jnp.broadcast_to(values, shape)
     if accumulate:
-        return input.at[at].add(values, mode="promise_in_bounds")
+        return add_at(input, at, values)
     return set_last(input, at, values)
+
+
+def add_at(x, at: tuple, values):
+    """``x.at[at].add(values)``; bools add as ``or``."""
+    if x.dtype == bool:
+        return add_at(x.astype(np.int32), at, values.astype(np.int32)) != 0
+    return x.at[at].add(values, mode="promise_in_bounds")
 
 
 def set_last(x, at: tuple, values):
@@ -163,7 +170,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
     check.require(source.size == index.size, "put_(): Expected source and index to have the same number of elements, "
                   f"but got source.numel() = {source.size}, index.numel() = {index.size}", IndexError)
     flat, at, values = input.reshape(-1), (small(index, input.size).reshape(-1),), source.reshape(-1)
-    written = flat.at[at].add(values, mode="promise_in_bounds") if accumulate else set_last(flat, at, values)
+    written = add_at(flat, at, values) if accumulate else set_last(flat, at, values)
     return written.reshape(input.shape)
 
 
@@ -217,9 +224,10 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)
     check_source("index_add_()", input, dim, index, source)
-    scaled = source if isinstance(alpha, int) and alpha == 1 else source * jnp.asarray(alpha).astype(source.dtype)
+    alpha = alpha if isinstance(alpha, int) else jnp.asarray(alpha).astype(source.dtype)
+    scaled = source if isinstance(alpha, int) and alpha == 1 else source & alpha if source.dtype == bool else source * alpha
     x, scaled = as_1d(input, scaled)
-    return x.at[along(input, dim, index)].add(scaled, mode="promise_in_bounds").reshape(input.shape)
+    return add_at(x, along(input, dim, index), scaled).reshape(input.shape)
 
 
 @op(inplace=True,

@@ -339,6 +339,8 @@ def _contracted(ndim_a: int, ndim_b: int, dims) -> tuple[list[int], list[int]]:
 @op(promote="numeric", broadcast=False, inplace=False, backward_name="UnsafeViewBackward0")
 def kron(input: Tensor, other: Tensor):
     """The Kronecker product. See torch.kron."""
+    if input.dtype == bool:
+        return jnp.kron(input.astype(jnp.uint8), other.astype(jnp.uint8)) != 0
     return jnp.kron(input, other)
 
 

@@ -90,7 +90,9 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
 
 def _mean(input, axes: tuple[int, ...], keepdim: bool):
     total = jnp.sum(wide(input), axes, keepdims=keepdim)
-    return (total / jnp.asarray(_count(input.shape, axes), total.dtype)).astype(input.dtype)
+    # Behind the barrier since XLA would turn a division by a constant into a product that may be off in the last bit.
+    count = jax.lax.optimization_barrier(jnp.asarray(_count(input.shape, axes), total.dtype))
+    return (total / count).astype(input.dtype)
 
 
 @op(backward_name="DivBackward0")

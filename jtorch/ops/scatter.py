@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check
-from jtorch.ops.index import along, as_1d, at_dim, check_index_dtype, check_source, set_last, small
+from jtorch.ops.index import add_at, along, as_1d, at_dim, check_index_dtype, check_source, set_last, small
 from jtorch.ops.registry import Number, T, Tensor, op
 
 # an index for each element
@@ -108,12 +108,16 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 # combining; ``at`` is a tuple of indices, None for a full slice
 
 
+def _full(at: tuple) -> tuple:
+    return tuple(slice(None) if i is None else i for i in at)
+
+
 def _at(x, at: tuple):
-    return x.at[tuple(slice(None) if i is None else i for i in at)]
+    return x.at[_full(at)]
 
 
 def _sum(x, at: tuple, values):
-    return _at(x, at).add(values, mode="promise_in_bounds")
+    return add_at(x, _full(at), values)
 
 
 def _picked(x, at: tuple):
@@ -172,6 +176,8 @@ def _scatter_extreme_jvp(reduce: str, primals, tangents):
 
 @jax.custom_jvp
 def _scatter_prod(x, at: tuple, values):
+    if x.dtype == bool:
+        return _at(x.astype(np.int32), at).multiply(values.astype(np.int32), mode="promise_in_bounds") != 0
     return _at(x, at).multiply(values, mode="promise_in_bounds")
 
 

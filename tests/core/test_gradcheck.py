@@ -25,7 +25,7 @@ def wrong(xp):
 @pytest.mark.parametrize("fast_mode", [False, True])
 def test_right_gradients(xp, fast_mode):
     a, b = double(xp, 0.5, 1.5), double(xp, 2.0, 0.25)
-    functions = [(lambda a, b: (a * b).sin(), (a, b)), (lambda a, b: (a.exp(), a * b, a > b), (a, b)), (lambda a: a ** 3, a)]
+    functions = [(lambda a, b: (a * b).sin(), (a, b)), (lambda a, b: (a.exp(), a * b), (a, b)), (lambda a: a ** 3, a)]
     for f, args in functions:
         assert xp.autograd.gradcheck(f, args, fast_mode=fast_mode)
         assert xp.autograd.gradgradcheck(f, args, fast_mode=fast_mode)

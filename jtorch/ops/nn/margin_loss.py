@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.nn._common import clamp_min, common_dtype, functional, reduced, reduction_of, require_float
 from jtorch.ops.nn.distance import pairwise_distance
 from jtorch.ops.registry import Tensor
@@ -30,7 +30,9 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     _same_ndim("margin_ranking_loss", input1=input1, input2=input2, target=target)
     shape = check.broadcast_shapes(input1.shape, input2.shape, target.shape)
     a, b, y = (jnp.broadcast_to(x, shape) for x in (input1, input2, target))
-    return reduced(clamp_min(-y * (a - b) + jnp.asarray(margin, a.dtype), 0), reduction)
+    apart = -y * (a - b)
+    apart = apart.astype(promotion.to_float(apart.dtype))
+    return reduced(clamp_min(apart + jnp.asarray(margin, apart.dtype), 0), reduction)
 
 
 @functional(backward_name=_by_reduction(6, "AddBackward0"))

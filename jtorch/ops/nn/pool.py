@@ -131,9 +131,9 @@ def _check_not_empty(input: jax.Array, n: int) -> None:
     if 0 not in sizes:
         return
     if n == 3:
-        raise RuntimeError("max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
-                           f"length, but input has a shape of {list(input.shape)} and non-batch dimension {input.shape[-4]} "
-                           "has length zero!")
+        raise RuntimeError("max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have "
+                           f"positive length, but input has a shape of {list(input.shape)} and non-batch dimension 0 has "
+                           "length zero!")
     raise RuntimeError(f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
                        f"got:{list(input.shape)}")
 
@@ -143,7 +143,8 @@ def _max_pool(n: int, input, kernel, stride, padding, dilation, ceil_mode: bool,
     if n == 1:
         _check_max_pool1d(input, kernel, stride, padding, dilation, return_indices)
     w = _windows(input, n, name, kernel, stride, padding, dilation, ceil_mode) if input.ndim >= n else None
-    check.require(input.ndim in (n + 1, n + 2) and w is not None, f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor "
+    valid = input.ndim in (n + 1, n + 2) and w is not None
+    check.require(valid, f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor "
                   "expected for input")
     assert w is not None
     check.require(input.dtype != jnp.bool_, f"\"{name}\" not implemented for 'Bool'", NotImplementedError)
@@ -166,8 +167,8 @@ def _check_max_pool1d(input: jax.Array, kernel, stride, padding, dilation, retur
     check.require(k > 0, f"max_pool1d() kernel_size must be greater than zero, but got {k}")
     check.require(s > 0, f"max_pool1d() stride must be greater than zero, but got {s}")
     check.require(p >= 0 or return_indices, f"max_pool1d() padding must be non-negative, but got {p}")
-    check.require(p <= k // 2 or return_indices, f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and "
-                  f"kernel_size={k}")
+    check.require(p <= k // 2 or return_indices, "max_pool1d() padding should be at most half of kernel size, but got "
+                  f"padding={p} and kernel_size={k}")
     check.require(d > 0, f"max_pool1d() dilation must be greater than zero, but got {d}")
     if not promotion.is_float(np.dtype(input.dtype)):
         raise not_implemented("max_pool1d_impl", input.dtype)
