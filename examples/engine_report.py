@@ -3,7 +3,8 @@
     python examples/engine_report.py
 
 Calls run one by one until the same calls have come back often enough; then they become one compiled program. The loops
-below do the same step in four ways, and say what each did to the engine.
+below do the same step in four ways, and say what each did to the engine. With JTORCH_ENGINE=eager in the environment
+nothing is put together, for comparison.
 """
 from __future__ import annotations
 

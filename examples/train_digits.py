@@ -1,4 +1,4 @@
-"""Trains a network on scikit-learn's handwritten digits: a PyTorch script, but for the import and the missing modules.
+"""Trains a network on scikit-learn's handwritten digits: a PyTorch script, but for the import.
 
     python examples/train_digits.py --epochs 30 --out digits.png
 

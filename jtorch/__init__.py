@@ -10,6 +10,7 @@ from jtorch import bind as _bind
 from jtorch import conversion as _conversion
 from jtorch import cuda as cuda
 from jtorch import device as _device_module
+from jtorch import dropout as _dropout
 from jtorch import dtype as _dtype_module
 from jtorch import engine as engine
 from jtorch import functional as functional
@@ -18,8 +19,8 @@ from jtorch import legacy as _legacy
 from jtorch import metadata as _metadata
 from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
-from jtorch import random as random
 from jtorch import overloads as _overloads
+from jtorch import random as random
 from jtorch import tensor as _tensor_module
 from jtorch import trees as _trees
 from jtorch import version as version
@@ -37,6 +38,7 @@ from jtorch.device import get_default_device as get_default_device
 from jtorch.device import set_default_device as set_default_device
 from jtorch.dtype_info import finfo as finfo
 from jtorch.dtype_info import iinfo as iinfo
+from jtorch.ops.linalg import LinAlgError as _LinAlgError
 from jtorch.size import Size as Size
 from jtorch.tensor import Tensor as Tensor
 from jtorch.tensor import layout as layout
@@ -54,14 +56,17 @@ def _namespace(name: str) -> _types.ModuleType:
     return made
 
 
-linalg, fft, special, nn = (_namespace(n) for n in ("linalg", "fft", "special", "nn"))
+linalg, fft, special, nn, signal = (_namespace(n) for n in ("linalg", "fft", "special", "nn", "signal"))
+signal.windows = _namespace("signal.windows")   # type: ignore[attr-defined]
 nn.functional = _namespace("nn.functional")     # type: ignore[attr-defined]
 nn.Parameter = _tensor_module.Parameter         # type: ignore[attr-defined]
 _spaces = {"": globals(), "linalg": vars(linalg), "fft": vars(fft), "special": vars(special),
-           "nn.functional": vars(nn.functional)}        # type: ignore[attr-defined]
+           "nn.functional": vars(nn.functional), "signal.windows": vars(signal.windows)}       # type: ignore[attr-defined]
 _bind.load_ops()
 _bind.bind(_spaces)
+linalg.LinAlgError = _LinAlgError               # type: ignore[attr-defined]
 random.bind(_spaces)
+_dropout.bind(_spaces)
 functional.bind(globals())
 _conversion.bind(Tensor, globals())
 _indexing.bind(Tensor, globals())

@@ -24,6 +24,7 @@ from jtorch.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_c
 from jtorch.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from jtorch.creation import as_tensor as as_tensor
 from jtorch.creation import asarray as asarray
+from jtorch.creation import empty_strided as empty_strided
 from jtorch.creation import from_dlpack as from_dlpack
 from jtorch.creation import from_jax as from_jax
 from jtorch.creation import from_numpy as from_numpy
@@ -58,6 +59,7 @@ from jtorch.functional import set_num_threads as set_num_interop_threads
 from jtorch.functional import set_num_threads as set_num_threads
 from jtorch.functional import use_deterministic_algorithms as use_deterministic_algorithms
 from jtorch.generator import Generator as Generator
+from jtorch.indexing import fill_ as fill_
 from jtorch.indexing import masked_select as masked_select
 from jtorch.legacy import MemoryFormat as memory_format
 from jtorch.no_grad import enable_grad as enable_grad
@@ -519,8 +521,6 @@ def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None 
     """Ones on the diagonal, zeros elsewhere. See torch.eye."""
 fft: Any
 def fill(input: Tensor, value: Tensor | _Number) -> Tensor:
-    """All elements replaced by one value. See torch.Tensor.fill_."""
-def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
     """All elements replaced by one value. See torch.Tensor.fill_."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part. See torch.trunc."""

@@ -151,6 +151,8 @@ class Bound:
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Tensor | _Number) -> Tensor: ...
     def __and__(self, other: Tensor | _Number) -> Tensor: ...
+    def __delitem__(self, index: Any) -> None:
+        """Tensors do not lose elements."""
     def __eq__(self, other: Any) -> Tensor: ...
     def __floordiv__(self, other: Tensor | _Number) -> Tensor: ...
     def __ge__(self, other: Tensor | _Number) -> Tensor: ...
@@ -456,6 +458,8 @@ class Bound:
         """Degrees to radians. See torch.deg2rad."""
     def deg2rad_(self) -> Tensor:
         """Degrees to radians. See torch.deg2rad."""
+    def det(self) -> Tensor:
+        """The determinant. See torch.linalg.det."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         """A vector as the diagonal of a matrix, or the diagonal of a matrix. See torch.diag."""
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -529,8 +533,8 @@ class Bound:
         """Fills with exponential numbers. See torch.Tensor.exponential_."""
     def fill(self, value: Tensor | _Number) -> Tensor:
         """All elements replaced by one value. See torch.Tensor.fill_."""
-    def fill_(self, value: Tensor | _Number) -> Tensor:
-        """All elements replaced by one value. See torch.Tensor.fill_."""
+    def fill_(self, value: Any) -> Tensor:
+        """Writes one number everywhere. See torch.Tensor.fill_."""
     def fill_diagonal(self, fill_value: _Number, wrap: builtins.bool = False) -> Tensor:
         """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
     def fill_diagonal_(self, fill_value: _Number, wrap: builtins.bool = False) -> Tensor:
@@ -660,6 +664,8 @@ class Bound:
         """The dot products over the last dimension of both. See torch.inner."""
     def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int32."""
+    def inverse(self) -> Tensor:
+        """The inverse of square matrices. See torch.linalg.inv."""
     def is_conj(self) -> Any: ...
     def is_neg(self) -> Any: ...
     def is_nonzero(self) -> builtins.bool:
@@ -788,6 +794,10 @@ class Bound:
         """The elements where the mask holds, in one dim. See torch.masked_select."""
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
+    def matrix_exp(self) -> Tensor:
+        """The matrix exponential. See torch.linalg.matrix_exp."""
+    def matrix_power(self, n: builtins.int) -> Tensor:
+        """A matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
     @overload
     def max(self) -> Tensor: ...
     @overload
@@ -870,10 +880,12 @@ class Bound:
         """Minus each element. See torch.neg."""
     def negative_(self) -> Tensor:
         """Minus each element. See torch.neg."""
-    def new(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False) -> Tensor:
-        """A tensor of ``data`` with this one's dtype and device. See torch.Tensor.new_tensor."""
+    def new(self, *args: Any, device: Any = None) -> Tensor:
+        """``torch.Tensor(...)`` with this tensor's dtype and device. See torch.Tensor.new."""
     def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False, **kw: Any) -> Tensor:
         """torch.empty with this tensor's dtype and device."""
+    def new_empty_strided(self, size: Any, stride: Any, dtype: Any = None, device: Any = None, **kw: Any) -> Tensor:
+        """torch.empty_strided with this tensor's dtype and device."""
     def new_full(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False, **kw: Any) -> Tensor:
         """torch.full with this tensor's dtype and device."""
     def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False, **kw: Any) -> Tensor:
@@ -901,6 +913,8 @@ class Bound:
         """Whether the elements differ. See torch.ne."""
     def not_equal_(self, other: Tensor | _Number) -> Tensor:
         """Whether the elements differ. See torch.ne."""
+    def orgqr(self, tau: Tensor) -> Tensor:
+        """The first columns of a product of Householder reflections. See torch.linalg.householder_product."""
     def ormqr(self, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
         """The product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
     def outer(self, vec2: Tensor) -> Tensor:
@@ -1042,6 +1056,8 @@ class Bound:
         """The hyperbolic sine. See torch.sinh."""
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
         """``input`` with a slice of a dim replaced. See torch.slice_scatter."""
+    def slogdet(self) -> linalg_slogdet_result:
+        """The determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> sort_result:

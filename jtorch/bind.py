@@ -50,7 +50,7 @@ def _operand(op: Op, name: str, position: int, given: Any):
         given = given.item()
     for kind in (bool, int, float, complex):
         if isinstance(given, kind):
-            return kind(given), NUMBERS[kind]
+            return kind(given), NUMBERS[kind]       # type: ignore[arg-type]
     if given is None and any(p.name == name and "None" in p.annotation for p in op.params):
         return None, None
     where = f"argument '{name}' (position {position})"
@@ -194,7 +194,10 @@ class _Writer:
 
     def body(self) -> tuple[list[str], str, str]:
         """The lines that sort the arguments, and the expressions of the template and of the flat arguments."""
-        lines, template, literal, growing = [], [], [], False
+        lines: list[str] = []
+        template: list[str] = []
+        literal: list[str] = []
+        growing = False
         for i, p in enumerate(self.op.params):
             here, mark, flat = getattr(self, f"_{p.kind}")(p, i + 1)
             template.append(mark)
@@ -342,7 +345,9 @@ def load_ops() -> None:
 
 def make_functions() -> dict[str, dict[str, types.FunctionType]]:
     """For each op, its generated functions by form: ``function``, ``inplace``, ``functional``."""
-    scope, jobs, sources = dict(_SCOPE), [], []
+    scope: dict[str, Any] = dict(_SCOPE)
+    jobs: list[tuple[Op, str, str]] = []
+    sources: list[str] = []
     for index, op in enumerate(OPS.values()):
         writer = _Writer(op, index)
         for form in _forms(op):

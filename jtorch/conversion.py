@@ -19,7 +19,7 @@ from jtorch.tape import Node, as_tensor, as_value, node_class
 from jtorch.tensor import Tensor, edge_of, requires_grad, wrap
 
 
-def to(self: Tensor, *args: Any, dtype: dtypes.dtype | None = None, device: Any = None, non_blocking: bool = False,
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
        copy: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor in another dtype or on another device; itself if nothing changes. See torch.Tensor.to."""
     for a in args:
@@ -49,6 +49,7 @@ class _ToDevice(Node):
     """Backward of a copy to another device: the gradient goes back."""
 
     __slots__ = ("source",)
+    source: devices.device
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         back = _to_device(as_tensor(grads[0]), self.source)

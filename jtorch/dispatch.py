@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,8 @@ def make_node(c: Call, flat, args: list) -> OpNode:
     """The node of a call that has been recorded."""
     cls = c.nodes.get("class") or _class_of(c)
     saves = c.op.saves != "none"
-    edges, versions = [], []
+    edges: list = []
+    versions: list = []
     for t, a in zip(flat, args):        # noqa: B905  (the hot path)
         if a.__class__ is not Value:
             edges.append(None)
@@ -138,6 +140,8 @@ def call_view(c: Call, flat):
         found = c.nodes[key] = _geometry(c, key[0], avals)
     if found == "copy":
         return call(c, flat)
+    if c.op.name == "as_strided":
+        storage.check_bounds(base, *found)
     shown = found if found.__class__ is list else [found]
     if traced:
         shown = [(engine.traced_aval(aval.sds), stride, offset) for aval, stride, offset in shown]
@@ -151,7 +155,7 @@ def call_view(c: Call, flat):
     return made if found.__class__ is list else made[0]
 
 
-def _views(c: Call, flat, shown: list) -> list[Tensor]:
+def _views(c: Call, flat, shown: list[tuple[Any, tuple, int]]) -> list[Tensor]:
     """The views of the base. Views of host memory show it as it is when they are read; others know their value."""
     base = flat[0]
     if base._storage.host is not None:
@@ -319,7 +323,7 @@ def call_out(c: Call, flat, out):
               for v, t in zip(made, outs, strict=True)]
     for v, t in zip(fitted, outs, strict=True):
         write_resized(t, v)
-    return out
+    return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns else out
 
 
 def write_resized(t: Tensor, value: Value) -> None:
@@ -347,7 +351,7 @@ def named(c: Call, out: list):
     op = c.op
     if not op.returns:
         return tuple(out)
-    return return_type(op.name.split(".")[-1], op.returns)(*out)
+    return return_type(op.name.replace("linalg.", "linalg_").split(".")[-1], op.returns)(*out)
 
 
 def return_type(name: str, fields: tuple[str, ...]) -> type:
@@ -362,7 +366,7 @@ def return_type(name: str, fields: tuple[str, ...]) -> type:
 def _make_return_type(name: str, fields: tuple[str, ...]) -> type:
     def show(self):
         return f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self, strict=True)) + ")"
-    made = namedtuple(name, fields)     # noqa: PYI024
+    made = namedtuple(name, fields)     # type: ignore[misc]    # noqa: PYI024
     made.__repr__ = show                # type: ignore[assignment]
     return made
 
@@ -372,11 +376,11 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     out = call(c, flat)
     if out.__class__ is not list:
         return out
-    targets = [t for t in targets if t is not None]
-    kept = len(out) - len(targets)
+    given = [t for t in targets if t is not None]
+    kept = len(out) - len(given)
     if kept < 1:
         return named(c, out)
-    for t, new in zip(targets, out[kept:], strict=True):
+    for t, new in zip(given, out[kept:], strict=True):
         storage.write(t, fit(value_of(new), storage.aval_of(t)))
     return out[0] if kept == 1 else tuple(out[:kept])
 

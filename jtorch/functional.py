@@ -110,10 +110,21 @@ def broadcast_shapes(*shapes: Any):
     """The shape that shapes broadcast to. See torch.broadcast_shapes."""
     from jtorch.ops.check import broadcast_shapes as common
     from jtorch.size import Size
-    try:
-        return Size(common(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
-    except RuntimeError:
-        raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape") from None
+    result: tuple = ()
+    for k, s in enumerate(shapes):
+        shape = (s,) if isinstance(s, int) else tuple(s)
+        try:
+            result = common(result, shape)
+        except RuntimeError:
+            _raise_mismatch(result, shape, k)
+    return Size(result)
+
+
+def _raise_mismatch(so_far: tuple, shape: tuple, k: int) -> None:
+    for i in range(-1, -1 - min(len(so_far), len(shape)), -1):
+        if shape[i] != so_far[i] and 1 not in (shape[i], so_far[i]):
+            raise RuntimeError(f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching argument at index {k} had "
+                               f"{shape}; but expected shape should be broadcastable to {list(so_far)}")
 
 
 def get_num_threads() -> int:

@@ -5,6 +5,7 @@ As in PyTorch, the basic part (ints, slices, None, ellipsis) is applied first; i
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def getitem(t: Tensor, index: Any) -> Tensor:
     return _advanced(viewed, tensors)
 
 
-def _advanced(t: Tensor, tensors: list[Tensor | None]) -> Tensor:
+def _advanced(t: Tensor, tensors: Sequence[Tensor | None]) -> Tensor:
     marks = tuple([None if x is None else T for x in tensors])
     return call(call_of(OPS["index"], (T, marks)), [t, *[x for x in tensors if x is not None]])
 
@@ -63,7 +64,8 @@ def _select(t: Tensor, dim: int, i: int) -> Tensor:
 def _split(t: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
     """The view that the basic part of an index gives, and the index tensors that are left for its dims."""
     items = _expanded(t, _as_tuple(index))
-    dim, tensors = 0, []
+    dim = 0
+    tensors: list[Tensor | None] = []
     for item in items:
         if item is None:
             t = call_view(call_of(OPS["unsqueeze"], (T, dim)), (t,))
@@ -311,7 +313,7 @@ def _index_put(form: str):
     return index_put
 
 
-def bind(cls: type, functions: dict[str, Any]) -> None:
+def bind(cls: Any, functions: dict[str, Any]) -> None:
     """Puts indexing and ``copy_`` on the tensor class."""
     OPS_FUNCTIONS.update(functions)
     for name in ("index_put", "index_put_"):
@@ -324,4 +326,4 @@ def bind(cls: type, functions: dict[str, Any]) -> None:
     cls.fill_ = functions["fill_"] = fill_      # type: ignore[attr-defined]
     for name in ("T", "mT", "H", "mH", "real", "imag"):
         c = call_of(OPS[name], (T,))
-        setattr(cls, name, property(lambda self, c=c: call_view(c, (self,))))
+        setattr(cls, name, property(lambda self, c=c: call_view(c, (self,))))       # type: ignore[misc]

@@ -292,8 +292,8 @@ class SGD(Optimizer):
         options += [number(decay)] if decay else []
         template = (_marks(n), _marks(n), _marks(len(buffers)), *[m for _, m in options], *(() if decay else (None,)),
                     bool(group["nesterov"]), bool(group["maximize"]), momentum)
-        args = [value_of(p) for p in params]
-        args += [value_of(p._grad) for p in params]
+        args: list = [value_of(p) for p in params]
+        args += [value_of(p._grad) for p in params]         # type: ignore[arg-type]
         args += [value_of(b) for b in buffers]
         args += [a for a, _ in options]
         outs = engine.record(call_of(OPS["_sgd_step"], template), args)
@@ -342,7 +342,7 @@ class Adam(Optimizer):
         steps = [value_of(s["step"]) for s in states]
         distinct = list(dict.fromkeys(steps))
         args = [value_of(p) for p in params]
-        args += [value_of(p._grad) for p in params]
+        args += [value_of(p._grad) for p in params]         # type: ignore[arg-type]
         for column in columns:
             args += [value_of(t) for t in column]
         args += distinct

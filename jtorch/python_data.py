@@ -115,7 +115,7 @@ def _checked(kind: type, x: Any, message: str) -> Any:
     try:
         return kind(x)
     except OverflowError:
-        return kind("inf" if x > 0 else "-inf")
+        return kind("inf" if x > 0 else "-inf")      # type: ignore[operator]
 
 
 def _integer(x: Any, wanted: dtypes.dtype) -> int:

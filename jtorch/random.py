@@ -18,7 +18,7 @@ from jtorch.generator import Generator
 from jtorch.no_grad import mode
 from jtorch.ops import random as draw
 from jtorch.ops import random_choice, random_rejection
-from jtorch.ops.registry import NUMBERS, OPS, T
+from jtorch.ops.registry import OPS, T
 from jtorch.storage import geometry_of
 from jtorch.tensor import Tensor, requires_grad, with_grad, wrap
 
@@ -110,7 +110,7 @@ def _sizes(size: tuple) -> tuple[int, ...]:
     return out
 
 
-def _drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, given: Generator | None, host: Callable,
+def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, given: Generator | None, host: Callable,
            accelerator: Callable) -> Value:
     """A value drawn by ``host(stream)`` on the CPU and by ``accelerator(key)`` elsewhere."""
     g = generator_of(place, given)
@@ -135,7 +135,7 @@ def _finish(value: Value, requires_grad_: bool, out: Tensor | None) -> Tensor:
 
 def _float_or_complex(dtype: dtypes.dtype, name: str) -> dtypes.dtype:
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(f"\"{name}\" not implemented for '{dtype.scalar_name}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.scalar_name}'")
     return dtype
 
 
@@ -144,7 +144,7 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     """Uniform numbers from [0, 1). See torch.rand."""
     shape, d, place = _sizes(kw.get("size", size)), _dtype(dtype, out), _place(device, out)
     _float_or_complex(d, "check_uniform_bounds")
-    value = _drawn(shape, d, place, generator, lambda s: draw.rand(s, shape, d.np), lambda k: jax.random.uniform(k, shape, d.np))
+    value = drawn(shape, d, place, generator, lambda s: draw.rand(s, shape, d.np), lambda k: jax.random.uniform(k, shape, d.np))
     return _finish(value, requires_grad, out)
 
 
@@ -153,7 +153,7 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
     """Standard normal numbers. See torch.randn."""
     shape, d, place = _sizes(kw.get("size", size)), _dtype(dtype, out), _place(device, out)
     _float_or_complex(d, "normal_kernel_cpu")
-    value = _drawn(shape, d, place, generator, lambda s: draw.randn(s, shape, d.np), lambda k: jax.random.normal(k, shape, d.np))
+    value = drawn(shape, d, place, generator, lambda s: draw.randn(s, shape, d.np), lambda k: jax.random.normal(k, shape, d.np))
     return _finish(value, requires_grad, out)
 
 
@@ -171,7 +171,7 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
     low, high, size = _randint_arguments(args, kw)
     shape, place = _sizes(tuple(size)), _place(device, out)
     d = dtype or (out.dtype if out is not None else dtypes.int64)
-    value = _drawn(shape, d, place, generator, lambda s: draw.randint(s, low, high, shape, d.np),
+    value = drawn(shape, d, place, generator, lambda s: draw.randint(s, low, high, shape, d.np),
                    lambda k: jax.random.randint(k, shape, low, high))
     return _finish(value, requires_grad, out)
 
@@ -190,9 +190,9 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
              layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A random permutation of 0 … n-1. See torch.randperm."""
     if n < 0:
-        raise RuntimeError(f"n must be non-negative, got{n}")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     d = dtype or dtypes.int64
-    value = _drawn((n,), d, _place(device, out), generator, lambda s: random_choice.randperm(s, n, d.np),
+    value = drawn((n,), d, _place(device, out), generator, lambda s: random_choice.randperm(s, n, d.np),
                    lambda k: jax.random.permutation(k, n))
     return _finish(value, requires_grad, out)
 
@@ -209,7 +209,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
     d = (mean if isinstance(mean, Tensor) else std).dtype
     m, s = (x._numpy_copy() if isinstance(x, Tensor) else float(x) for x in (mean, std))
     shape = np.broadcast_shapes(np.shape(m), np.shape(s))
-    value = _drawn(shape, d, place, generator, lambda stream: draw.normal_of(stream, m, s),
+    value = drawn(shape, d, place, generator, lambda stream: draw.normal_of(stream, m, s),
                    lambda k: jax.random.normal(k, shape, d.np) * s + m)
     return _finish(value, requires_grad, out)
 
@@ -217,7 +217,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
 def _normal_value(shape, d, place, given, mean: float, std: float, contiguous: bool = True) -> Value:
     _float_or_complex(d, "normal_kernel_cpu")
     draw.check_std(std)
-    return _drawn(shape, d, place, given, lambda s: draw.normal(s, shape, d.np, mean, std, contiguous=contiguous),
+    return drawn(shape, d, place, given, lambda s: draw.normal(s, shape, d.np, mean, std, contiguous=contiguous),
                   lambda k: jax.random.normal(k, shape, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np))
 
 
@@ -243,10 +243,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     """Zeros and ones, each 1 with the probability in ``input`` (or ``p``). See torch.bernoulli."""
     shape, d = tuple(input.shape), input.dtype
     if p is not None:
-        value = _drawn(shape, d, input.device, generator, lambda s: draw.bernoulli(s, shape, d.np, float(p)),
+        value = drawn(shape, d, input.device, generator, lambda s: draw.bernoulli(s, shape, d.np, float(p)),
                        lambda k: jax.random.bernoulli(k, p, shape))
     else:
-        value = _drawn(shape, d, input.device, generator, lambda s: draw.bernoulli_of(s, input._numpy_copy()),
+        value = drawn(shape, d, input.device, generator, lambda s: draw.bernoulli_of(s, input._numpy_copy()),
                        lambda k: jax.random.bernoulli(k, input.jax()))
     return _with_zero_gradient(input, _finish(value, False, out), "BernoulliBackward0")
 
@@ -263,7 +263,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     """Indices drawn with the probabilities in each row. See torch.multinomial."""
     p = input._numpy_copy()
     shape = (*p.shape[:-1], num_samples)
-    value = _drawn(shape, dtypes.int64, input.device, generator,
+    value = drawn(shape, dtypes.int64, input.device, generator,
                    lambda s: random_choice.multinomial(s, p, num_samples, replacement),
                    lambda k: _multinomial_on_device(k, p, num_samples, replacement))
     return _finish(value, False, out)
@@ -279,7 +279,7 @@ def _multinomial_on_device(key, p: np.ndarray, n: int, replacement: bool):
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in ``input``. See torch.poisson."""
     shape, d = tuple(input.shape), input.dtype
-    value = _drawn(shape, d, input.device, generator, lambda s: random_rejection.poisson(s, input._numpy_copy()),
+    value = drawn(shape, d, input.device, generator, lambda s: random_rejection.poisson(s, input._numpy_copy()),
                    lambda k: jax.random.poisson(k, input.jax()))
     return _with_zero_gradient(input, _finish(value, False, None), "PoissonBackward0")
 
@@ -291,10 +291,10 @@ def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: C
     check_inplace(t, mode.grad and requires_grad(t))
     size, stride, _ = geometry_of(t)
 
-    def drawn(stream):
+    def in_place(stream):
         flat = host(stream)
         return flat if t.is_contiguous() else draw.place(flat.reshape(-1), size, stride)
-    storage.write(t, _drawn(tuple(size), t.dtype, t.device, given, drawn, accelerator))
+    storage.write(t, drawn(tuple(size), t.dtype, t.device, given, in_place, accelerator))
     return t
 
 
@@ -352,42 +352,6 @@ log_normal_ = _filler("log_normal", (("mean", 1.0), ("std", 2.0)),
 geometric_ = _filler("geometric", (("p", None),), lambda k, size, p: jax.random.geometric(k, p, size))
 
 
-# ---------------------------------------------------------------- dropout
-
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes elements with probability p and scales the others by 1/(1-p). See torch.nn.functional.dropout."""
-    if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return _dropped(input, p, training, inplace, tuple(input.shape))
-
-
-def _dropped(input: Tensor, p: float, training: bool, inplace: bool, mask_shape: tuple[int, ...]) -> Tensor:
-    if not training or p == 0:
-        return input
-    d = input.dtype
-    mask = wrap(_drawn(mask_shape, d, input.device, None, lambda s: draw.dropout_mask(s, mask_shape, d.np, p),
-                       lambda k: jax.random.bernoulli(k, 1 - p, mask_shape)))
-    c = call_of(OPS["_dropout_with_mask"], (T, T, NUMBERS[float]))
-    flat = [input, mask, 1.0 / (1.0 - p) if p < 1 else 0.0]
-    if inplace:
-        from jtorch.dispatch import call_inplace
-        return call_inplace(c, flat)
-    return call(c, flat)
-
-
-def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels. See torch.nn.functional.dropout2d."""
-    if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return _dropped(input, p, training, inplace, draw.feature_dropout_size(tuple(input.shape)))
-
-
-def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout, with torch.dropout's arguments."""
-    draw.check_dropout(p)
-    return _dropped(input, p, train, False, tuple(input.shape))
-
-
 FUNCTIONS = (manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm, normal, rand_like,
              randn_like, randint_like, bernoulli, multinomial, poisson)
 METHODS = (normal_, uniform_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_, bernoulli, multinomial)
@@ -395,9 +359,6 @@ METHODS = (normal_, uniform_, random_, bernoulli_, exponential_, cauchy_, log_no
 
 def bind(namespaces: dict[str, dict[str, Any]]) -> None:
     """Puts the functions and methods of this file where PyTorch has them."""
-    namespaces[""].update({f.__name__: f for f in FUNCTIONS}, dropout=torch_dropout, Generator=Generator,
-                          default_generator=default_generator)
-    namespaces["nn.functional"].update(dropout=dropout, dropout1d=feature_dropout, dropout2d=feature_dropout,
-                                       dropout3d=feature_dropout)
+    namespaces[""].update({f.__name__: f for f in FUNCTIONS}, Generator=Generator, default_generator=default_generator)
     for f in METHODS:
         setattr(Tensor, f.__name__, f)

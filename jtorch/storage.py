@@ -6,7 +6,7 @@ shows a storage either whole (``tensor._view`` is None) or through a ``View``: s
 from __future__ import annotations
 
 from sys import getrefcount
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,11 +26,12 @@ READ, WRITE = OPS["_read_view"], OPS["_write_view"]
 class Storage:
     """Content, and how often it was replaced. ``version`` is what autograd checks, ``generation`` what views look at."""
 
-    host: np.ndarray | None = None      # memory that NumPy arrays share: the content, where there is any
+    host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any
     version = generation = address = 0
 
     def __init__(self, value: Value):
-        self.value, self.aval = value, value.aval
+        self.value: Any = value         # None where the host memory is the content
+        self.aval = value.aval
 
     def host_view(self, view: View | None) -> np.ndarray:
         """The host memory as a view shows it: writes to the result are writes to the storage."""
@@ -46,7 +47,7 @@ class Storage:
             return self.value
         if getrefcount(self.host) <= _ONLY_HERE and self.host.base is None:
             self._take_back()
-            return self.value
+            return self.value       # type: ignore[return-value]
         return Value(self.aval, self.host.reshape(self.aval.shape).copy())
 
     def _take_back(self) -> None:
@@ -126,6 +127,17 @@ def check_writable(t: Tensor) -> None:
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                 "Please clone() the tensor before performing the operation.")
+
+
+def check_bounds(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int) -> None:
+    """RuntimeError where a geometry reaches beyond the end of the tensor's storage."""
+    if not aval.numel:
+        return
+    width, room = aval.np.itemsize, t._storage.aval.nbytes
+    needed = (offset + 1 + sum((n - 1) * s for n, s in zip(aval.shape, stride, strict=True))) * width
+    if needed > room:
+        raise RuntimeError(f"setStorage: sizes {list(aval.shape)}, strides {list(stride)}, storage offset {offset}, and itemsize {width} "
+                           f"requiring a storage size of {needed} are out of bounds for storage of size {room}")
 
 
 def check_overlap(target: Tensor, source: Tensor) -> None:
@@ -239,4 +251,4 @@ def unpickled(array: np.ndarray, device: str) -> Storage:
     return Storage(Value(engine.aval_of(array.shape, array.dtype, place), array if place is CPU else engine.put(array, place)))
 
 
-Storage.__reduce__ = lambda self: (unpickled, (pickled(self), str(self.aval.device)))     # type: ignore[method-assign]
+Storage.__reduce__ = lambda self: (unpickled, (pickled(self), str(self.aval.device)))     # type: ignore

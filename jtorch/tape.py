@@ -75,7 +75,8 @@ def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call
     if found is None:
         op = _vjp_ops.get(call.op)
         if op is None:
-            op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "", backward_name=_second_name(call))
+            op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "",     # type: ignore[arg-type]
+                                           backward_name=_second_name(call))
         found = call.vjps[needs, given] = Call(op, (call.template, (T,) * len(given), needs, given))
     return found
 
@@ -103,6 +104,11 @@ class Node:
     """A function in the graph that backward walks. See torch.autograd.graph.Node."""
 
     __slots__ = ("__weakref__", "_metadata", "edges", "hooks", "prehooks", "seq", "tensor_hooks", "trace")
+    hooks: Any              # dicts, once there are any
+    prehooks: Any
+    tensor_hooks: Any
+    trace: Any              # where the node was made, and the node whose backward that was
+    _metadata: Any
 
     def __init__(self, edges: tuple[Edge | None, ...]):
         self.edges = edges
@@ -199,7 +205,9 @@ class OpNode(Node):
     __slots__ = ("call", "result", "saved", "versions")
 
     def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
-        self.call, self.saved, self.versions, self.result = call, saved, versions, None
+        self.call, self.versions = call, versions
+        self.saved: Any = saved         # None once they are freed
+        self.result: Any = None
         self.edges = edges
         self.seq = sequence()
         self.hooks = self.prehooks = self.tensor_hooks = self.trace = self._metadata = None
@@ -248,10 +256,8 @@ class OpNode(Node):
 
     def _modified(self, i: int, counter, version: int) -> str:
         if self.call.op.saves == "result":
-            aval, origin = (self.result or self.saved[i].aval), (self, 0)
-        else:
-            aval, origin = self.saved[i].aval, self.edges[i]
-        return modified_message(aval, origin, counter.version, version)
+            return modified_message(self.result or self.saved[i].aval, (self, 0), counter.version, version)
+        return modified_message(self.saved[i].aval, self.edges[i], counter.version, version)
 
     @property
     def _input_metadata(self) -> tuple:
@@ -447,7 +453,7 @@ class _Running(threading.local):
 running = _Running()
 
 
-def _has_work(node: Node, allowed: set) -> bool:
+def _has_work(node: Node, allowed: Any) -> bool:
     return node.__class__ is AccumulateGrad or any(e is not None and e[0] in allowed for e in node.edges)
 
 

@@ -113,7 +113,7 @@ class Tensor(Bound):
 
     itemsize = property(element_size)
     nbytes = property(lambda self: storage.aval_of(self).nbytes)
-    layout = property(lambda self: strided)
+    layout = property(lambda self: strided)     # type: ignore[has-type]
     names = property(lambda self: (None,) * self.dim())
     is_cuda = property(lambda self: self.device.type == "cuda")
     is_cpu = property(lambda self: self.device.type == "cpu")
@@ -211,7 +211,8 @@ class Tensor(Bound):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Starts (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
         if not isinstance(requires_grad, (bool, np.bool_)):
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}")
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                            f"{type(requires_grad).__name__}")
         if not requires_grad and self.grad_fn is not None:
             raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
                                "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
@@ -271,7 +272,8 @@ class Tensor(Bound):
     def detach_(self) -> Tensor:
         """Makes this tensor a leaf. See torch.Tensor.detach_."""
         if self._base is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using "
+                               "DistributedDataParallel (DDP) "
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, "
                                "and hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
@@ -575,7 +577,8 @@ def forbidden_view(t: Tensor, what: str) -> str:
     start = (f"A view was created in no_grad mode {what} with grad mode enabled. " if t._node is None else
              f"Output {t._output_nr} of {tape.short_name(t._node)} is a view {what}. ")
     if t._creation == "custom":
-        return (f"{start}This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        return (f"{start}This view was created inside a custom Function (or because an input was returned as-is) and "
+                f"the autograd "
                 "logic to handle view+inplace would override the custom backward associated with the custom Function, leading to "
                 "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
     return (f"{start}This view is the output of a function that returns multiple views. Such functions do not allow the output "
@@ -616,11 +619,14 @@ def _check_grad(t: Tensor, value: Any) -> None:
         raise RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
                            f"'{t.device.type}'. Please ensure that the gradient and the tensor are on the same device")
     if tuple(value.shape) != tuple(t.shape):
-        raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(t.shape)}'. "
+        raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                           f"'{list(t.shape)}'. "
                            "Please ensure that the gradient and the tensor are the same size")
     if value.dtype is not t.dtype:
-        raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype.scalar_name.lower()}' to a tensor with grad_dtype "
+        raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype.scalar_name.lower()}' to a "
+                           f"tensor with grad_dtype "
                            f"'{t.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-                           "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
+                           "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+                           "allow any dtype. "
                            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
                            "systems that assume they match.")

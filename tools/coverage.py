@@ -11,7 +11,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,10 @@ def found(path: str) -> Any:
 
 def ours(path: str) -> Any:
     """jtorch's counterpart, None if there is none."""
-    return reduce(lambda at, part: getattr(at, part, None), path.split(".")[1:], importlib.import_module("jtorch"))
+    at: Any = importlib.import_module("jtorch")
+    for part in path.split(".")[1:]:
+        at = getattr(at, part, None)
+    return at
 
 
 def public(space: Any) -> Iterator[tuple[str, Any]]:

@@ -169,7 +169,7 @@ def of_function(name: str, fn: Callable) -> Stub:
 
 def _annotated(p: inspect.Parameter) -> Argument:
     text = EXTRA.get(p.name) if p.annotation is EMPTY else argument_type(p.annotation)
-    star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+    star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
     if p.default is None and "None" not in (text or "Any") and text not in (None, "Any"):
         text = f"{text} | None"
     return Argument(p.name, text or "Any", p.default, p.kind is p.KEYWORD_ONLY, star)
@@ -187,14 +187,14 @@ def _overloads() -> dict[str, Stub]:
     """The functions of overloads.pyi by op name."""
     found: dict[str, list] = {}
     for node in ast.parse((Path(__file__).parent / "overloads.pyi").read_text()).body:
-        if isinstance(node, ast.FunctionDef):
-            full = next((d.args[0].value for d in node.decorator_list if isinstance(d, ast.Call)), node.name)
-            found.setdefault(full, []).append((_of_ast(node.args), result_type(ast.unparse(node.returns))))
-    return {full: Stub(full.rpartition(".")[2], tuple(signatures)) for full, signatures in found.items()}
+        assert isinstance(node, ast.FunctionDef)
+        found.setdefault(node.name, []).append((_of_ast(node.args), result_type(_text(node.returns))))
+    return {name: Stub(name, tuple(signatures)) for name, signatures in found.items()}
 
 
 def _of_ast(args: ast.arguments) -> tuple[Argument, ...]:
-    plain = [_of_arg(a, d) for a, d in zip(args.args, [None] * (len(args.args) - len(args.defaults)) + args.defaults, strict=True)]
+    required: list[ast.expr | None] = [None] * (len(args.args) - len(args.defaults))
+    plain = [_of_arg(a, d) for a, d in zip(args.args, [*required, *args.defaults], strict=True)]
     star = [replace(_of_arg(args.vararg, None), star="*")] if args.vararg else []
     only = [replace(_of_arg(a, d), keyword_only=True) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
     return (*plain, *star, *only)
@@ -202,7 +202,12 @@ def _of_ast(args: ast.arguments) -> tuple[Argument, ...]:
 
 def _of_arg(a: ast.arg, default: ast.expr | None) -> Argument:
     value = EMPTY if default is None else ast.literal_eval(default)
-    return Argument(a.arg, argument_type(ast.unparse(a.annotation)), value)
+    return Argument(a.arg, argument_type(_text(a.annotation)), value)
+
+
+def _text(annotation: ast.expr | None) -> str:
+    assert annotation is not None
+    return ast.unparse(annotation)
 
 
 OVERLOADS = _overloads()

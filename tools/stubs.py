@@ -118,15 +118,15 @@ def _source(module: str, short: str, value: Any) -> str | None:
     """The import that gives ``value``, if a source file defines it."""
     if isinstance(value, types.ModuleType) and getattr(value, "__file__", None) is not None:
         return f"from {module} import {short} as {short}"
-    if is_made(value) or isinstance(value, dtype) or not (inspect.isclass(value) or inspect.isfunction(value)):
+    if is_made(value) or not isinstance(value, (type, types.FunctionType)):
         return None
-    home = value.__module__
+    home, own = str(value.__module__), value.__name__
     if home.split(".")[0] != "jtorch":
         home = next((n for n, m in sorted(sys.modules.items()) if n.startswith("jtorch.") and n != module
-                     and vars(m).get(value.__name__) is value), "")
-    if home in ("", module) or home in _shadowed() or getattr(sys.modules[home], value.__name__, None) is not value:
+                     and vars(m).get(own) is value), "")
+    if home in ("", module) or home in _shadowed() or getattr(sys.modules[home], own, None) is not value:
         return None
-    return f"from {home} import {value.__name__} as {short}"
+    return f"from {home} import {own} as {short}"
 
 
 def _shadowed() -> set[str]:

@@ -60,6 +60,7 @@ class BackwardCFunction(Node, FunctionCtx):
     """The node of a custom function, and its ``ctx``. Each Function has a subclass of its own: ``ExpBackward``."""
 
     _forward_cls: type[Function]
+    _inputs: list
     needs_input_grad: tuple[bool, ...] = ()
 
     def __init__(self) -> None:
@@ -115,7 +116,8 @@ class BackwardCFunction(Node, FunctionCtx):
         if len(outs) > expected and all(g is None for g in outs[expected:]):
             outs = outs[:expected]
         if len(outs) != expected:
-            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {expected}, got {len(outs)})")
+            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {expected}, got "
+                               f"{len(outs)})")
         for i, (g, is_tensor) in enumerate(zip(outs, self._is_tensor, strict=True)):
             if g is not None and not is_tensor:
                 raise RuntimeError(f"function {name} returned a gradient different than None at position {i + 1}, but the "
@@ -217,7 +219,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of the outputs from those of the inputs (forward mode, which is not built)."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
+                                  "forward mode AD.")
 
     @staticmethod
     def vmap(info, in_dims, *args):

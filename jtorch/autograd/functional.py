@@ -84,7 +84,8 @@ _HESSIAN = ("The hessian of the user-provided function with respect to input {i}
 _LINEAR = ("The gradient with respect to the input is independent of entry {i} in the grad_outputs when using the double "
            "backward trick to compute forward mode gradients. " + _NOT_ALLOWED)
 _TWICE = "The jacobian of the user-provided function is independent of input {i}. " + _NOT_ALLOWED
-_TWICE_LINEAR = ("The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. This is not allowed "
+_TWICE_LINEAR = ("The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. This is "
+                 "not allowed "
                  "in strict mode as it prevents from using the double backward trick to replace forward mode AD.")
 _CONSTANT = ("The {what} of the user-provided function is independent of input {i}. This is not allowed in strict mode when "
              "create_graph=True.")
@@ -128,7 +129,8 @@ def vjp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
         if v is not None:
             v = _vector(v, outputs, is_out_tuple, "vjp", create_graph)
         elif not _is_one_number(outputs):
-            raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single "
+            raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor "
+                               "with a single "
                                "element.")
     with set_grad_enabled(create_graph or mode.grad):
         product = _filled(_grad(outputs, inputs, v, create_graph), inputs, strict, create_graph, _UNUSED)
@@ -226,7 +228,8 @@ def _check_strategy(create_graph: bool, strict: bool, vectorize: bool, strategy:
     if strategy == "reverse-mode":
         return
     if create_graph:
-        raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and `strategy=\"forward-mode\"` are not "
+        raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and "
+                                  "`strategy=\"forward-mode\"` are not "
                                   "supported together (yet). Please either set `create_graph=False` or "
                                   "`strategy=\"reverse-mode\"`.")
     if strict:

@@ -47,7 +47,8 @@ def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     if check_forward_ad:
-        raise NotImplementedError("forward-mode automatic differentiation is not built in jtorch, so check_forward_ad cannot check it")
+        raise NotImplementedError("forward-mode automatic differentiation is not built in jtorch, so check_forward_ad "
+                                  "cannot check it")
     settings = _Check(eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode)
     try:
         return _checked(func, _as_tuple(inputs), settings)
@@ -66,7 +67,8 @@ def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, *, eps:
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     if check_fwd_over_rev:
-        raise NotImplementedError("forward-mode automatic differentiation is not built in jtorch, so check_fwd_over_rev cannot check it")
+        raise NotImplementedError("forward-mode automatic differentiation is not built in jtorch, so "
+                                  "check_fwd_over_rev cannot check it")
     tensors = _as_tuple(inputs)
     given = _as_tuple(grad_outputs) if grad_outputs is not None else _random_gradients(func, tensors)
 
@@ -144,7 +146,8 @@ def _check_inputs(inputs: tuple) -> None:
         if not isinstance(t, Tensor) or not t.requires_grad:
             continue
         if t.dtype.name not in ("float64", "complex128"):
-            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
+            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This "
+                          f"check will "
                           "likely fail if all the inputs are not of double precision floating point or complex. ", UserWarning,
                           stacklevel=4)
         if any(s == 0 and n > 1 for s, n in zip(t.stride(), t.shape, strict=True)):
@@ -152,7 +155,8 @@ def _check_inputs(inputs: tuple) -> None:
                                "non-overlapping to be able to compute the numerical gradients correctly. You should call "
                                ".contiguous on the input before passing it to gradcheck.")
     if not _needing_grad(inputs):
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have "
+                         "requires_grad=True.")
 
 
 def _check_constant(func: Callable, inputs: tuple, check: _Check) -> bool:
@@ -197,7 +201,7 @@ def _columns(func: Callable, inputs: tuple, t: Tensor, eps: float, part: Callabl
              all_outputs: bool = False) -> Iterator[list[np.ndarray]]:
     """For each element of one input, how each output changes with it (in the imaginary direction too, times i)."""
     for i in range(t.numel()):
-        step = np.zeros(t.numel(), _double(_array(t)))
+        step: np.ndarray = np.zeros(t.numel(), _double(_array(t)))
         step[i] = 1.0
         step = step.reshape(tuple(t.shape))
         column = _difference(func, inputs, t, step, eps, part, all_outputs)
@@ -240,9 +244,9 @@ def _analytical(output: Tensor, needing: list[Tensor], unit: complex, check: _Ch
 
 
 def _rows(output: Tensor, needing: list[Tensor], unit: complex, check: _Check) -> list[np.ndarray]:
-    blocks = [np.zeros((t.numel(), output.numel()), _double(_array(t))) for t in needing]
+    blocks: list[np.ndarray] = [np.zeros((t.numel(), output.numel()), _double(_array(t))) for t in needing]
     for k in range(output.numel()):
-        given = np.zeros(output.numel(), _double(_array(output)))
+        given: np.ndarray = np.zeros(output.numel(), _double(_array(output)))
         given[k] = unit
         for block, g in zip(blocks, _vjp(output, needing, given, check), strict=True):
             block[:, k] = g

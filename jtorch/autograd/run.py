@@ -52,7 +52,7 @@ def _edge(t: Any) -> Edge:
 
 def _root_gradients(tensors: tuple, given: tuple, batched: bool = False) -> list:
     """A gradient for each root: the given one, checked, or 1 for a scalar; None for a root that needs none."""
-    out = []
+    out: list = []
     for i, (t, g) in enumerate(zip(tensors, given or (None,) * len(tensors), strict=True)):
         if g is None:
             out.append(_implicit_gradient(t))
@@ -144,7 +144,8 @@ def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: 
          is_grads_batched: bool = False, materialize_grads: bool = False) -> Any:
     """The gradients of ``outputs`` with respect to ``inputs``, accumulating nothing. See torch.autograd.grad."""
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                         "allow_unused=False.")
     if type(inputs) is dict:
         found = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
                      is_grads_batched, materialize_grads)

@@ -6,6 +6,7 @@ once it has cost about as much time as compiling it will. On an accelerator it i
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import jax
 import numpy as np
@@ -27,11 +28,11 @@ class Call:
     def __init__(self, op: Op, template: tuple, creates: object = None):
         self.op, self.template, self.creates = op, template, creates
         self.fn = op.function_of(template)
-        self.check = op.check_of(template) if op.value_check is not None else None
+        self.check: Any = op.check_of(template) if op.value_check is not None else None
         self.kernels: dict[tuple[Aval, ...], Kernel] = {}
         self.vjps: dict = {}
         self.nodes: dict = {}
-        self.backward_name = None
+        self.backward_name: str | None = None
 
     def __repr__(self):
         return f"<call {self.op.name}{self.template}>"
@@ -71,7 +72,9 @@ class Kernel:
 
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals = call, avals
-        self.cost, self.runs, self.compiled, self.check = 0.0, 0, None, None
+        self.cost, self.runs = 0.0, 0
+        self.compiled: Any = None
+        self.check: Any = None
         device = _device_of(call, avals)
         sds = [a.sds for a in avals]
         with jax.enable_x64(True):
@@ -142,6 +145,7 @@ def _check_function(call: Call, sds: list):
 
 def value_error(call: Call, avals: tuple, detail: int) -> Exception:
     """The exception that the op's record makes for wrong values."""
+    assert call.op.value_check is not None
     _, error = call.op.value_check
     made: list[Exception] = []
 

@@ -189,7 +189,7 @@ class Program:
         self.stays = False
         self.packed: list = []
 
-    def _plan_number(self, k: int, kind: type) -> None:
+    def _plan_number(self, k: int, kind: type | None) -> None:
         if kind is complex:
             self.where[k] = ("complex", len(self.floats))
             self.floats += [(k, "real"), (k, "imag")]

@@ -7,12 +7,13 @@ held back run kernel by kernel, and the rest of the record runs call by call.
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 
 from jtorch.engine import program as programs
 from jtorch.engine import stats
-from jtorch.engine.kernel import Call, Kernel, clear_calls, flatten, kernel_of
+from jtorch.engine.kernel import Call, clear_calls, flatten, kernel_of
 from jtorch.engine.values import CPU, Value, aval_of, traced_aval
 from jtorch.flags import ENGINE_MODE
 
@@ -33,19 +34,19 @@ class State:
     __slots__ = ("args", "call", "cost", "count", "depth", "first", "hot", "kernel", "line", "next", "nnumbers", "outs",
                  "parent", "programs", "seen", "single", "why")
 
-    def __init__(self, parent: State | None, call: Call | None, args: tuple, kernel: Kernel | None, first: int):
+    def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
         self.next: dict[tuple, State] = {}
         self.programs: dict[tuple, programs.Program] = {}     # by pattern of held values
         self.seen: dict[tuple, int] = {}
         self.why: str | None = None         # why the record was given a program, once it was
-        self.outs = kernel.outs if kernel is not None else ()
+        self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()
         self.single = self.outs[0] if kernel is not None and not kernel.is_tuple else None
         self.hot = ENGINE_MODE == "hot"
         self.count, self.cost = 0, 0.0
-        self.depth = parent.depth + 1 if parent is not None else 0
-        self.nnumbers = (parent.nnumbers if parent is not None else 0) + sum(a < 0 for a in args)
-        self.line = stats.user_line() if call is not None else ""
+        self.depth: int = parent.depth + 1 if parent is not None else 0
+        self.nnumbers: int = (parent.nnumbers if parent is not None else 0) + sum(a < 0 for a in args)
+        self.line: str = stats.user_line() if call is not None else ""
 
     def path(self) -> list[State]:
         """The states from the first call to this one."""
@@ -90,7 +91,8 @@ class Record:
         self.state, self.stamp = TRIE.root, Stamp(self)
         self.values: list[Value] = []
         self.numbers: list = []
-        self.held, self.cost, self.after_backward = None, 0.0, False
+        self.held: bool | None = None
+        self.cost, self.after_backward = 0.0, False
 
 
 TRIE = _Trie()
@@ -104,12 +106,15 @@ class _Local(threading.local):
 local = _Local()
 
 
-def record(call: Call, args) -> Value | list[Value]:
-    """Notes ``call`` of ``args`` (values and Python numbers), and runs it now unless the record's path is hot."""
+def record(call: Call, args) -> Any:
+    """Notes ``call`` of ``args`` (values and Python numbers), and runs it now unless the record's path is hot.
+
+    Gives the call's value, or a list of them if it has several results.
+    """
     rec = local.rec
     stamp, values, state = rec.stamp, rec.values, rec.state
     n = len(values)
-    key = [call]
+    key: list = [call]
     for a in args:
         if a.__class__ is Value:
             if a.stamp is stamp:
@@ -138,7 +143,7 @@ def record(call: Call, args) -> Value | list[Value]:
             return _run_traced(call, args)
     single = after.single
     if single is not None:
-        out = Value(single, None, stamp, n)
+        out: Any = Value(single, None, stamp, n)
         values.append(out)
     else:
         out = [Value(aval, None, stamp, n + i) for i, aval in enumerate(after.outs)]

@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 
 _OURS = (f"{Path(__file__).parent.parent}{os.sep}", "<jtorch ")     # the package's files, and the code it makes
 
@@ -45,7 +46,7 @@ counters = Counters()
 
 def user_line() -> str:
     """``file:line`` of the innermost frame that is not jtorch's own."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"

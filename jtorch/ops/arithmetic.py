@@ -186,7 +186,7 @@ def pow(input: Tensor | Number, exponent: Tensor | complex):
     compute = promotion.result_type(operands)
     if compute == np.bool_:
         return input | (not exponent)
-    if compute.kind in "iu" and exponent < 0:
+    if compute.kind in "iu" and exponent < 0:     # type: ignore[operator]
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return _static_power(input.astype(compute), exponent)
 
@@ -198,7 +198,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | complex):
     to = jnp.complex128 if complex_ else jnp.float64
     if not hasattr(exponent, "dtype"):
         return _static_power(input.astype(to), exponent)
-    return _power(*broadcast(input.astype(to), exponent.astype(to)))
+    return _power(*broadcast(input.astype(to), exponent.astype(to)))     # type: ignore[union-attr]
 
 
 @op(promote="numeric", backward_name="PowBackward0")

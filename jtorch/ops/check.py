@@ -5,6 +5,7 @@ They look only at shapes, dtypes and static arguments, so they run when an op fi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def scalar_name(d: np.dtype) -> str:
     return dtypes.of_numpy(np.dtype(d)).scalar_name
 
 
-def require(condition: bool, message: str, error: type[Exception] = RuntimeError) -> None:
+def require(condition: Any, message: str, error: type[Exception] = RuntimeError) -> None:
     """Raises ``error(message)`` unless ``condition``."""
     if not condition:
         raise error(message)

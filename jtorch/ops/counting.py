@@ -1,6 +1,8 @@
 """Which values there are and how often: unique, bincount, histc, histogram."""
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -54,7 +56,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
                        dim: int | None = None):
     """The elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
     axis = _check_unique(input, dim)
-    rows = input.reshape(-1) if axis is None else np.moveaxis(input, axis, 0)
+    rows: Any = input.reshape(-1) if axis is None else np.moveaxis(np.asarray(input), axis, 0)
     n = len(rows)
     new = np.ones(n, bool)
     if rows.size:

@@ -5,10 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.dtype import dtype
 from jtorch.ops import check, promotion, reduce
 from jtorch.ops.reduce import refuse, wide
-from jtorch.ops.registry import Number, Tensor, op
+from jtorch.ops.registry import Number, Tensor, dtype, op
 
 
 def _running(scan, input, dim: int, dtype: np.dtype | None):

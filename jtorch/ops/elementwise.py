@@ -42,7 +42,7 @@ def like(x, value):
     return jnp.asarray(value, x.dtype)
 
 
-def derivative(*partials: Callable | None) -> Callable:
+def derivative(*partials: Callable | None) -> Callable[[Callable], Callable[..., jax.Array]]:
     """Gives a function its derivatives: ``partial(t, result, *arguments)`` is what an argument's tangent ``t`` adds.
 
     For functions whose gradient PyTorch defines otherwise than JAX, at ties, edges and infinities. None: no gradient.

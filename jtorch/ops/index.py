@@ -429,7 +429,7 @@ def _write_view(input, src, geometry):
     return strided.strided_write(input.reshape(-1), src.astype(input.dtype), *geometry).reshape(input.shape)
 
 
-def _dense(input) -> tuple:
+def _dense(input) -> tuple[tuple, tuple, int]:
     return input.shape, strided.contiguous_strides(input.shape), 0
 
 

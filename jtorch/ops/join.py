@@ -272,7 +272,7 @@ def rot90(input: Tensor, k: int = 1, dims: tuple[int, ...] = (0, 1)):
     wrapped = tuple(check.wrap_dim(d, input.ndim) for d in dims)
     check.require(wrapped[0] != wrapped[1], f"expected rotation dims to be different, but got dim0 = {dims[0]} and "
                   f"dim1 = {dims[1]}")
-    return jnp.rot90(input, k, wrapped)
+    return jnp.rot90(input, k, (wrapped[0], wrapped[1]))
 
 
 # triangles and diagonals

@@ -36,9 +36,23 @@ def _hermitian(A, upper: bool = False):
     return both + jax.lax.stop_gradient(from_triangle(A, upper) - both)
 
 
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _lower_factor(A, upper: bool):
+    return lax_linalg.cholesky(from_triangle(A, upper), symmetrize_input=False)
+
+
+@_lower_factor.defjvp
+def _lower_factor_jvp(upper: bool, primals, tangents):
+    """PyTorch's: a change of A that is not Hermitian counts by its halves, and may make the diagonal complex."""
+    L = _lower_factor(primals[0], upper)
+    half = lax_linalg.triangular_solve(L, tangents[0], left_side=True, lower=True)
+    dM = lax_linalg.triangular_solve(L, half, left_side=False, lower=True, transpose_a=True, conjugate_a=True)
+    return L, product(L, (jnp.tril(dM) + jnp.tril(adjoint(dM), -1)) / 2)
+
+
 def factor(A, upper: bool):
     """The Cholesky factor of one triangle of A."""
-    L = lax_linalg.cholesky(_hermitian(A, upper), symmetrize_input=False) if A.size else A
+    L = _lower_factor(A, upper) if A.size else A
     return adjoint(L) if upper else L
 
 

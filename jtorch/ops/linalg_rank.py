@@ -1,6 +1,8 @@
 """torch.linalg: what depends on which singular values count as 0: pseudo-inverses, ranks, least squares."""
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,19 +27,19 @@ def _tolerance(s, rows: int, columns: int, atol, rtol):
     return jnp.maximum(jnp.broadcast_to(a, shape), jnp.broadcast_to(bound, shape))
 
 
-@jax.custom_jvp
-def pinv_with(A, tolerance):
-    """The Moore-Penrose inverse, singular values up to ``tolerance`` counting as 0."""
-    U, s, Vh = jnp.linalg.svd(A, full_matrices=False)
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def pinv_with(A, tolerance, hermitian: bool = False):
+    """The Moore-Penrose inverse, singular values up to ``tolerance`` counting as 0; ``hermitian``: of A's lower triangle."""
+    U, s, Vh = jnp.linalg.svd(from_triangle(A) if hermitian else A, full_matrices=False)
     inverse = jnp.where(s > tolerance[..., None], 1 / s, 0).astype(A.dtype)
     return product(adjoint(Vh) * inverse[..., None, :], adjoint(U))
 
 
 @pinv_with.defjvp
-def _pinv_jvp(primals, tangents):
-    """Golub and Pereyra's formula, which holds where the rank is constant."""
+def _pinv_jvp(hermitian: bool, primals, tangents):
+    """Golub and Pereyra's formula, which holds where the rank is constant; as in PyTorch with the whole of A."""
     (A, tolerance), (dA, _) = primals, tangents
-    P = pinv_with(A, tolerance)
+    P = pinv_with(A, tolerance, hermitian)
     PH, dH = adjoint(P), adjoint(dA)
     first = product(P, product(dA, P))
     second = product(product(P, PH), dH - product(product(dH, A), P))
@@ -64,10 +66,9 @@ def _pinv(A, atol, rtol, hermitian):
     rows, columns = A.shape[-2:]
     if A.size == 0:
         return jnp.zeros((*A.shape[:-2], columns, rows), A.dtype)
-    if hermitian:
-        A = A + jax.lax.stop_gradient(from_triangle(A) - A)
-    s = jax.lax.stop_gradient(jnp.linalg.svd(A, full_matrices=False)[1])
-    return pinv_with(A, jax.lax.stop_gradient(jnp.broadcast_to(_tolerance(s, rows, columns, atol, rtol), A.shape[:-2])))
+    s = jax.lax.stop_gradient(jnp.linalg.svd(from_triangle(A) if hermitian else A, full_matrices=False)[1])
+    tolerance = jax.lax.stop_gradient(jnp.broadcast_to(_tolerance(s, rows, columns, atol, rtol), A.shape[:-2]))
+    return pinv_with(A, tolerance, hermitian)
 
 
 @op(name="linalg.matrix_rank", differentiable=False)

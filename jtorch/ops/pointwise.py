@@ -262,7 +262,7 @@ def rsqrt(input: Tensor):
     return _rsqrt(input)
 
 
-@op(promote="int_to_float", aliases=("special.expit",), saves="result")
+@op(promote="int_to_float", aliases=("special.expit", "nn.functional.sigmoid"), saves="result")
 def sigmoid(input: Tensor):
     """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
     return jax.nn.sigmoid(input)
@@ -298,7 +298,7 @@ def tan(input: Tensor):
     return jnp.tan(input)
 
 
-@op(promote="int_to_float", saves="result")
+@op(promote="int_to_float", saves="result", aliases=("nn.functional.tanh",))
 def tanh(input: Tensor):
     """The hyperbolic tangent. See torch.tanh."""
     return jnp.tanh(input)

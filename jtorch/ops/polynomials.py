@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jtorch.ops.elementwise import broadcast, only_double
 from jtorch.ops.registry import Number, Tensor, op
 
-_FACTS = {"promote": "int_to_float", "inplace": False, "differentiable": False}
+_FACTS: dict[str, Any] = {"promote": "int_to_float", "inplace": False, "differentiable": False}
 
 
 def _recur(first, n, step: Callable):
@@ -28,7 +30,7 @@ def _recur(first, n, step: Callable):
     return jnp.where(n < 0, 0, lax.while_loop(cond, body, start)[3]).astype(first.dtype)
 
 
-def _ready(name: str, x, n, *, shifted: bool = False) -> tuple:
+def _ready(name: str, x, n, *, shifted: bool = False) -> tuple[jax.Array, jax.Array]:
     only_double(f"{name}_cpu", x)
     x, n = broadcast(x, jnp.trunc(n))
     return (2 * x - 1 if shifted else x), n

@@ -6,15 +6,15 @@ Those that sort (``median``, ``mode``, ``quantile``) are in ``sort.py``, ``uniqu
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.dtype import dtype
 from jtorch.ops import check, promotion
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.registry import Tensor, dtype, op
 
 Dims = int | tuple[int, ...] | None
 
@@ -375,7 +375,7 @@ def _power_norm(size, p: float, axes: tuple[int, ...], keepdim: bool):
     return jnp.where(none, 0 if p > 0 else jnp.inf, jnp.where(none, 1, total) ** (1 / p))
 
 
-def _norm(input, p: float, dim, keepdim: bool, dtype: np.dtype | None):
+def _norm(input, p: Any, dim, keepdim: bool, dtype: np.dtype | None):
     _check_norm_dtypes(input.dtype, dtype)
     axes = check.wrap_dims(dim, input.ndim)
     if p < 0 or p == math.inf:

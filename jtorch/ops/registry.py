@@ -42,7 +42,7 @@ class Marker:
 
     __slots__ = ("name", "number_type")
 
-    def __init__(self, name: str, number_type: type | None):
+    def __init__(self, name: str, number_type: Any):
         self.name, self.number_type = name, number_type
 
     def __repr__(self):
@@ -133,7 +133,7 @@ class Op:
     function: bool = True
     inplace: bool = False
     out: bool = True
-    promote: str | None = None
+    promote: Any = None         # a name in promotion.RULES
     promotes: tuple[str, ...] = ()
     broadcast: bool = True
     view: Callable | None = None

@@ -40,7 +40,7 @@ def _check_scatter(input, dim: int, index, src=None) -> None:
                   f"dimension {dim}" + ("" if src is None else f" and to be no larger size than src {list(src.shape)}"))
 
 
-def _prepared(input, dim: int, index, src):
+def _prepared(input, dim: int, index, src) -> tuple[jax.Array, tuple, jax.Array] | None:
     """(input, places, values), all with at least one dim, the values cut to the index's shape; None: nothing to do."""
     dim = check.wrap_dim(dim, input.ndim)
     _check_scatter(input, dim, index, src)
@@ -158,8 +158,8 @@ def _mean(start, at: tuple, values, include_self: bool):
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _scatter_extreme(reduce: str, start, x, at: tuple, values):
-    at = _at(start, at)
-    return (at.max if reduce == "amax" else at.min)(values, mode="promise_in_bounds")
+    there = _at(start, at)
+    return (there.max if reduce == "amax" else there.min)(values, mode="promise_in_bounds")
 
 
 @_scatter_extreme.defjvp

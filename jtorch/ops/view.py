@@ -17,10 +17,9 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, strided
-from jtorch.ops.registry import Size, Tensor, Tensors, dtypes, op
+from jtorch.ops.registry import Size, Tensor, Tensors, dtype, op
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
-dtype = dtypes.dtype
 
 
 # view, reshape and what is built of them

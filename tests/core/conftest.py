@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+WRONG_CALL = re.compile(r"missing \d|takes .*argument|unexpected keyword|invalid combination of arguments|takes no keyword")
+
 
 def first_sentence(message: str) -> str:
-    """What of an error's text is promised: its first sentence, without the list of overloads that follows some."""
+    """What of an error's text is promised: its first sentence. Calls that fit no signature: that they do not."""
     line = message.strip().splitlines()[0] if message.strip() else ""
-    line = line.partition(" - got")[0]
+    if WRONG_CALL.search(line):
+        return "wrong call"
+    line = re.sub(r" \(position \d\)| \(Triggered internally.*", "", line)
     return re.split(r"\.\s|\.$", line)[0].strip()
 
 
@@ -45,7 +49,7 @@ def outcome(body: Callable[[Any], Any], xp: Any) -> Any:
             result = ("returns", describe(body(xp)))
         except Exception as error:
             result = ("raises", type(error).__name__, first_sentence(str(error)))
-    warned = {str(w.message).strip().partition(".")[0] for w in caught if issubclass(w.category, UserWarning)}
+    warned = {first_sentence(str(w.message)) for w in caught if issubclass(w.category, UserWarning)}
     return (*result, ("warns", sorted(warned))) if warned else result
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import jtorch
+from jtorch.flags import ENGINE_MODE
 
 pytestmark = pytest.mark.core
 
@@ -249,7 +250,8 @@ def test_writing_to_what_backward_needs(xp, change):
     else:
         y[1:].zero_()
     with pytest.raises(RuntimeError, match=r"one of the variables needed for gradient computation has been modified by an "
-                                           r"inplace operation: \[torch.FloatTensor \[2\]\].* is at version 1; expected version 0"):
+                                           r"inplace operation: \[torch.FloatTensor \[2\]\].* is at version 1; "
+                                           r"expected version 0"):
         z.sum().backward()
 
 
@@ -453,6 +455,7 @@ def test_complex_gradients(xp):
     assert np.allclose(z.grad.tolist(), np.conj([2 * (1 + 2j), 2 * (3 - 1j)]) * [1, 1j])
 
 
+@pytest.mark.skipif(ENGINE_MODE == "hot", reason="compiling programs of thousands of calls takes minutes")
 def test_a_long_chain(xp):
     x = leaf(xp, 1.0)
     y = x

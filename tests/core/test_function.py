@@ -180,7 +180,8 @@ def test_returning_an_input_gives_a_view(xp):
     y = make(xp, lambda ctx, g: g * 5, lambda ctx, x: x).apply(x)
     assert y is not x
     assert y._base is x
-    with pytest.raises(RuntimeError, match="Output 0 of Exp is a view and is being modified inplace. This view was created inside "
+    with pytest.raises(RuntimeError, match="Output 0 of Exp is a view and is being modified inplace. This view was "
+                                           "created inside "
                                            "a custom Function"):
         y.mul_(2)
     y.sum().backward()

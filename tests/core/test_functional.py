@@ -59,21 +59,26 @@ def test_products(xp):
 
 
 @pytest.mark.parametrize(("call", "error", "text"), [
-    (lambda F, a: F.vjp(lambda a: a, 3), TypeError, "The inputs given to vjp must be either a Tensor or a tuple of Tensors but the "
+    (lambda F, a: F.vjp(lambda a: a, 3), TypeError, "The inputs given to vjp must be either a Tensor or a tuple of "
+                                                    "Tensors but the "
                                                     "given inputs has type"),
     (lambda F, a: F.jacobian(lambda a: 3, a), TypeError, "The outputs of the user-provided function given to jacobian must be"),
     (lambda F, a: F.jvp(lambda a: a, (a, 3)), TypeError, "the value at index 1 has type"),
     (lambda F, a: F.vjp(lambda a: a, a), RuntimeError, "The vector v can only be None if the user-provided function returns"),
-    (lambda F, a: F.jvp(lambda a: a, a), RuntimeError, "The vector v can only be None if the input to the user-provided function"),
+    (lambda F, a: F.jvp(lambda a: a, a), RuntimeError, "The vector v can only be None if the input to the "
+                                                       "user-provided function"),
     (lambda F, a: F.vjp(lambda a: a, a, a[:1]), RuntimeError, "v has invalid size: should be"),
     (lambda F, a: F.vjp(lambda a: (a, a), a, a), RuntimeError, "v is a tuple of invalid length: should be 2 but got 1"),
-    (lambda F, a: F.hessian(lambda a: a, a), RuntimeError, "The Tensor returned by the function given to hessian should contain a "
+    (lambda F, a: F.hessian(lambda a: a, a), RuntimeError, "The Tensor returned by the function given to hessian "
+                                                           "should contain a "
                                                            "single element"),
     (lambda F, a: F.hvp(lambda a: (a.sum(), a), a, a), RuntimeError, "The function given to hvp should return a single Tensor"),
     (lambda F, a: F.jacobian(lambda a: a, a, strategy="some"), AssertionError, "Expected strategy to be either"),
-    (lambda F, a: F.jacobian(lambda a: a, a, strategy="forward-mode"), NotImplementedError, "Computing Jacobian using forward-AD"),
+    (lambda F, a: F.jacobian(lambda a: a, a, strategy="forward-mode"), NotImplementedError, "Computing Jacobian using "
+                                                                                            "forward-AD"),
     (lambda F, a: F.jacobian(lambda a: a, a, strict=True, vectorize=True), RuntimeError, "`strict=True` and `vectorized=True`"),
-    (lambda F, a: F.jacobian(lambda a: a.detach(), a, strict=True), RuntimeError, "Output 0 of the user-provided function does not "
+    (lambda F, a: F.jacobian(lambda a: a.detach(), a, strict=True), RuntimeError, "Output 0 of the user-provided "
+                                                                                  "function does not "
                                                                                   "require gradients"),
     (lambda F, a: F.vjp(lambda a, b: a.sum(), (a, a), strict=True), RuntimeError, "The output of the user-provided function is "
                                                                                   "independent of input 1"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ops.translate import Translator, Unsupported, differences, tensors
+from ops.translate import Translator, Unsupported, differences, tensors, tolerance
 
 MOST = 60       # samples looked at per op when only some are run; a few ops have thousands
 # PyTorch's own kernels, that nobody calls by these names.
@@ -61,7 +61,11 @@ class Run:
         self.function = self._function()
 
     def _function(self) -> Callable:
-        found = self.translator.function(self.info.op) if self.info.op is not None else None
+        """jtorch's counterpart of what PyTorch's tests call; ``nn.functional.threshold`` is another there than its name says."""
+        try:
+            found = self.translator.function(self.info.op)
+        except AttributeError:
+            found = None
         return self.translator.named(self.case.dotted) if found is None or found is self.info.op else found
 
     def samples(self, seed: int, count: int | None) -> list:
@@ -130,11 +134,11 @@ class Run:
             raise Wrong(f"raises {type(b).__name__}: {_line(b)}")
         return a_in, a, b_in, b
 
-    def _same(self, expected: Any, got: Any, looser: float = 1) -> None:
+    def _same(self, expected: Any, got: Any, near: float = 0) -> None:
         if self.info.name in UNINITIALISED:
             expected, got = ([(tuple(t.shape), str(t.dtype)) for t in tensors([x], cls)] for x, cls in
                              ((expected, self.torch.Tensor), (got, self.jtorch.Tensor)))
-        wrong = differences(expected, got, looser)
+        wrong = differences(expected, got, near)
         if wrong:
             raise Wrong(wrong)
 
@@ -143,13 +147,17 @@ class Run:
     def _value(self, sample: Any) -> None:
         a_in, a, b_in, b = self._pair(sample, None, None)
         self.ran.add("value")
-        if sample.output_process_fn_grad is not None:
-            a = sample.output_process_fn_grad(a)
-            b = self.translator.function(sample.output_process_fn_grad)(b)
+        a, b = self._processed(sample, a, b)
         self._same(a, b)
         if self.differentiable:
             with _as("gradient"):
                 self._gradient(a_in, a, b_in, b)
+
+    def _processed(self, sample: Any, a: Any, b: Any) -> tuple[Any, Any]:
+        """What PyTorch's tests make of results before they compare them: eigenvectors without their arbitrary phase."""
+        if sample.output_process_fn_grad is None:
+            return a, b
+        return sample.output_process_fn_grad(a), self.translator.function(sample.output_process_fn_grad)(b)
 
     def _gradient(self, a_in: list, a: Any, b_in: list, b: Any) -> None:
         pairs = [(x, y) for x, y in zip(tensors([a], self.torch.Tensor), tensors([b], self.jtorch.Tensor), strict=True) if x.requires_grad]
@@ -181,9 +189,7 @@ class Run:
 
     def _second_gradient(self, sample: Any) -> None:
         a_in, a, b_in, b = self._pair(sample, None, None)
-        if sample.output_process_fn_grad is not None:
-            a = sample.output_process_fn_grad(a)
-            b = self.translator.function(sample.output_process_fn_grad)(b)
+        a, b = self._processed(sample, a, b)
         pairs = [(x, y) for x, y in zip(tensors([a], self.torch.Tensor), tensors([b], self.jtorch.Tensor), strict=True) if x.requires_grad]
         given = [(x, y) for x, y in zip(a_in, b_in, strict=True) if x.requires_grad]
         if not (pairs and given):
@@ -192,7 +198,7 @@ class Run:
         again = [(x, y) for x, y in zip(*first, strict=True) if x is not None and y is not None and x.requires_grad and y.requires_grad]
         if again:
             self.ran.add("second gradient")
-            self._same(*_without_none(*self._gradients(again, given, create_graph=False)), looser=5)
+            self._same(*_without_none(*self._gradients(again, given, create_graph=False)), near=5 * tolerance(self.dtype))
 
     def _method(self, sample: Any) -> None:
         theirs, ours = self.info.method_variant, getattr(self.jtorch.Tensor, self.info.name, None)
@@ -219,8 +225,8 @@ class Run:
         self._same(a, b)
 
     def _out(self, sample: Any) -> None:
-        if not self.info.supports_out:
-            return
+        if not self.info.supports_out or self.info.name in UNINITIALISED or self.info.name.startswith("nn.functional."):
+            return      # PyTorch documents none for nn.functional
         _, plain = self.theirs(sample, grad=False)
         shapes = tensors([plain], self.torch.Tensor)
         if isinstance(plain, Exception) or not shapes:
@@ -235,11 +241,12 @@ class Run:
         (_, a), warned = _warnings(lambda: self.theirs_loud(sample, a_out[0] if single else tuple(a_out)))
         (_, b), warned_too = _warnings(lambda: self.ours_loud(sample, b_out[0] if single else tuple(b_out)))
         into = f"out= of {made}: "
-        if isinstance(a, Exception) or isinstance(b, Exception):
-            if type(a).__name__ != type(b).__name__ and not (isinstance(a, Exception) and isinstance(b, Exception)):
-                raise Wrong(f"{into}{type(b).__name__} ({_line(b)}), not {type(a).__name__} ({_line(a)})")
-            return
-        wrong = differences(a_out, b_out)
+        if isinstance(a, Exception):
+            return      # where PyTorch refuses a dtype, jtorch may cast: see docs/differences.md
+        if isinstance(b, Exception):
+            raise Wrong(f"{into}raises {type(b).__name__} ({_line(b)})")
+        (a, b) = self._processed(sample, a_out[0], b_out[0]) if single else self._processed(sample, a, b)
+        wrong = differences(a, b, tolerance(self.dtype, *(d for _, d in made)))
         if wrong:
             raise Wrong(into + wrong)
         if warned != warned_too:

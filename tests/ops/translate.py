@@ -70,6 +70,8 @@ class Translator:
             return self._module(f)
         if isinstance(f, functools.partial):
             return functools.partial(self.function(f.func), *map(self.value, f.args), **self.value(f.keywords))
+        if getattr(f, "__name__", None) == "wrapper_set_seed":
+            return self._seeded
         if isinstance(f, types.FunctionType) and (f.__module__ or "").startswith("torch.testing"):
             if f not in self.rewritten:
                 self.rewritten[f] = self._rewrite(f)
@@ -77,7 +79,18 @@ class Translator:
         if isinstance(f, type):
             return self.jtorch.Tensor if f is self.torch.Tensor else f
         name = self._name_of(f)
-        return f if name is None else self.named(name)
+        return f if name is None else self.anywhere(name)
+
+    def anywhere(self, dotted: str) -> Any:
+        """jtorch's function of that name, else its method."""
+        try:
+            return self.named(dotted)
+        except AttributeError:
+            return self.named(f"Tensor.{dotted.rpartition('.')[2]}")
+
+    def _seeded(self, op: Callable, *args, **kwargs) -> Any:
+        self.jtorch.manual_seed(42)
+        return op(*args, **kwargs)
 
     def _module(self, m: types.ModuleType) -> Any:
         path = m.__name__.split(".")
@@ -148,28 +161,29 @@ def leaves(x: Any) -> list:
 def array(t: Any) -> np.ndarray:
     """A tensor's elements as NumPy's; bfloat16 as float32."""
     t = t.detach()
-    if t.dtype.is_complex:
-        t = t.resolve_conj()
-    if str(t.dtype) == "torch.bfloat16":
-        t = t.float()
-    return np.asarray(t.resolve_neg().numpy() if hasattr(t, "resolve_neg") else t.numpy())
+    return np.asarray((t.float() if str(t.dtype) == "torch.bfloat16" else t).numpy(force=True))
 
 
 # How close results have to be: relative, and absolute for elements of size 1.
 TOLERANCE = {"float32": 2e-4, "complex64": 2e-4, "bfloat16": 2e-2, "float16": 2e-3}
 
 
-def difference(expected: Any, got: Any, looser: float = 1) -> str | None:
+def tolerance(*dtypes: Any) -> float:
+    """That of the least precise of some dtypes, given as such or by name."""
+    return max(TOLERANCE.get(str(d).removeprefix("torch."), 1e-7) for d in dtypes)
+
+
+def difference(expected: Any, got: Any, near: float = 0) -> str | None:
     """What is wrong with ``got``, None if nothing: type, dtype, shape and elements are compared."""
     if hasattr(expected, "detach"):
-        return _tensor_difference(expected, got, looser)
+        return _tensor_difference(expected, got, near or tolerance(expected.dtype))
     if isinstance(expected, (bool, int, float, complex)):
         same = type(expected) is type(got) and np.allclose(expected, got, rtol=1e-5, equal_nan=True)
         return None if same else f"{got!r}, not {expected!r}"
     return None if str(expected) == str(got) else f"{got!r}, not {expected!r}"
 
 
-def _tensor_difference(expected: Any, got: Any, looser: float) -> str | None:
+def _tensor_difference(expected: Any, got: Any, near: float) -> str | None:
     if not hasattr(got, "detach"):
         return f"a {type(got).__name__}, not a Tensor"
     if str(expected.dtype) != str(got.dtype):
@@ -179,7 +193,6 @@ def _tensor_difference(expected: Any, got: Any, looser: float) -> str | None:
     a, b = array(expected), array(got)
     if a.dtype.kind not in "fc":
         return None if np.array_equal(a, b) else f"{b.tolist()}, not {a.tolist()}"[:300]
-    near = looser * TOLERANCE.get(str(expected.dtype).removeprefix("torch."), 1e-7)
     finite = np.abs(a[np.isfinite(a)])
     if np.allclose(a, b, rtol=near, atol=near * max(1.0, finite.max(initial=0)), equal_nan=True):
         return None
@@ -187,13 +200,13 @@ def _tensor_difference(expected: Any, got: Any, looser: float) -> str | None:
         return f"differs by {np.nanmax(np.abs(a - b)):.3g}: {b.ravel()[:6]}, not {a.ravel()[:6]}"
 
 
-def differences(expected: Any, got: Any, looser: float = 1) -> str | None:
+def differences(expected: Any, got: Any, near: float = 0) -> str | None:
     """``difference`` of all leaves; the first that is wrong."""
     a, b = leaves(expected), leaves(got)
     if len(a) != len(b):
         return f"{len(b)} results, not {len(a)}"
     for i, (x, y) in enumerate(zip(a, b, strict=True)):
-        wrong = difference(x, y, looser)
+        wrong = difference(x, y, near)
         if wrong is not None:
             return wrong if len(a) == 1 else f"result {i}: {wrong}"
     return None

@@ -20,7 +20,7 @@ from jtorch.engine.host.rules import (
 )
 
 # NumPy's ufunc gives the right result for each dtype that the primitive takes (ml_dtypes adds its loops to them).
-SAME = {
+SAME: dict[str, Callable] = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
     "neg": np.negative, "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "square": np.square, "real": np.real,
     "imag": np.imag, "nextafter": np.nextafter, "is_finite": np.isfinite, "eq": np.equal, "ne": np.not_equal,

@@ -44,7 +44,7 @@ def _max(e: Equation) -> Callable:
 @rule("reduce_and", "reduce_or", "reduce_xor")
 def _bits(e: Equation) -> Callable:
     axes = ints(e.params["axes"])
-    kinds = {"reduce_and": np.bitwise_and, "reduce_or": np.bitwise_or, "reduce_xor": np.bitwise_xor}
+    kinds: dict[str, np.ufunc] = {"reduce_and": np.bitwise_and, "reduce_or": np.bitwise_or, "reduce_xor": np.bitwise_xor}
     if kind(e.dtype) == "b":
         kinds = {"reduce_and": np.logical_and, "reduce_or": np.logical_or, "reduce_xor": np.logical_xor}
     reduce = kinds[e.name].reduce

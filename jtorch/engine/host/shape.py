@@ -14,10 +14,10 @@ SMALL = 1 << 13     # below this many elements filling an array is quicker than 
 def _broadcast_in_dim(e: Equation) -> Callable:
     require(len(e.ins) == 1)
     shape, dtype, old = e.shape, e.dtype, e.ins[0].shape
-    wide = [1] * len(shape)
+    sizes = [1] * len(shape)
     for d, n in zip(e.params["broadcast_dimensions"], old, strict=True):
-        wide[d] = n
-    wide = tuple(wide)
+        sizes[d] = n
+    wide = tuple(sizes)
     if wide == shape:
         return lambda x: x.reshape(shape)
     if e.outs[0].size > SMALL:
@@ -105,15 +105,15 @@ def _pad(e: Equation) -> Callable:
 
 def pad(old: tuple[int, ...], shape: tuple[int, ...], config) -> Callable:
     """``lax.pad``: between and around the elements; a negative count cuts elements off."""
-    target, source = [], []
+    into, of = [], []
     for n, size, (low, _, inner) in zip(old, shape, config, strict=True):
         step = inner + 1
         first = max(0, -(low // step)) if low < 0 else 0        # the first element that lands inside
         start = low + first * step
         count = max(0, min(n - first, (size - start + step - 1) // step))
-        target.append(slice(start, start + count * step, step))
-        source.append(slice(first, first + count))
-    target, source = tuple(target), tuple(source)
+        into.append(slice(start, start + count * step, step))
+        of.append(slice(first, first + count))
+    target, source = tuple(into), tuple(of)
 
     def run(x, value):
         out = np.full(shape, value, x.dtype)

@@ -1,0 +1,124 @@
+"""The functions of torch.nn.functional that draw random numbers: dropout and its kin, rrelu, gumbel_softmax."""
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+import jtorch.dtype as dtypes
+from jtorch.dispatch import call, call_inplace
+from jtorch.engine import call_of
+from jtorch.ops import random as draw
+from jtorch.ops.registry import NUMBERS, OPS, T, freeze
+from jtorch.random import drawn
+from jtorch.tensor import Tensor, wrap
+
+F: dict[str, Any] = {}      # the functions of nn.functional made from ops, filled when they are bound
+
+
+def _check_p(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _mask(input: Tensor, shape: tuple[int, ...], p: float, dtype: dtypes.dtype | None = None) -> Tensor:
+    d = dtype or input.dtype
+    return wrap(drawn(shape, d, input.device, None, lambda s: draw.dropout_mask(s, shape, d.np, p),
+                      lambda k: jax.random.bernoulli(k, 1 - p, shape)))
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Tensor:
+    if not training or p == 0 or not input.numel():
+        return input
+    c = call_of(OPS["_dropout_with_mask"], (T, T, NUMBERS[float]))
+    flat = [input, _mask(input, shape, p), 1.0 / (1.0 - p) if p < 1 else 0.0]
+    return call_inplace(c, flat) if inplace else call(c, flat)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeroes elements with probability p and scales the others by 1/(1-p). See torch.nn.functional.dropout."""
+    _check_p(p)
+    return _dropped(input, p, training, inplace, tuple(input.shape))
+
+
+def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels. See torch.nn.functional.dropout2d."""
+    _check_p(p)
+    return _dropped(input, p, training, inplace, draw.feature_dropout_size(tuple(input.shape)))
+
+
+def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout, with torch.dropout's arguments."""
+    draw.check_dropout(p)
+    return _dropped(input, p, train, False, tuple(input.shape))
+
+
+def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Tensor:
+    _check_p(p)
+    if not training or p == 0 or not input.numel():
+        return input
+    c = call_of(OPS["_alpha_dropout_with_mask"], (T, T, freeze(float(p))))
+    flat = [input, _mask(input, shape, p)]
+    return call_inplace(c, flat) if inplace else call(c, flat)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance, for selu. See torch.nn.functional.alpha_dropout."""
+    return _alpha(input, p, training, inplace, tuple(input.shape))
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Alpha dropout of whole channels. See torch.nn.functional.feature_alpha_dropout."""
+    return _alpha(input, p, training, inplace, draw.feature_dropout_size(tuple(input.shape)))
+
+
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+          inplace: bool = False) -> Tensor:
+    """Leaky relu whose slopes are drawn in training. See torch.nn.functional.rrelu."""
+    if not training:
+        return F["rrelu"](input, lower, upper, False, inplace=inplace)
+    shape, d = tuple(input.shape), input.dtype
+    noise = wrap(drawn(shape, d, input.device, None, lambda s: draw.rrelu_noise(s, input._numpy_copy(), lower, upper),
+                       lambda k: jax.random.uniform(k, shape, d.np, lower, upper)))
+    c = call_of(OPS["_rrelu_with_noise"], (T, T))
+    return call_inplace(c, [input, noise]) if inplace else call(c, [input, noise])
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution, discretized if ``hard``. See torch.nn.functional.gumbel_softmax."""
+    gumbels = -logits.detach().clone().exponential_().log()     # type: ignore[attr-defined]
+    soft = ((logits + gumbels) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    one_hot = soft.detach().clone().zero_().scatter_(dim, index, 1.0)
+    return one_hot - soft.detach() + soft
+
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+                                 enable_gqa: bool = False) -> Tensor:
+    """Attention, with dropout of its weights. See torch.nn.functional.scaled_dot_product_attention."""
+    if dropout_p == 0:
+        return F["scaled_dot_product_attention"](query, key, value, attn_mask, 0.0, is_causal, scale=scale,
+                                                 enable_gqa=enable_gqa)
+    shape = (*query.shape[:-1], key.shape[-2])
+    kept = _mask(query, shape, dropout_p, dtypes.bool_)
+    marks = (T, T, T, T, T if attn_mask is not None else None, freeze(float(dropout_p)), bool(is_causal), freeze(scale),
+             bool(enable_gqa))
+    return call(call_of(OPS["_attention_with_dropout_mask"], marks),
+                [query, key, value, kept, *([attn_mask] if attn_mask is not None else [])])
+
+
+_REPLACED = {f.__name__: f for f in (dropout, alpha_dropout, feature_alpha_dropout, rrelu, gumbel_softmax,
+                                     scaled_dot_product_attention)}
+
+
+def bind(namespaces: dict[str, dict[str, Any]]) -> None:
+    """Puts the functions of this file where PyTorch has them."""
+    space = namespaces["nn.functional"]
+    F.update(space)
+    space.update(_REPLACED, dropout1d=feature_dropout, dropout2d=feature_dropout, dropout3d=feature_dropout)
+    namespaces[""].update(dropout=torch_dropout, alpha_dropout=alpha_dropout, feature_dropout=feature_dropout,
+                          feature_alpha_dropout=feature_alpha_dropout, rrelu=rrelu)
+
