@@ -130,7 +130,8 @@ def table(report):
     for e in report.events:
         if e.kind == "program":
             place, _, number = e.line.rpartition(":")
-            rows.append(f"  {Path(place).name}:{number}, compiled in {duration(e.seconds).strip()}, ran {e.runs} times\n"
+            took = duration(e.seconds).strip()
+            rows.append(f"  {Path(place).name}:{number}, compiled in {took}, ran {e.runs} times\n"
                         f"      {e.what}\n      because it {e.why}")
     kernels = f"  and {report.counters.kernels} single calls that had become too slow without a compiler"
     return "\n".join([*rows, kernels])

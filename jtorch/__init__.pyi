@@ -34,6 +34,11 @@ from jtorch.device import device as device
 from jtorch.device import get_default_device as get_default_device
 from jtorch.device import set_default_device as set_default_device
 from jtorch.dispatch import can_cast as can_cast
+from jtorch.dropout import alpha_dropout as alpha_dropout
+from jtorch.dropout import feature_alpha_dropout as feature_alpha_dropout
+from jtorch.dropout import feature_dropout as feature_dropout
+from jtorch.dropout import rrelu as rrelu
+from jtorch.dropout import torch_dropout as dropout
 from jtorch.dtype import dtype as dtype
 from jtorch.dtype_info import finfo as finfo
 from jtorch.dtype_info import iinfo as iinfo
@@ -87,7 +92,6 @@ from jtorch.random import randn_like as randn_like
 from jtorch.random import randperm as randperm
 from jtorch.random import seed as seed
 from jtorch.random import set_rng_state as set_rng_state
-from jtorch.random import torch_dropout as dropout
 from jtorch.size import Size as Size
 from jtorch.tensor import Tensor as Tensor
 from jtorch.tensor import layout as layout
@@ -1001,8 +1005,6 @@ def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
     """The nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along rows. See torch.vstack."""
-def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
-    """leaky_relu with the mean of ``lower`` and ``upper`` as its slope. See torch.nn.functional.rrelu."""
 def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
     """leaky_relu with the mean of ``lower`` and ``upper`` as its slope. See torch.nn.functional.rrelu."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1046,6 +1048,7 @@ def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1. See torch.sign."""
 def sign_(input: Tensor) -> Tensor:
     """-1, 0 or 1. See torch.sign."""
+signal: Any
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether the sign bit is set. See torch.signbit."""
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:

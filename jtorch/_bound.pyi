@@ -1125,7 +1125,7 @@ class Bound:
     @overload
     def tile(self, dims: Sequence[builtins.int]) -> Tensor:
         """The whole repeated along the last dims. See torch.tile."""
-    def to(self, *args: Any, dtype: _dtype | None = None, device: Any = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """The tensor in another dtype or on another device; itself if nothing changes. See torch.Tensor.to."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> topk_result:
         """The ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""

@@ -397,7 +397,7 @@ def _bind_name(op: Op, full: str, forms: dict, namespaces: dict) -> None:
     if op.method and not prefix:
         setattr(Tensor, short, _as_method(op, forms["function"]))
         if "inplace" in forms:
-            setattr(Tensor, f"{short}_", forms["inplace"])
+            setattr(Tensor, f"{short}_", _as_method(op, forms["inplace"]))
 
 
 def _as_method(op: Op, fn):
@@ -415,6 +415,8 @@ def _operator(name: str, forms: dict):
     fn = forms["function"]
     if name in _UNARY:
         return lambda self: fn(self)
+    if "matmul" in name:
+        return _matmul(name, fn)
     if name.startswith("__i") and name not in ("__invert__",) and "inplace" in forms:
         inplace = forms["inplace"]
         return lambda self, other: inplace(self, other) if _is_operand(other) else NotImplemented
@@ -423,6 +425,12 @@ def _operator(name: str, forms: dict):
     if name in _REFLECTED:
         return lambda self, other: fn(other, self) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
     return lambda self, other: fn(self, other) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
+
+
+def _matmul(name: str, fn):
+    if name == "__rmatmul__":
+        return lambda self, other: fn(other, self) if isinstance(other, Tensor) else NotImplemented
+    return lambda self, other: fn(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 def _subtracted_from(fn, self: Tensor, other: Any):

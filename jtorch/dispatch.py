@@ -158,9 +158,9 @@ def call_view(c: Call, flat):
 def _views(c: Call, flat, shown: list[tuple[Any, tuple, int]]) -> list[Tensor]:
     """The views of the base. Views of host memory show it as it is when they are read; others know their value."""
     base = flat[0]
-    if base._storage.host is not None:
-        return [_view_of(base, *g, None) for g in shown]
     if c.op.through_storage:
+        storage.check_bounds(base, *shown[0])
+    if base._storage.host is not None or c.op.through_storage:
         return [_view_of(base, *g, None) for g in shown]
     out = record(c, [value_of(t) for t in flat])
     return [_view_of(base, *g, v) for g, v in zip(shown, out if out.__class__ is list else [out], strict=True)]
@@ -169,10 +169,18 @@ def _views(c: Call, flat, shown: list[tuple[Any, tuple, int]]) -> list[Tensor]:
 def _track_views(c: Call, flat, made: list[Tensor]) -> None:
     if local.rec.after_backward:
         engine.end()
+    if c.op.through_storage:        # the gradient of what it shows goes to where the base shows the same
+        c = _read_through(flat[0], made[0])
     node = make_node(c, flat, [value_of(t) for t in flat])
     for i, t in enumerate(made):
         if storage.aval_of(t).kind:
             t._requires_grad, t._node, t._output_nr = True, node, i
+
+
+def _read_through(base: Tensor, shown: Tensor) -> Call:
+    size, stride, offset = geometry_of(shown)
+    bsize, bstride, boffset = geometry_of(base)
+    return call_of(OPS["_read_through"], (T, bsize, bstride, size, stride, offset - boffset, shown.dtype))
 
 
 def _geometry(c: Call, key: tuple, avals: tuple):
@@ -180,6 +188,8 @@ def _geometry(c: Call, key: tuple, avals: tuple):
     found = c.op.geometry(c.template, key, avals)
     if found is None or any(a.traced for a in avals):
         return "copy"
+    if c.op.through_storage:
+        return engine.aval_of(found[0], avals[0].np, avals[0].device), tuple(found[1]), found[2]
     outs = engine.kernel_of(c, avals).outs
     if isinstance(found, list):
         return [(aval, tuple(stride), offset) for aval, (_, stride, offset) in zip(outs, found, strict=True)]
@@ -218,6 +228,8 @@ def call_inplace(c: Call, flat, target: Tensor | None = None) -> Tensor:
     node = None
     if tracked and out.aval.kind and storage.aval_of(target).kind:
         node = make_node(c, flat, args)
+        if node.versions:       # what the target was is kept, so that writing over it now is no error
+            node.versions = tuple([(None, 0) if t is target else v for t, v in zip(flat, node.versions, strict=True)])
         if fitted is not out:
             node = _cast_node(out, fitted, node)
     write_with_history(target, fitted, node)
@@ -317,22 +329,26 @@ def call_out(c: Call, flat, out):
     if mode.grad and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in [*flat, *outs]):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
                            "the arguments requires grad.")
+    for t in flat:
+        if t.__class__ not in NUMBER_TYPES:
+            for target in outs:
+                storage.check_overlap(target, t)
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
     made = made if made.__class__ is list else [made]
     fitted = [cast_value(v, storage.aval_of(t)) if v.aval.np != storage.aval_of(t).np else v
               for v, t in zip(made, outs, strict=True)]
     for v, t in zip(fitted, outs, strict=True):
-        write_resized(t, v)
-    return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns else out
+        write_resized(t, v, warn=not c.op.creates)
+    return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns and len(outs) == len(c.op.returns) else out
 
 
-def write_resized(t: Tensor, value: Value) -> None:
+def write_resized(t: Tensor, value: Value, warn: bool = True) -> None:
     """Writes ``value`` into ``t``, which takes its shape (with PyTorch's warning where it held something else)."""
     if storage.aval_of(t).shape == value.aval.shape:
         check_inplace(t, False)
         storage.write(t, value)
         return
-    if storage.aval_of(t).numel:
+    if storage.aval_of(t).numel and warn:
         warnings.warn("An output with one or more elements was resized since it had shape "
                       f"{list(t.shape)}, which does not match the required output shape {list(value.aval.shape)}. This "
                       "behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "

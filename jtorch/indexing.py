@@ -221,8 +221,6 @@ def delitem(t: Tensor, index: Any) -> None:
 
 def _value_like(t: Tensor, value: Any) -> Tensor:
     """A number as a 0-dim tensor of the dtype it is to be written to."""
-    if isinstance(value, np.generic):
-        value = value.item()
     if not isinstance(value, (int, float, complex)):
         raise TypeError(f"can't assign a {type_name(value)} to a {t.type()}")       # type: ignore[attr-defined]
     dtypes.check_fits(value, t.dtype)
@@ -327,3 +325,5 @@ def bind(cls: Any, functions: dict[str, Any]) -> None:
     for name in ("T", "mT", "H", "mH", "real", "imag"):
         c = call_of(OPS[name], (T,))
         setattr(cls, name, property(lambda self, c=c: call_view(c, (self,))))       # type: ignore[misc]
+    real = cls.real.fget        # type: ignore[attr-defined]
+    cls.real = property(lambda self: real(self) if self.dtype.is_complex else self)     # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T, freeze
 from jtorch.ops.strided import contiguous_strides
-from jtorch.storage import Storage, View, geometry_of, value_of
+from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
 from jtorch.tensor import Tensor, requires_grad
 
 
@@ -39,12 +39,16 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     if requires_grad(self):
         raise RuntimeError("cannot resize variables that require grad")
     shape = tuple(int(n) for n in (size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size))
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     _, _, offset = geometry_of(self)
     aval = engine.aval_of(shape, self.dtype.np, self.device)
     needed = offset + aval.numel
     if needed > self._storage.aval.numel:
         _grow(self, needed)
     s = self._storage
+    if aval.shape != tuple(self.shape):
+        tape.counter_of(self).version += 1
     same = aval is s.aval and not offset
     self._view = None if same else View(aval, contiguous_strides(shape), offset, None, -1)
     return self
@@ -71,18 +75,24 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Makes the tensor show another tensor's memory. See torch.Tensor.set_."""
+    version = tape.counter_of(self).version + 1
+    _show(self, source, storage_offset, size, stride)
+    self._counter = VersionCounter(version)
+    return self
+
+
+def _show(self: Tensor, source: Any, storage_offset: int, size: Any, stride: Any) -> None:
     if source is None:
         self._storage = Storage(Value(engine.aval_of((0,), self.dtype.np, self.device), np.zeros(0, self.dtype.np)))
         self._view = None
-        return self
+        return
     if isinstance(source, Tensor) and size is None:
         self._storage, self._view = source._storage, source._view
-        return self
+        return
     s = source._storage
     shape = tuple(size) if size is not None else (s.aval.numel,)
     aval = engine.aval_of(shape, self.dtype.np, s.aval.device)
     self._storage, self._view = s, View(aval, tuple(stride or contiguous_strides(shape)), storage_offset, None, -1)
-    return self
 
 
 def bind(cls: type) -> None:

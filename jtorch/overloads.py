@@ -7,6 +7,7 @@ import jtorch.dtype as dtypes
 from jtorch.creation import as_tensor
 from jtorch.dispatch import call_view
 from jtorch.engine import call_of
+from jtorch.ops.join import check_meshgrid
 from jtorch.ops.registry import OPS, T
 from jtorch.tensor import Tensor
 
@@ -79,7 +80,40 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple([t.expand(shape) for t in given])      # type: ignore[attr-defined]
 
 
-_REPLACED = {"where": where, "repeat_interleave": repeat_interleave, "broadcast_tensors": broadcast_tensors,
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Views of vectors, expanded over the grid they span. See torch.meshgrid."""
+    given = tuple(tensors[0]) if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    check_meshgrid(given, indexing)
+    order = list(range(len(given)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    shape = [given[i].numel() for i in order]
+    dims = [order.index(i) for i in range(len(given))]
+    return tuple([t.view([-1 if d == k else 1 for k in range(len(given))]).expand(shape)     # type: ignore[attr-defined]
+                  for t, d in zip(given, dims, strict=True)])
+
+
+def _itself_if_real(name: str):
+    """The function of complex tensors that gives real ones back as they are."""
+    def conjugate(input: Tensor, **kw: Any) -> Tensor:
+        return input if isinstance(input, Tensor) and not input.is_complex() and not kw else F[f"_{name}"](input, **kw)
+    conjugate.__name__ = name
+    conjugate.__doc__ = f"The {'real part' if name == 'real' else 'complex conjugate'}; a real tensor as it is. See torch.{name}."
+    return conjugate
+
+
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """The power in double precision, for tensors that are of it. See torch.Tensor.float_power_."""
+    complex_ = self.is_complex() or isinstance(exponent, complex) or (isinstance(exponent, Tensor) and exponent.is_complex())
+    needed = dtypes.complex128 if complex_ else dtypes.float64
+    if self.dtype is not needed:
+        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's result "
+                           f"requires dtype {needed.scalar_name}")
+    return F["_float_power_"](self, exponent)
+
+
+_REPLACED = {"meshgrid": meshgrid, **{n: _itself_if_real(n) for n in ("real", "conj", "conj_physical")},
+             "where": where, "repeat_interleave": repeat_interleave, "broadcast_tensors": broadcast_tensors,
              **{n: _atleast(n) for n in ("atleast_1d", "atleast_2d", "atleast_3d")}}
 
 
@@ -91,5 +125,8 @@ def bind(cls: type, torch: dict[str, Any]) -> None:
     from jtorch.bind import _call_dynamic
     F["repeat_interleave_index"] = lambda repeats: _call_dynamic(index, (T,), [repeats])
     torch.update(_REPLACED)
+    F["_float_power_"] = cls.float_power_       # type: ignore[attr-defined]
+    cls.float_power_, cls.real = float_power_, property(torch["real"])      # type: ignore[attr-defined]
+    cls.conj, cls.conj_physical = torch["conj"], torch["conj_physical"]     # type: ignore[attr-defined]
     cls.view, cls.where, cls.repeat_interleave = view, tensor_where, repeat_interleave       # type: ignore[attr-defined]
 

@@ -62,8 +62,8 @@ def test_one_object_each():
 
 
 def test_import_starts_no_backend():
-    code = ("import jtorch.device, jtorch.cuda, jtorch.backends, jtorch.version, jax._src.xla_bridge as bridge;"
-            "jtorch.device.device('cuda:1'); jtorch.device.set_default_device('cuda');"
+    code = ("import jtorch, jtorch.cuda, jtorch.backends, jtorch.version, jax._src.xla_bridge as bridge;"
+            "jtorch.device('cuda:1'); jtorch.set_default_device('cuda');"
             "assert not bridge.backends_are_initialized()")
     subprocess.run([sys.executable, "-c", code], check=True)
 

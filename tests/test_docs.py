@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [p for p in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if p.exists()]
 FENCED = re.compile(r"^```(?P<kind>[^\n`]*)\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+SAME = doctest.OutputChecker()
 
 
 class Block(NamedTuple):
@@ -49,12 +50,13 @@ def test_page(page):
     name, scope = str(page.relative_to(ROOT)), {"__name__": "__main__"}
     for block in blocks(page.read_text(encoding="utf-8")):
         got = run(block, name, scope)
-        if block.printed is not None and not doctest.OutputChecker().check_output(block.printed, got, doctest.ELLIPSIS):
+        if block.printed is not None and not SAME.check_output(block.printed, got, doctest.ELLIPSIS):
             pytest.fail(f"{name}:{block.line} prints\n{got}\nbut the page says\n{block.printed}")
 
 
 def test_blocks_are_found():
-    text = "a\n```python\nx = 1\n```\n\n```text\n1\n```\n```python skip\n?\n```\n```python\ny\n```\nno\n```text\n2\n```\n"
+    text = ("a\n```python\nx = 1\n```\n\n```text\n1\n```\n```python skip\n?\n```\n"
+            "```python\ny\n```\nno\n```text\n2\n```\n")
     assert blocks(text) == [Block("x = 1\n", 2, "1\n"), Block("y\n", 12, None)]
 
 

@@ -20,7 +20,7 @@ LAYERS = [
     {"tape"},
     {"tensor", "_print"},
     {"dispatch"},
-    {"creation", "bind", "conversion", "indexing", "functional", "overloads", "random", "legacy", "metadata", "trees", "serialization"},
+    {"creation", "python_data", "bind", "conversion", "indexing", "functional", "overloads", "random", "dropout", "legacy", "metadata", "trees", "serialization"},
     {"autograd", "nn", "optim", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "backends", "amp"},
     {"__init__", "__main__"},
 ]

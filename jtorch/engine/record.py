@@ -41,7 +41,7 @@ class State:
         self.seen: dict[tuple, int] = {}
         self.why: str | None = None         # why the record was given a program, once it was
         self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()
-        self.single = self.outs[0] if kernel is not None and not kernel.is_tuple else None
+        self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None
         self.hot = ENGINE_MODE == "hot"
         self.count, self.cost = 0, 0.0
         self.depth: int = parent.depth + 1 if parent is not None else 0

@@ -131,6 +131,15 @@ def _grid(vectors) -> list:
 @op(saves="none", method=False, out=False, backward_name="ExpandBackward0")
 def meshgrid(tensors: Tensors, *, indexing: str | None = None):
     """Vectors expanded over the grid they span. See torch.meshgrid."""
+    check_meshgrid(tensors, indexing)
+    if indexing != "xy" or len(tensors) < 2:
+        return _grid(tensors)
+    swapped = _grid([tensors[1], tensors[0], *tensors[2:]])
+    return [swapped[1], swapped[0], *swapped[2:]]
+
+
+def check_meshgrid(tensors, indexing: str | None) -> None:
+    """PyTorch's errors, and its warning where ``indexing`` is not given."""
     _not_empty(tensors, "meshgrid")
     if indexing is None:
         warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
@@ -140,10 +149,6 @@ def meshgrid(tensors: Tensors, *, indexing: str | None = None):
     _check_one_dtype(tensors)
     check.require(indexing in (None, "ij", "xy"), 'torch.meshgrid: indexing must be one of "xy" or "ij", but '
                   f"received: {indexing}")
-    if indexing != "xy" or len(tensors) < 2:
-        return _grid(tensors)
-    swapped = _grid([tensors[1], tensors[0], *tensors[2:]])
-    return [swapped[1], swapped[0], *swapped[2:]]
 
 
 def _check_vector(x) -> None:

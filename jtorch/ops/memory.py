@@ -76,9 +76,13 @@ def clone(input: Tensor):
 @op(name="_read_through", function=False, method=False, out=False, saves="none", backward_name="AsStridedBackward0", tested=False)
 def read_through(base: Tensor, base_size: tuple[int, ...], base_stride: tuple[int, ...], size: tuple[int, ...],
                  stride: tuple[int, ...], offset: int, dtype: np.dtype):
-    """What a view of the base shows; its offset counts from the base's start."""
+    """What a view of the base shows, its offset counted from the base's start; zeros for what the base does not show."""
     flat = base.reshape(-1) if is_contiguous(base_size, base_stride) else _spread(base, base_size, base_stride)
-    return strided_read(flat if flat.dtype == dtype else reinterpret(flat, dtype), size, stride, offset)
+    flat = flat if flat.dtype == dtype else reinterpret(flat, dtype)
+    before, end = max(0, -offset), offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if before or end > flat.size:
+        flat = jnp.pad(flat, (before, max(0, end - flat.size)))
+    return strided_read(flat, size, stride, offset + before)
 
 
 @op(name="_copy_into", function=False, method=False, out=False, saves="none", backward_name="CopyBackwards", tested=False)

@@ -171,7 +171,7 @@ def digamma(input: Tensor):
     return _polygamma(0, input)
 
 
-@op(promote="int_to_float", aliases=("special.polygamma",), method=False)
+@op(promote="int_to_float", aliases=("special.polygamma",))
 def polygamma(n: int, input: Tensor):
     """The ``n``-th derivative of digamma. See torch.polygamma."""
     check.require(n >= 0, "polygamma(n, x) does not support negative n.")

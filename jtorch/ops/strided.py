@@ -241,7 +241,8 @@ def _cut(x: jax.Array, begin: int, n: int, s: int) -> jax.Array:
 def _put(x: jax.Array, value: jax.Array, start: int) -> jax.Array:
     if value.shape == x.shape:
         return value
-    return lax.dynamic_update_slice(x, value, [0] * (x.ndim - 1) + [start])
+    index = np.int32 if x.size < 2 ** 31 else np.int64      # 64-bit ints are off where JAX differentiates this
+    return lax.dynamic_update_slice(x, value, [index(0)] * (x.ndim - 1) + [index(start)])
 
 
 def _put_strided(x: jax.Array, value: jax.Array, start: int, step: int) -> jax.Array:

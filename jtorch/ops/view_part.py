@@ -161,8 +161,12 @@ def unfold(input: Tensor, dimension: int, size: int, step: int):
     return jnp.moveaxis(windows, d + 1, -1)
 
 
-@op(saves="none", through_storage=True, view=lambda size, stride, at, new_size, new_stride, storage_offset=None:
-    (tuple(new_size), tuple(new_stride), at if storage_offset is None else storage_offset))
+def _strided_geometry(size, stride, at, new_size, new_stride, storage_offset=None) -> Geometry:
+    check_strided(new_size, new_stride, storage_offset or 0)
+    return tuple(new_size), tuple(new_stride), at if storage_offset is None else storage_offset
+
+
+@op(saves="none", through_storage=True, view=_strided_geometry)
 def as_strided(input: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None = None):
     """The view of the storage with this geometry. See torch.as_strided."""
     check_strided(size, stride, storage_offset or 0)
