@@ -12,10 +12,11 @@ from jtorch import engine, storage
 from jtorch.creation import empty_strided, from_host, legacy_tensor, place_of, tensor
 from jtorch.dispatch import call
 from jtorch.engine import Value, call_of
+from jtorch.hooks import as_tensor, as_value
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import value_of
-from jtorch.tape import Node, as_tensor, as_value, node_class
+from jtorch.tape import Node, node_class
 from jtorch.tensor import Tensor, edge_of, requires_grad, wrap
 
 
@@ -29,9 +30,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
             dtype, device = a.dtype, a.device
         elif isinstance(a, (str, devices.device)) or (a.__class__ is int and device is None):
             device = a
-        elif a.__class__ is bool:
-            non_blocking = a
-        elif a is not None:
+        elif a is not None and a.__class__ is not bool:     # non_blocking and copy mean nothing more here
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__}), but expected one of: "
                             "(torch.device device, torch.dtype dtype, ...)")
     place = self.device if device is None else place_of(device)

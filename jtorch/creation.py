@@ -14,6 +14,7 @@ from jtorch.engine import Value
 from jtorch.storage import Storage, View
 from jtorch.tensor import Tensor, alias, with_grad, wrap
 
+
 def place_of(device: Any) -> devices.device:
     """The device an argument means, the default one for None, checked to exist."""
     d = devices.default_device() if device is None else devices.as_device(device)

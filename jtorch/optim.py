@@ -11,10 +11,10 @@ import numpy as np
 
 from jtorch import engine, storage
 from jtorch.engine import Value, call_of
+from jtorch.hooks import RemovableHandle
 from jtorch.no_grad import enable_grad, no_grad
 from jtorch.ops.registry import NUMBERS, OPS, T
 from jtorch.storage import value_of
-from jtorch.tape import RemovableHandle
 from jtorch.tensor import Tensor, wrap
 
 

@@ -102,6 +102,13 @@ def _itself_if_real(name: str):
     return conjugate
 
 
+def abs_(self: Tensor) -> Tensor:
+    """The magnitude of each element, in place. See torch.Tensor.abs_."""
+    if self.is_complex():
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return F["_abs_"](self)
+
+
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
     """The power in double precision, for tensors that are of it. See torch.Tensor.float_power_."""
     complex_ = self.is_complex() or isinstance(exponent, complex) or (isinstance(exponent, Tensor) and exponent.is_complex())
@@ -125,7 +132,8 @@ def bind(cls: type, torch: dict[str, Any]) -> None:
     from jtorch.bind import _call_dynamic
     F["repeat_interleave_index"] = lambda repeats: _call_dynamic(index, (T,), [repeats])
     torch.update(_REPLACED)
-    F["_float_power_"] = cls.float_power_       # type: ignore[attr-defined]
+    F["_float_power_"], F["_abs_"] = cls.float_power_, cls.abs_     # type: ignore[attr-defined]
+    cls.abs_ = cls.absolute_ = torch["abs_"] = abs_     # type: ignore[attr-defined]
     cls.float_power_, cls.real = float_power_, property(torch["real"])      # type: ignore[attr-defined]
     cls.conj, cls.conj_physical = torch["conj"], torch["conj_physical"]     # type: ignore[attr-defined]
     cls.view, cls.where, cls.repeat_interleave = view, tensor_where, repeat_interleave       # type: ignore[attr-defined]

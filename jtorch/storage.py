@@ -118,18 +118,6 @@ def geometry_of(t: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     return t._view.aval.shape, t._view.stride, t._view.offset
 
 
-def check_bounds(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int) -> None:
-    """RuntimeError where a geometry reaches beyond the storage of ``t``."""
-    if 0 in aval.shape:
-        return
-    width = aval.np.itemsize
-    needed = (1 + offset + sum((n - 1) * s for n, s in zip(aval.shape, stride, strict=True))) * width
-    if needed > t._storage.aval.nbytes:
-        raise RuntimeError(f"setStorage: sizes {list(aval.shape)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-                           f"{width} requiring a storage size of {needed} are out of bounds for storage of size "
-                           f"{t._storage.aval.nbytes}")
-
-
 def check_writable(t: Tensor) -> None:
     """RuntimeError where several elements of the tensor are one place in memory, as after ``expand``."""
     if t._view is None:

@@ -13,91 +13,22 @@ import threading
 import traceback
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from jtorch import engine
 from jtorch.engine import Call, Value
-from jtorch.engine.kernel import flatten
+from jtorch.hooks import Above, RemovableHandle, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch.no_grad import mode
-from jtorch.ops.registry import Op, T
 from jtorch.storage import Storage, aval_of, value_of, write
+from jtorch.vjp import vjp_call
 
 sequence = itertools.count().__next__
 record = engine.record
 Edge = tuple["Node", int]
-
-
-class Above:
-    """What the layers above provide: making a tensor from a value, and calling an op on tensors."""
-
-    wrap: Callable[..., Any]
-    call: Callable[..., Any]
-
-
-class VjpOp(Op):
-    """The backward of an op as an op: the vjp of its body. Its template also says which gradients are asked and given."""
-
-    def function_of(self, template: tuple) -> Callable:
-        forward, _, needs, given = template
-        return _vjp_function(self.body.function_of(forward), needs, given)     # type: ignore[attr-defined]
-
-
-def _vjp_function(forward: Callable, needs: tuple[int, ...], given: tuple[int, ...]) -> Callable:
-    def vjp(*arrays):
-        inputs, cts = list(arrays[:len(arrays) - len(given)]), arrays[len(arrays) - len(given):]
-
-        def of_needed(*needed):
-            for i, x in zip(needs, needed, strict=True):
-                inputs[i] = x
-            outs = flatten(forward(*inputs))
-            return [outs[i] for i in given]
-
-        _, pull = jax.vjp(of_needed, *[inputs[i] for i in needs])
-        return tuple([_conj(g) for g in pull([_conj(ct) for ct in cts])])      # PyTorch's convention for complex
-    return vjp
-
-
-def _conj(x):
-    return jnp.conj(x) if jnp.iscomplexobj(x) else x
-
-
-_vjp_ops: dict[Op, VjpOp] = {}
-
-
-def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call:
-    """The call that computes the gradients of inputs ``needs`` from those of outputs ``given``."""
-    found = call.vjps.get((needs, given))
-    if found is None:
-        op = _vjp_ops.get(call.op)
-        if op is None:
-            op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "",     # type: ignore[arg-type]
-                                           backward_name=_second_name(call))
-        found = call.vjps[needs, given] = Call(op, (call.template, (T,) * len(given), needs, given))
-    return found
-
-
-def _second_name(call: Call) -> str:
-    return f"{backward_name(call)[:-1]}Backward0"
-
-
-def backward_name(call: Call) -> str:
-    """PyTorch's name of the node that a call makes."""
-    if call.backward_name is None:
-        name = call.op.backward_name
-        if callable(name):
-            name = name(call.template)
-        call.backward_name = name or f"{camel_case(call.op.name)}Backward0"
-    return call.backward_name
-
-
-def camel_case(name: str) -> str:
-    """``nn.functional.log_softmax`` -> ``LogSoftmax``."""
-    return "".join(part[:1].upper() + part[1:] for part in name.replace("linalg.", "linalg_").split(".")[-1].split("_"))
 
 
 class Node:
@@ -164,33 +95,6 @@ class Node:
 
     def release(self) -> None:
         """Frees what was saved for backward."""
-
-
-class RemovableHandle:
-    """Removes a hook again. See torch.utils.hooks.RemovableHandle."""
-
-    _ids = itertools.count()
-
-    def __init__(self, hooks: dict, fn=None, *, first: bool = False):
-        self.hooks_dict_ref = weakref.ref(hooks) if not isinstance(hooks, dict) else (lambda: hooks)
-        self.id = next(RemovableHandle._ids)
-        if fn is not None:
-            hooks[self.id] = fn
-            if first:
-                for key in list(hooks)[:-1]:
-                    hooks[key] = hooks.pop(key)
-
-    def remove(self) -> None:
-        """Takes the hook off."""
-        hooks = self.hooks_dict_ref()
-        if hooks is not None:
-            hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()
 
 
 FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -372,16 +276,6 @@ def accumulator_of(t) -> AccumulateGrad:
     return node
 
 
-def as_tensor(grad):
-    """A gradient as a tensor."""
-    return Above.wrap(grad) if grad.__class__ is Value else grad
-
-
-def as_value(grad) -> Value:
-    """A gradient as a value."""
-    return grad if grad.__class__ is Value else value_of(grad)
-
-
 ADD: Call = None    # type: ignore[assignment]      # set by dispatch: the call of add on two tensors
 
 
@@ -412,7 +306,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
                     and _plain_step(node, grads, pending, heap, retain_graph):
                 continue
             if node.tensor_hooks:
-                grads = _run_tensor_hooks(node, grads, create_graph)
+                grads = run_tensor_hooks(node, grads, create_graph)
             if wanted is not None:
                 for nr in list(grads):
                     if (node, nr) in wanted:
@@ -420,7 +314,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
                 if (not accumulate and node.__class__ is AccumulateGrad) or not _has_work(node, allowed):
                     continue
             if node.prehooks:
-                grads = _run_prehooks(node, grads, create_graph)
+                grads = run_prehooks(node, grads, create_graph)
             _step(node, grads, pending, heap, create_graph, allowed)
             if not retain_graph:
                 node.release()
@@ -496,7 +390,7 @@ def _step(node: Node, grads: dict, pending: dict, heap: list, create_graph: bool
         needs = [e is not None and e[0] in allowed for e in edges]
     outs = node.run(grads, create_graph, needs) if not mode.anomaly else _run_watched(node, grads, create_graph, needs)
     if node.hooks:
-        outs = _run_hooks(node, outs, grads, create_graph)
+        outs = run_hooks(node, outs, grads, create_graph)
     for edge, grad in zip(edges, outs, strict=True) if outs else ():
         if edge is not None and grad is not None:
             _deliver(pending, heap, edge, grad)
@@ -536,76 +430,6 @@ def _reachable(roots: list[Node]) -> list[Node]:
                 seen.add(edge[0])
                 stack.append(edge[0])
     return order
-
-
-# ---------------------------------------------------------------- hooks
-
-RETAIN = "retain_grad"      # the key of the hook that keeps a tensor's gradient: it runs after the others
-
-
-def _run_tensor_hooks(node: Node, grads: dict, create_graph: bool) -> dict:
-    grads = dict(grads)
-    for nr, hooks in node.tensor_hooks.items():         # type: ignore[union-attr]
-        for hook in _in_order(hooks) if nr in grads else ():
-            given = as_tensor(grads[nr])
-            new = hook(given)
-            if new is None:
-                new = given         # it may have been written to
-            else:
-                _check_hooked(hook, new, given)
-            grads[nr] = new if create_graph else as_value(new)
-    return grads
-
-
-def _in_order(hooks: dict) -> list:
-    return [h for k, h in hooks.items() if k is not RETAIN] + ([hooks[RETAIN]] if RETAIN in hooks else [])
-
-
-def _check_hooked(hook, new, given) -> None:
-    """RuntimeError if what a hook has returned cannot stand for the gradient it was given."""
-    name = getattr(hook, "__name__", "<unknown>")
-    if not hasattr(new, "_storage"):
-        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
-    if new.dtype is not given.dtype or new.device != given.device:
-        raise RuntimeError(f"hook '{name}' has changed the type of value (was {given.type()} got {new.type()})")
-    if tuple(new.shape) != tuple(given.shape):
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
-
-
-def _run_prehooks(node: Node, grads: dict, create_graph: bool) -> dict:
-    for hook in list(node.prehooks.values()):           # type: ignore[union-attr]
-        given = _all_gradients(node, grads)
-        new = _returned(hook, hook(given), given)
-        grads = {i: (g if create_graph else as_value(g)) for i, g in enumerate(new) if g is not None}
-    return grads
-
-
-def _run_hooks(node: Node, outs: list, grads: dict, create_graph: bool) -> list:
-    received = _all_gradients(node, grads)
-    for hook in list(node.hooks.values()):              # type: ignore[union-attr]
-        given = tuple([as_tensor(g) if g is not None else None for g in outs])
-        new = _returned(hook, hook(given, received), given)
-        outs = [None if g is None else (g if create_graph else as_value(g)) for g in new]
-    return outs
-
-
-def _all_gradients(node: Node, grads: dict) -> tuple:
-    n = max(max(grads, default=0) + 1, len(node._input_metadata))
-    return tuple([as_tensor(grads[i]) if i in grads else None for i in range(n)])
-
-
-def _returned(hook, new: Any, given: tuple) -> tuple:
-    """The gradients after a hook: those it has returned, checked, or those it was given."""
-    if new is None:
-        return given
-    new = new if isinstance(new, tuple) else (new,)
-    if len(new) != len(given):
-        raise RuntimeError(f"hook '{getattr(hook, '__name__', '<unknown>')}' has returned an incorrect number of values (got "
-                           f"{len(new)}, but expected {len(given)})")
-    for n, g in zip(new, given, strict=True):
-        if n is not None and g is not None:
-            _check_hooked(hook, n, g)
-    return new
 
 
 # ---------------------------------------------------------------- anomaly detection

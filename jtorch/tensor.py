@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch import engine, storage, tape
+from jtorch import engine, hooks, storage, tape
 from jtorch.device import device as Device
 from jtorch.engine import Value
+from jtorch.hooks import RemovableHandle
 from jtorch.no_grad import mode
 from jtorch.ops.strided import is_contiguous
 from jtorch.size import Size
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
-from jtorch.tape import AccumulateGrad, Node, RemovableHandle, accumulator_of, node_class
+from jtorch.tape import AccumulateGrad, Node, accumulator_of, node_class
 
 if TYPE_CHECKING:
     from jtorch._bound import Bound  # the methods that are made from op records, for type checkers
@@ -294,7 +295,7 @@ class Tensor(Bound):
             t = ref()
             if t is not None:
                 t._grad = grad if t._grad is None else t._grad + grad
-        node.tensor_hooks_of(self._output_nr)[tape.RETAIN] = keep
+        node.tensor_hooks_of(self._output_nr)[hooks.RETAIN] = keep
 
     def register_hook(self, hook) -> RemovableHandle:
         """``hook(grad)`` runs when the gradient of this tensor is known; what it returns replaces it."""
@@ -524,7 +525,7 @@ def wrap(value: Value | None, edge=None, shared: Storage | None = None) -> Tenso
     return t
 
 
-tape.Above.wrap = staticmethod(wrap)
+hooks.Above.wrap = staticmethod(wrap)
 
 
 def with_grad(t: Tensor, requires_grad: bool) -> Tensor:

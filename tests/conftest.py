@@ -1,23 +1,19 @@
 """What every test gets: JAX's strict promotion, a seed, and ``xp``, which is PyTorch and then jtorch."""
 from __future__ import annotations
 
-import functools
-import importlib
-import importlib.util
 import os
 import random
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
+from libraries import HAS_TORCH, NO_TORCH, library
 
 ROOT = Path(__file__).resolve().parent.parent
-HAS_TORCH = importlib.util.find_spec("torch") is not None
-NO_TORCH = "PyTorch is not installed (pip install jtorch-jax[conformance])"
+CORE = Path(__file__).resolve().parent / "core"
 
 # Bodies of ops cast and broadcast explicitly: PyTorch's rules are not JAX's.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -39,6 +35,9 @@ def pytest_report_header(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if CORE in item.path.parents:
+            item.add_marker(pytest.mark.core)
     if not HAS_TORCH:
         _skip(items, "conformance", NO_TORCH)
     if not config.getoption("--full"):
@@ -49,17 +48,6 @@ def _skip(items, marker: str, reason: str) -> None:
     for item in items:
         if item.get_closest_marker(marker):
             item.add_marker(pytest.mark.skip(reason=reason))
-
-
-@functools.cache
-def library(name: str):
-    """The module ``torch`` or ``jtorch``, imported with its own warnings off and on one thread."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = importlib.import_module(name)
-    if name == "torch":
-        found.set_num_threads(1)    # several tests run at once
-    return found
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from jtorch import engine, storage
 from jtorch.autograd._calls import filled, stack
 from jtorch.autograd.graph import GradientEdge
 from jtorch.engine import Aval, Value
+from jtorch.hooks import as_tensor
 from jtorch.size import Size
-from jtorch.tape import Edge, as_tensor, run_backward
+from jtorch.tape import Edge, run_backward
 from jtorch.tensor import Tensor, edge_of, node_of, requires_grad
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]

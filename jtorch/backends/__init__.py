@@ -32,7 +32,21 @@ class _Generic(types.ModuleType):
 _flags.become(__name__, _Generic)
 
 from jtorch.backends import (  # noqa: E402
-    cpu, cuda, cudnn, cusparselt, kleidiai, mha, miopen, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized)
+    cpu,
+    cuda,
+    cudnn,
+    cusparselt,
+    kleidiai,
+    mha,
+    miopen,
+    mkl,
+    mkldnn,
+    mps,
+    nnpack,
+    openmp,
+    opt_einsum,
+    quantized,
+)
 
 __all__ = ["cpu", "cuda", "cudnn", "cusparselt", "flags", "flags_frozen", "kleidiai", "mha", "miopen", "mkl", "mkldnn",
            "mps", "nnpack", "openmp", "opt_einsum", "quantized", "set_flags"]

@@ -51,9 +51,32 @@ def pattern(values: list[Value]) -> tuple[bool, ...]:
     return tuple([c > _UNHELD for c in map(getrefcount, values)])
 
 
-def expected_seconds(calls: int) -> float:
-    """About what compiling a record of so many calls takes; measured in docs/engine.md."""
-    return 0.03 + 0.008 * calls
+class Budget:
+    """How much time compiling may take: what it is expected to, learnt from what it took, and how much is left.
+
+    A program whose shapes vary would otherwise spend its life in the compiler (800 steps with 32 batch sizes: 22 of 24 s).
+    """
+
+    FIRST, SHARE = 5.0, 0.3     # seconds that may be spent at once; then a share of the time that has gone by
+
+    def __init__(self):
+        self.start, self.spent, self.factor = time.perf_counter(), 0.0, 1.0
+
+    def expected(self, calls: int) -> float:
+        """About what compiling a record of so many calls takes; measured in docs/engine.md."""
+        return (0.03 + 0.008 * calls) * self.factor
+
+    def note(self, calls: int, seconds: float) -> None:
+        """Learns from a compilation."""
+        self.spent += seconds
+        self.factor = min(max(0.5 * self.factor + 0.5 * seconds / (0.03 + 0.008 * calls), 0.5), 10.0)
+
+    def allows(self, calls: int) -> bool:
+        """Whether there is time left for a record of so many calls."""
+        return self.spent + self.expected(calls) <= self.FIRST + self.SHARE * (time.perf_counter() - self.start)
+
+
+budget = Budget()
 
 
 def heat(state: State) -> None:
@@ -72,7 +95,7 @@ def wanted(state: State, held: tuple, natural: bool) -> Program | None:
         return None
     state.seen[held] = times = state.seen.get(held, 0) + 1
     if state.why is None:                 # others go on from here, but this end has not been compiled yet
-        if times >= 16 and not is_timing_loop(state):
+        if times >= 16 and budget.allows(state.depth) and not is_timing_loop(state):
             return _compile(state, held, f"ended here {times} times on the way to a program")
         return None
     if len(state.programs) > 0 and times < 4:
@@ -140,6 +163,7 @@ class Program:
         start = time.perf_counter()
         self.compiled = self._compile()
         self.seconds = time.perf_counter() - start
+        budget.note(len(self.path), self.seconds)
         stats.program_compiled(self, why, self.seconds)
 
     def summary(self) -> str:

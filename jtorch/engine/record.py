@@ -286,7 +286,8 @@ def _end_held(rec: Record, state: State, natural: bool) -> None:
 def _note_cost(state: State, seconds: float) -> None:
     state.count += 1
     state.cost += seconds + state.depth * CALL_SECONDS
-    if state.count >= MIN_REPEATS and state.cost * EAGERNESS > programs.expected_seconds(state.depth) \
+    budget = programs.budget
+    if state.count >= MIN_REPEATS and state.cost * EAGERNESS > budget.expected(state.depth) and budget.allows(state.depth) \
             and not programs.is_timing_loop(state):
         programs.heat(state)
 

@@ -1,4 +1,5 @@
 """Dtypes: casts, promotion, the default, in-place errors."""
+# ruff: noqa: E501  (one case a line)
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,5 @@
 """What is wrong is refused as PyTorch refuses it: exception type and first sentence."""
+# ruff: noqa: E501  (one case a line)
 from __future__ import annotations
 
 import pytest

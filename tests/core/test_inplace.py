@@ -1,4 +1,5 @@
 """In-place methods, augmented assignment and ``out=``."""
+# ruff: noqa: E501  (one case a line)
 from __future__ import annotations
 
 import pytest

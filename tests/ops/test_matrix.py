@@ -9,7 +9,7 @@ import random
 import warnings
 
 import pytest
-from conftest import HAS_TORCH, library
+from libraries import HAS_TORCH, library
 from ops import matrix
 from ops.known_differences import DIFFERENCES
 from ops.translate import Translator

@@ -1,0 +1,122 @@
+"""Hooks on tensors and nodes, and gradients as they see them."""
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from jtorch.engine import Value
+from jtorch.storage import value_of
+
+
+class Above:
+    """What the layers above provide: making a tensor from a value, and calling an op on tensors."""
+
+    wrap: Callable[..., Any]
+    call: Callable[..., Any]
+
+
+def as_tensor(grad):
+    """A gradient as a tensor."""
+    return Above.wrap(grad) if grad.__class__ is Value else grad
+
+
+def as_value(grad) -> Value:
+    """A gradient as a value."""
+    return grad if grad.__class__ is Value else value_of(grad)
+
+
+class RemovableHandle:
+    """Removes a hook again. See torch.utils.hooks.RemovableHandle."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks: dict, fn=None, *, first: bool = False):
+        self.hooks_dict_ref = weakref.ref(hooks) if not isinstance(hooks, dict) else (lambda: hooks)
+        self.id = next(RemovableHandle._ids)
+        if fn is not None:
+            hooks[self.id] = fn
+            if first:
+                for key in list(hooks)[:-1]:
+                    hooks[key] = hooks.pop(key)
+
+    def remove(self) -> None:
+        """Takes the hook off."""
+        hooks = self.hooks_dict_ref()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+RETAIN = "retain_grad"      # the key of the hook that keeps a tensor's gradient: it runs after the others
+
+
+def run_tensor_hooks(node: Any, grads: dict, create_graph: bool) -> dict:
+    grads = dict(grads)
+    for nr, hooks in node.tensor_hooks.items():         # type: ignore[union-attr]
+        for hook in _in_order(hooks) if nr in grads else ():
+            given = as_tensor(grads[nr])
+            new = hook(given)
+            if new is None:
+                new = given         # it may have been written to
+            else:
+                _check_hooked(hook, new, given)
+            grads[nr] = new if create_graph else as_value(new)
+    return grads
+
+
+def _in_order(hooks: dict) -> list:
+    return [h for k, h in hooks.items() if k is not RETAIN] + ([hooks[RETAIN]] if RETAIN in hooks else [])
+
+
+def _check_hooked(hook, new, given) -> None:
+    """RuntimeError if what a hook has returned cannot stand for the gradient it was given."""
+    name = getattr(hook, "__name__", "<unknown>")
+    if not hasattr(new, "_storage"):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if new.dtype is not given.dtype or new.device != given.device:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {given.type()} got {new.type()})")
+    if tuple(new.shape) != tuple(given.shape):
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+
+
+def run_prehooks(node: Any, grads: dict, create_graph: bool) -> dict:
+    for hook in list(node.prehooks.values()):           # type: ignore[union-attr]
+        given = _all_gradients(node, grads)
+        new = _returned(hook, hook(given), given)
+        grads = {i: (g if create_graph else as_value(g)) for i, g in enumerate(new) if g is not None}
+    return grads
+
+
+def run_hooks(node: Any, outs: list, grads: dict, create_graph: bool) -> list:
+    received = _all_gradients(node, grads)
+    for hook in list(node.hooks.values()):              # type: ignore[union-attr]
+        given = tuple([as_tensor(g) if g is not None else None for g in outs])
+        new = _returned(hook, hook(given, received), given)
+        outs = [None if g is None else (g if create_graph else as_value(g)) for g in new]
+    return outs
+
+
+def _all_gradients(node: Any, grads: dict) -> tuple:
+    n = max(max(grads, default=0) + 1, len(node._input_metadata))
+    return tuple([as_tensor(grads[i]) if i in grads else None for i in range(n)])
+
+
+def _returned(hook, new: Any, given: tuple) -> tuple:
+    """The gradients after a hook: those it has returned, checked, or those it was given."""
+    if new is None:
+        return given
+    new = new if isinstance(new, tuple) else (new,)
+    if len(new) != len(given):
+        raise RuntimeError(f"hook '{getattr(hook, '__name__', '<unknown>')}' has returned an incorrect number of values (got "
+                           f"{len(new)}, but expected {len(given)})")
+    for n, g in zip(new, given, strict=True):
+        if n is not None and g is not None:
+            _check_hooked(hook, n, g)
+    return new

@@ -1,0 +1,72 @@
+"""The backward of an op as an op: ``jax.vjp`` of its body, cached per call; and PyTorch's names of nodes."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from jtorch.engine import Call
+from jtorch.engine.kernel import flatten
+from jtorch.ops.registry import Op, T
+
+
+class VjpOp(Op):
+    """The backward of an op as an op: the vjp of its body. Its template also says which gradients are asked and given."""
+
+    def function_of(self, template: tuple) -> Callable:
+        forward, _, needs, given = template
+        return _vjp_function(self.body.function_of(forward), needs, given)     # type: ignore[attr-defined]
+
+
+def _vjp_function(forward: Callable, needs: tuple[int, ...], given: tuple[int, ...]) -> Callable:
+    def vjp(*arrays):
+        inputs, cts = list(arrays[:len(arrays) - len(given)]), arrays[len(arrays) - len(given):]
+
+        def of_needed(*needed):
+            for i, x in zip(needs, needed, strict=True):
+                inputs[i] = x
+            outs = flatten(forward(*inputs))
+            return [outs[i] for i in given]
+
+        _, pull = jax.vjp(of_needed, *[inputs[i] for i in needs])
+        return tuple([_conj(g) for g in pull([_conj(ct) for ct in cts])])      # PyTorch's convention for complex
+    return vjp
+
+
+def _conj(x):
+    return jnp.conj(x) if jnp.iscomplexobj(x) else x
+
+
+_vjp_ops: dict[Op, VjpOp] = {}
+
+
+def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call:
+    """The call that computes the gradients of inputs ``needs`` from those of outputs ``given``."""
+    found = call.vjps.get((needs, given))
+    if found is None:
+        op = _vjp_ops.get(call.op)
+        if op is None:
+            op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "",     # type: ignore[arg-type]
+                                           backward_name=_second_name(call))
+        found = call.vjps[needs, given] = Call(op, (call.template, (T,) * len(given), needs, given))
+    return found
+
+
+def _second_name(call: Call) -> str:
+    return f"{backward_name(call)[:-1]}Backward0"
+
+
+def backward_name(call: Call) -> str:
+    """PyTorch's name of the node that a call makes."""
+    if call.backward_name is None:
+        name = call.op.backward_name
+        if callable(name):
+            name = name(call.template)
+        call.backward_name = name or f"{camel_case(call.op.name)}Backward0"
+    return call.backward_name
+
+
+def camel_case(name: str) -> str:
+    """``nn.functional.log_softmax`` -> ``LogSoftmax``."""
+    return "".join(part[:1].upper() + part[1:] for part in name.replace("linalg.", "linalg_").split(".")[-1].split("_"))

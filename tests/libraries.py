@@ -1,0 +1,22 @@
+"""PyTorch and jtorch by name, for tests that run one body with both."""
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import warnings
+from types import ModuleType
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+NO_TORCH = "PyTorch is not installed (pip install jtorch-jax[conformance])"
+
+
+@functools.cache
+def library(name: str) -> ModuleType:
+    """The module ``torch`` or ``jtorch``, imported with its own warnings off; PyTorch on one thread."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = importlib.import_module(name)
+    if name == "torch":
+        found.set_num_threads(1)    # several tests run at once
+    return found
