@@ -17,6 +17,7 @@ from jtorch import functional as functional
 from jtorch import indexing as _indexing
 from jtorch import legacy as _legacy
 from jtorch import metadata as _metadata
+from jtorch import nn as nn
 from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
 from jtorch import overloads as _overloads
@@ -56,10 +57,8 @@ def _namespace(name: str) -> _types.ModuleType:
     return made
 
 
-linalg, fft, special, nn, signal = (_namespace(n) for n in ("linalg", "fft", "special", "nn", "signal"))
+linalg, fft, special, signal = (_namespace(n) for n in ("linalg", "fft", "special", "signal"))
 signal.windows = _namespace("signal.windows")   # type: ignore[attr-defined]
-nn.functional = _namespace("nn.functional")     # type: ignore[attr-defined]
-nn.Parameter = _tensor_module.Parameter         # type: ignore[attr-defined]
 _spaces = {"": globals(), "linalg": vars(linalg), "fft": vars(fft), "special": vars(special),
            "nn.functional": vars(nn.functional), "signal.windows": vars(signal.windows)}       # type: ignore[attr-defined]
 _bind.load_ops()
@@ -85,5 +84,6 @@ no_grad, enable_grad = _no_grad_module.no_grad, _no_grad_module.enable_grad
 set_grad_enabled, inference_mode = _no_grad_module.set_grad_enabled, _no_grad_module.inference_mode
 is_grad_enabled = _no_grad_module.is_grad_enabled
 is_inference_mode_enabled = _no_grad_module.is_inference_mode_enabled
-is_anomaly_enabled, is_anomaly_check_nan_enabled = autograd.anomaly.is_anomaly_enabled, autograd.anomaly.is_anomaly_check_nan_enabled
+is_anomaly_enabled = autograd.anomaly.is_anomaly_enabled
+is_anomaly_check_nan_enabled = autograd.anomaly.is_anomaly_check_nan_enabled
 __version__ = version.__version__

@@ -1,5 +1,6 @@
 # Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.
 # mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"
+# pyright: reportIncompatibleMethodOverride=false, reportOverlappingOverload=false
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
@@ -14,9 +15,12 @@ from jtorch import autograd as autograd
 from jtorch import backends as backends
 from jtorch import cuda as cuda
 from jtorch import engine as engine
+from jtorch import fft as fft
 from jtorch import functional as functional
+from jtorch import linalg as linalg
 from jtorch import optim as optim
 from jtorch import random as random
+from jtorch import special as special
 from jtorch import version as version
 from jtorch._print import get_printoptions as get_printoptions
 from jtorch._print import set_printoptions as set_printoptions
@@ -67,13 +71,16 @@ from jtorch.generator import Generator as Generator
 from jtorch.indexing import fill_ as fill_
 from jtorch.indexing import masked_select as masked_select
 from jtorch.legacy import MemoryFormat as memory_format
+from jtorch.metadata import resize_as_ as resize_as_
 from jtorch.no_grad import enable_grad as enable_grad
 from jtorch.no_grad import inference_mode as inference_mode
 from jtorch.no_grad import is_grad_enabled as is_grad_enabled
 from jtorch.no_grad import is_inference_mode_enabled as is_inference_mode_enabled
 from jtorch.no_grad import no_grad as no_grad
 from jtorch.no_grad import set_grad_enabled as set_grad_enabled
+from jtorch.overloads import abs_ as abs_
 from jtorch.overloads import broadcast_tensors as broadcast_tensors
+from jtorch.overloads import meshgrid as meshgrid
 from jtorch.overloads import repeat_interleave as repeat_interleave
 from jtorch.overloads import where as where
 from jtorch.random import bernoulli as bernoulli
@@ -140,8 +147,6 @@ UInt32Tensor: Any
 UInt64Tensor: Any
 __version__: builtins.str
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
-def abs_(input: Tensor) -> Tensor:
     """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
@@ -389,10 +394,10 @@ def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | No
     """Tensors joined along a dim they have. See torch.cat."""
 def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along a dim they have. See torch.cat."""
-def conj(input: Tensor) -> Tensor:
-    """The complex conjugate. See torch.conj."""
-def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex conjugate. See torch.conj_physical."""
+def conj(input: Tensor, **kw: Any) -> Tensor:
+    """The complex conjugate; a real tensor as it is. See torch.conj."""
+def conj_physical(input: Tensor, **kw: Any) -> Tensor:
+    """The complex conjugate; a real tensor as it is. See torch.conj_physical."""
 def conj_physical_(input: Tensor) -> Tensor:
     """The complex conjugate. See torch.conj_physical."""
 contiguous_format: Any
@@ -523,7 +528,6 @@ def expm1_(input: Tensor) -> Tensor:
     """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Ones on the diagonal, zeros elsewhere. See torch.eye."""
-fft: Any
 def fill(input: Tensor, value: Tensor | _Number) -> Tensor:
     """All elements replaced by one value. See torch.Tensor.fill_."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -721,7 +725,6 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's magnitude. See torch.lgamma."""
 def lgamma_(input: Tensor) -> Tensor:
     """The logarithm of the gamma function's magnitude. See torch.lgamma."""
-linalg: Any
 def linspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -821,11 +824,6 @@ def median(input: Tensor) -> Tensor: ...
 @overload
 def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> median_result:
     """The median (of an even number, the lower), of all or along ``dim`` with its index. See torch.median."""
-@overload
-def meshgrid(*tensors: Tensor, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]: ...
-@overload
-def meshgrid(tensors: Sequence[Tensor], *, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
-    """Vectors expanded over the grid they span. See torch.meshgrid."""
 @overload
 def min(input: Tensor) -> Tensor: ...
 @overload
@@ -970,7 +968,7 @@ def range(start: Any, end: Any, step: Any = 1, *, dtype: _dtype | None = None, d
     """The numbers from ``start`` to ``end``, which is included. See torch.range."""
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dim. See torch.ravel."""
-def real(input: Tensor) -> Tensor:
+def real(input: Tensor, **kw: Any) -> Tensor:
     """The real part; a real tensor as it is. See torch.real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by each element. See torch.reciprocal."""
@@ -1071,7 +1069,6 @@ def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, ou
     """exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> sort_result:
     """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
-special: Any
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Parts of one size (the last may be smaller) or of given sizes. See torch.split."""
 def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:

@@ -1,5 +1,6 @@
 # Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.
 # mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"
+# pyright: reportIncompatibleMethodOverride=false, reportOverlappingOverload=false
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
@@ -206,11 +207,11 @@ class Bound:
     def abs(self) -> Tensor:
         """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
     def abs_(self) -> Tensor:
-        """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
+        """The magnitude of each element, in place. See torch.Tensor.abs_."""
     def absolute(self) -> Tensor:
         """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
     def absolute_(self) -> Tensor:
-        """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
+        """The magnitude of each element, in place. See torch.Tensor.abs_."""
     def acos(self) -> Tensor:
         """The angle whose cosine it is. See torch.acos."""
     def acos_(self) -> Tensor:
@@ -412,10 +413,10 @@ class Bound:
         """A copy that gradients flow through. See torch.clone."""
     def combinations(self, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
         """All combinations of ``r`` elements of a vector. See torch.combinations."""
-    def conj(self) -> Tensor:
-        """The complex conjugate. See torch.conj."""
-    def conj_physical(self) -> Tensor:
-        """The complex conjugate. See torch.conj_physical."""
+    def conj(self, **kw: Any) -> Tensor:
+        """The complex conjugate; a real tensor as it is. See torch.conj."""
+    def conj_physical(self, **kw: Any) -> Tensor:
+        """The complex conjugate; a real tensor as it is. See torch.conj_physical."""
     def conj_physical_(self) -> Tensor:
         """The complex conjugate. See torch.conj_physical."""
     def contiguous(self, memory_format: Any = None) -> Tensor:
@@ -558,8 +559,8 @@ class Bound:
         """The tensor as torch.float32."""
     def float_power(self, exponent: Tensor | builtins.complex) -> Tensor:
         """``pow`` computed in float64 or complex128. See torch.float_power."""
-    def float_power_(self, exponent: Tensor | builtins.complex) -> Tensor:
-        """``pow`` computed in float64 or complex128. See torch.float_power."""
+    def float_power_(self, exponent: Any) -> Tensor:
+        """The power in double precision, for tensors that are of it. See torch.Tensor.float_power_."""
     def floor(self) -> Tensor:
         """The next integer down. See torch.floor."""
     def floor_(self) -> Tensor:
@@ -928,6 +929,8 @@ class Bound:
         """The tensor itself: conjugation and negation are never lazy here."""
     def pinverse(self, rcond: builtins.float = 1e-15) -> Tensor:
         """The Moore-Penrose inverse. See torch.pinverse."""
+    def polygamma(self, first: Any, *args: Any) -> Any: ...
+    def polygamma_(self, first: Any, *args: Any) -> Any: ...
     def positive(self) -> Tensor:
         """The input itself. See torch.positive."""
     def pow(self, exponent: Tensor | builtins.complex) -> Tensor:
@@ -955,7 +958,8 @@ class Bound:
     def ravel(self) -> Tensor:
         """All elements in one dim. See torch.ravel."""
     @property
-    def real(self) -> Tensor: ...
+    def real(self) -> Tensor:
+        """The real part; a real tensor as it is. See torch.real."""
     def reciprocal(self) -> Tensor:
         """1 divided by each element. See torch.reciprocal."""
     def reciprocal_(self) -> Tensor:

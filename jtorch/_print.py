@@ -104,7 +104,7 @@ def _float_cell(values: list[float]) -> tuple[Cell, int]:
         write: Cell = _whole
     else:
         pattern = f".{PRINT_OPTS.precision}{spec}"
-        write = lambda v: format(v, pattern)  # noqa: E731
+        write = lambda v: format(v, pattern)
     width = max((len(write(v)) for v in telling), default=1)
     return lambda v: write(v).rjust(width), width
 

@@ -111,12 +111,17 @@ def _ints(op: Op, name: str, position: int, given: Any) -> tuple:
     for k, n in enumerate(given):
         if n.__class__ is not int:
             if not hasattr(n, "__index__"):
-                raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' " + (
-                    f"(position {position}) must be tuple of ints, not {_type_name(n)}" if k == 0 else
-                    f'failed to unpack the object at pos {k + 1} with error "type must be tuple of ints,but got {_type_name(n)}"'))
+                raise TypeError(_not_an_int(op.name.split(".")[-1], name, position, k, n))
             n = n.__index__()
         made.append(n)
     return tuple(made)
+
+
+def _not_an_int(function: str, name: str, position: int, k: int, n: Any) -> str:
+    if k == 0:
+        return f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {_type_name(n)}"
+    return (f"{function}(): argument '{name}' failed to unpack the object at pos {k + 1} with error "
+            f'"type must be tuple of ints,but got {_type_name(n)}"')
 
 
 def _new_call(calls: dict, op: Op, key: Any):
@@ -290,7 +295,8 @@ class _Writer:
         lines, key, flat = self.body()
         if op.creates:
             extra = ("device=None", "requires_grad=False", "layout=None", "pin_memory=False", "memory_format=None", "out=None")
-            call_it = [f"return _call_creating(OP{self.prefix}, {key if key != 'T' else '(T,)'}, {flat}, device, requires_grad, out)"]
+            call_it = [f"return _call_creating(OP{self.prefix}, {key if key != 'T' else '(T,)'}, {flat}, device, "
+                       "requires_grad, out)"]
             return self._def(op.name, self.signature(extra), [*lines, *call_it])
         if op.out and not op.dynamic and not op.writes:
             given = [*self.lookup(key), f"if out is not None: return call_out(c, {flat}, out)"]
@@ -332,8 +338,8 @@ def _targets(given) -> list:
 _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
           "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace, "call_writing": call_writing,
           "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
-          "_varargs": _varargs, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating, "_call_dynamic": _call_dynamic,
-          "_targets": _targets}
+          "_varargs": _varargs, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating,
+          "_call_dynamic": _call_dynamic, "_targets": _targets}
 
 
 def load_ops() -> None:
@@ -381,7 +387,7 @@ def bind(namespaces: dict[str, dict[str, Any]]) -> None:
             _bind_name(op, full, forms, namespaces)
         for operator in op.operators:
             setattr(Tensor, operator, _operator(operator, forms))
-    Tensor.__hash__ = lambda self: id(self)     # type: ignore[method-assign]     # comparison operators must not unset it
+    Tensor.__hash__ = object.__hash__      # type: ignore[method-assign]     # comparison operators must not unset it
 
 
 def _bind_name(op: Op, full: str, forms: dict, namespaces: dict) -> None:
@@ -417,7 +423,7 @@ def _operator(name: str, forms: dict):
         return lambda self: fn(self)
     if "matmul" in name:
         return _matmul(name, fn)
-    if name.startswith("__i") and name not in ("__invert__",) and "inplace" in forms:
+    if name.startswith("__i") and name != "__invert__" and "inplace" in forms:
         inplace = forms["inplace"]
         return lambda self, other: inplace(self, other) if _is_operand(other) else NotImplemented
     if name == "__rsub__":
@@ -435,8 +441,8 @@ def _matmul(name: str, fn):
 
 def _subtracted_from(fn, self: Tensor, other: Any):
     if other.__class__ is bool or self.dtype.name == "bool":
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
-                           "the `~` or `logical_not()` operator instead.")
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                           "mask, use the `~` or `logical_not()` operator instead.")
     return fn(other, self) if _is_operand(other) else NotImplemented
 
 

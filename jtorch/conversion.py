@@ -152,7 +152,8 @@ def bind(cls: type, functions: dict[str, Any]) -> None:
     for maker in ("zeros", "ones", "empty", "full"):
         setattr(cls, f"new_{maker}", _new_like(maker))
     for name, fn in (("to", to), ("type", type_), ("cpu", cpu), ("cuda", cuda), ("contiguous", contiguous),
-                     ("new_tensor", new_tensor), ("new", new), ("new_empty_strided", new_empty_strided), ("is_set_to", is_set_to), ("resolve_conj", resolve),
+                     ("new_tensor", new_tensor), ("new", new), ("new_empty_strided", new_empty_strided), ("is_set_to", is_set_to),
+                     ("resolve_conj", resolve),
                      ("resolve_neg", resolve), ("pin_memory", resolve), ("share_memory_", resolve)):
         setattr(cls, name, fn)
     cls.type_as = lambda self, other: to(self, other.dtype, device=other.device)        # type: ignore[attr-defined]

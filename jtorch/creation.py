@@ -130,8 +130,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {python_data.type_name(ndarray)})")
     if not ndarray.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-                         "currently not supported.")
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
+                         "orders is currently not supported.")
     dtypes.of_numpy(ndarray.dtype)
     _check_strides(ndarray)
     if not ndarray.flags.writeable:
@@ -175,9 +175,9 @@ def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int
     _check_buffer(memory.nbytes, dtype.itemsize, count, offset)
     if memory.readonly:
         warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
-                      "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer "
-                      "to protect its data or make it writable before converting it to a tensor. This type of warning will be "
-                      "suppressed for the rest of this program.", UserWarning, stacklevel=2)
+                      "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
+                      "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
+                      "will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
     return with_grad(_sharing(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
 
 
@@ -185,13 +185,15 @@ def _check_buffer(length: int, width: int, count: int, offset: int) -> None:
     if length <= 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1")
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) "
+                         "minus 1")
     left = length - offset
     if count < 0 and left % width:
-        raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size ({width})")
+        raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size "
+                         f"({width})")
     if count > 0 and count * width > left:
-        raise ValueError(f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must not be greater than "
-                         f"actual buffer length ({length} bytes)")
+        raise ValueError(f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must not be greater "
+                         f"than actual buffer length ({length} bytes)")
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None,
@@ -214,8 +216,8 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     if isinstance(ext_tensor, Tensor):
         return alias(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
-        raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
-                           "might have already constructed a tensor from it once.")
+        raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
+                           "you might have already constructed a tensor from it once.")
     kind = ext_tensor.__dlpack_device__()[0] if hasattr(ext_tensor, "__dlpack_device__") else 1
     return from_numpy(np.from_dlpack(ext_tensor)) if kind == 1 else from_jax(jax.dlpack.from_dlpack(ext_tensor))
 

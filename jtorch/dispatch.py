@@ -98,7 +98,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
             counter = t._counter or t._storage
             versions.append((counter, counter.version))
     node = cls(c, args, tuple(edges), tuple(versions))
-    if mode.anomaly or mode.on_node is not None or mode.mutation_allowed:
+    if mode.special:
         _special_node(node, flat)
     return node
 

@@ -1,6 +1,7 @@
 """The functions of torch.nn.functional that draw random numbers: dropout and its kin, rrelu, gumbel_softmax."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import jtorch.dtype as dtypes
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
 from jtorch.ops import random as draw
+from jtorch.ops.check import broadcast_shapes
 from jtorch.ops.registry import NUMBERS, OPS, T, freeze
 from jtorch.random import drawn
 from jtorch.tensor import Tensor, wrap
@@ -47,6 +49,39 @@ def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplac
     return _dropped(input, p, training, inplace, draw.feature_dropout_size(tuple(input.shape)))
 
 
+def _of_channels(n: int):
+    """dropout1d, dropout2d or dropout3d, made for inputs with ``n`` spatial dimensions."""
+    def of_channels(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        _check_p(p)
+        _check_channels(n, input.dim())
+        if n == 2 or input.dim() == n + 2:
+            shape = draw.feature_dropout_size(tuple(input.shape))
+        else:       # one without a batch dimension
+            shape = draw.feature_dropout_size((1, *input.shape))[1:]
+        return _dropped(input, p, training, inplace, shape)
+    of_channels.__name__ = of_channels.__qualname__ = f"dropout{n}d"
+    of_channels.__doc__ = f"Dropout of whole channels of {n}-dimensional data. See torch.nn.functional.dropout{n}d."
+    return of_channels
+
+
+def _check_channels(n: int, ndim: int) -> None:
+    """PyTorch's error or warnings for inputs that dropout1d, 2d or 3d is not made for."""
+    made_for = (f"Note that dropout{n}d exists to provide channel-wise dropout on inputs with {n} spatial "
+                f"dimension{'s' if n > 1 else ''}, a channel dimension, and an optional batch dimension (i.e. {n + 1}D or "
+                f"{n + 2}D inputs).")
+    if ndim not in (n + 1, n + 2):
+        if n == 1:
+            raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. {made_for}")
+        warnings.warn(f"dropout{n}d: Received a {ndim}-D input to dropout{n}d, which is deprecated and will result in an error "
+                      "in a future release. To retain the behavior and silence this warning, please use dropout instead. "
+                      f"{made_for}", stacklevel=3)
+    if n == 2 and ndim == 3:
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+                      "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+                      "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To "
+                      "maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=3)
+
+
 def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout, with torch.dropout's arguments."""
     draw.check_dropout(p)
@@ -69,7 +104,8 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels. See torch.nn.functional.feature_alpha_dropout."""
-    return _alpha(input, p, training, inplace, draw.feature_dropout_size(tuple(input.shape)))
+    shape = tuple(input.shape)
+    return _alpha(input, p, training, inplace, draw.feature_dropout_size(shape) if training and p else shape)
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
@@ -102,7 +138,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if dropout_p == 0:
         return F["scaled_dot_product_attention"](query, key, value, attn_mask, 0.0, is_causal, scale=scale,
                                                  enable_gqa=enable_gqa)
-    shape = (*query.shape[:-1], key.shape[-2])
+    batch = query.shape[:-2] if enable_gqa else broadcast_shapes(query.shape[:-2], key.shape[:-2])
+    shape = (*batch, query.shape[-2], key.shape[-2])
     kept = _mask(query, shape, dropout_p, dtypes.bool_)
     marks = (T, T, T, T, T if attn_mask is not None else None, freeze(float(dropout_p)), bool(is_causal), freeze(scale),
              bool(enable_gqa))
@@ -118,7 +155,7 @@ def bind(namespaces: dict[str, dict[str, Any]]) -> None:
     """Puts the functions of this file where PyTorch has them."""
     space = namespaces["nn.functional"]
     F.update(space)
-    space.update(_REPLACED, dropout1d=feature_dropout, dropout2d=feature_dropout, dropout3d=feature_dropout)
+    space.update(_REPLACED, **{f"dropout{n}d": _of_channels(n) for n in (1, 2, 3)})
     namespaces[""].update(dropout=torch_dropout, alpha_dropout=alpha_dropout, feature_dropout=feature_dropout,
                           feature_alpha_dropout=feature_alpha_dropout, rrelu=rrelu)
 

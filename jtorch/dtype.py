@@ -113,7 +113,7 @@ def check_fits(number, target: dtype) -> None:
     if target.is_complex or target.name == "bool" or target.name not in _C_NAMES:
         return
     if isinstance(number, complex):
-        fits = not number.imag and not target.np.kind == "x"
+        fits = not number.imag
     elif target.is_floating_point:
         fits = isinstance(number, int) or abs(number) == float("inf") or not abs(number) > float(ml_dtypes.finfo(target.np).max)
     else:

@@ -123,8 +123,8 @@ def broadcast_shapes(*shapes: Any):
 def _raise_mismatch(so_far: tuple, shape: tuple, k: int) -> None:
     for i in range(-1, -1 - min(len(so_far), len(shape)), -1):
         if shape[i] != so_far[i] and 1 not in (shape[i], so_far[i]):
-            raise RuntimeError(f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching argument at index {k} had "
-                               f"{shape}; but expected shape should be broadcastable to {list(so_far)}")
+            raise RuntimeError(f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching argument at "
+                               f"index {k} had {shape}; but expected shape should be broadcastable to {list(so_far)}")
 
 
 def get_num_threads() -> int:

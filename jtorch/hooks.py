@@ -58,6 +58,7 @@ RETAIN = "retain_grad"      # the key of the hook that keeps a tensor's gradient
 
 
 def run_tensor_hooks(node: Any, grads: dict, create_graph: bool) -> dict:
+    """The gradients after the hooks of the tensors that are the node's outputs."""
     grads = dict(grads)
     for nr, hooks in node.tensor_hooks.items():         # type: ignore[union-attr]
         for hook in _in_order(hooks) if nr in grads else ():
@@ -87,6 +88,7 @@ def _check_hooked(hook, new, given) -> None:
 
 
 def run_prehooks(node: Any, grads: dict, create_graph: bool) -> dict:
+    """The gradients after the hooks that run before the node."""
     for hook in list(node.prehooks.values()):           # type: ignore[union-attr]
         given = _all_gradients(node, grads)
         new = _returned(hook, hook(given), given)
@@ -95,6 +97,7 @@ def run_prehooks(node: Any, grads: dict, create_graph: bool) -> dict:
 
 
 def run_hooks(node: Any, outs: list, grads: dict, create_graph: bool) -> list:
+    """The gradients of the node's inputs after the hooks that run after it."""
     received = _all_gradients(node, grads)
     for hook in list(node.hooks.values()):              # type: ignore[union-attr]
         given = tuple([as_tensor(g) if g is not None else None for g in outs])

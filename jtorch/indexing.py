@@ -99,9 +99,10 @@ def _as_tuple(index: Any) -> tuple:
     if isinstance(index, tuple):
         return index
     if isinstance(index, list) and len(index) < 32 and any(isinstance(x, _NOT_NUMBERS) for x in index):
-        warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-                      "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
-                      "x[torch.tensor(seq)], which will result either in an error or a different result", UserWarning, stacklevel=4)
+        warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+                      "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+                      "x[torch.tensor(seq)], which will result either in an error or a different result",
+                      UserWarning, stacklevel=4)
         return tuple(index)
     return (index,)
 
@@ -116,8 +117,8 @@ def _expanded(t: Tensor, index: tuple) -> list:
     if used > t.dim():
         if not t.dim() and len(items) == 1:
             raise IndexError("slice() cannot be applied to a 0-dim tensor." if isinstance(items[0], slice) else
-                             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
-                             "a 0-dim tensor to a number")
+                             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                             "convert a 0-dim tensor to a number")
         raise IndexError(f"too many indices for tensor of dimension {t.dim()}")
     at = [i for i, x in enumerate(items) if x is Ellipsis]
     if len(at) > 1:
@@ -164,8 +165,8 @@ def _columns(t: Tensor, dim: int, item: Tensor) -> list[Tensor]:
                 raise IndexError(f"The shape of the mask {list(item.shape)} at index {k} does not match the shape of the indexed "
                                  f"tensor {list(t.shape)} at index {dim + k}")
         if item.dtype.name == "uint8":
-            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
-                          stacklevel=5)
+            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                          UserWarning, stacklevel=5)
         return list(OPS_FUNCTIONS["nonzero"](item, as_tuple=True))
     return [item if item.dtype is _LONG else item.to(_LONG)]        # type: ignore[attr-defined]
 
@@ -198,7 +199,8 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         if index:
             copy_(call_view(call_of(OPS["unsqueeze"], (T, 0)), (t,)), _fitting(value, (1, *t.shape)))
         return
-    if (number or not value.dim()) and isinstance(index, Tensor) and index.dtype.name in ("bool", "uint8") and index.shape == t.shape[:index.dim()]:
+    if isinstance(index, Tensor) and index.dtype.name in ("bool", "uint8") and (number or not value.dim()) and \
+            index.shape == t.shape[:index.dim()]:
         mask = index.reshape(*index.shape, *[1] * (t.dim() - index.dim()))     # type: ignore[attr-defined]
         t.masked_fill_(mask, value)        # type: ignore[attr-defined]
         return
@@ -241,7 +243,8 @@ def _fitting(value: Tensor, size: tuple[int, ...]) -> Tensor:
         value = _without_leading_ones(value)
         shape = storage.aval_of(value).shape
     if len(shape) > len(size):
-        raise RuntimeError(f"expand({value.type()}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "  # type: ignore[attr-defined]
+        kind = value.type()     # type: ignore[attr-defined]
+        raise RuntimeError(f"expand({kind}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
                            f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
     lead = len(size) - len(shape)
     for d in range(len(size) - 1, lead - 1, -1):

@@ -6,6 +6,7 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 
 class _Mode(threading.local):
@@ -16,6 +17,11 @@ class _Mode(threading.local):
     on_node: Callable[..., None] | None = None      # called with each new node and its arguments (saved-tensor hooks)
     saved_hooks: tuple = ()                         # (pack, unpack), the innermost last
     mutation_allowed = False                        # whether saved tensors may be written to
+    special = False                                 # whether any of these has something to do with new nodes
+
+    def refresh(self) -> None:
+        """Keeps ``special`` true to what it stands for; called where one of them changes."""
+        self.special = bool(self.anomaly or self.on_node is not None or self.mutation_allowed)
 
 
 mode = current = _Mode()        # two names: some parameters are called mode
@@ -77,11 +83,11 @@ class _Context:
 class no_grad(_Context):
     """Turns gradient recording off: ``with torch.no_grad():`` or ``@torch.no_grad()``. See torch.no_grad."""
 
-    def __new__(cls, orig_func=None):
+    def __new__(cls, orig_func=None) -> Any:
         self = super().__new__(cls)
         if orig_func is None:
             return self
-        self.__init__()
+        self.__init__()     # type: ignore[misc]
         return self(orig_func)
 
     def __init__(self, orig_func=None):

@@ -38,6 +38,12 @@ def write_all(tensors: Iterable[Tensor], values: Iterable[Value]) -> None:
             storage.write(t, v)
 
 
+def values_of(tensors: list[Tensor]) -> list[Value]:
+    """What the tensors show now."""
+    values = [t._storage.value if t._view is None else None for t in tensors]
+    return [value_of(t) for t in tensors] if None in values else values      # type: ignore[return-value]
+
+
 class Optimizer:
     """The base of all optimizers. See torch.optim.Optimizer.
 
@@ -46,6 +52,7 @@ class Optimizer:
     Args:
         params: tensors, (name, tensor) pairs, or dicts that each describe a group.
         defaults: the options of groups that do not set them.
+
     """
 
     def __init__(self, params, defaults: dict[str, Any]):
@@ -175,8 +182,10 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 numbers.setdefault(id(p), len(numbers))
-            groups.append({**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]})
-        out = {"state": {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}, "param_groups": groups}
+            groups.append({**{k: v for k, v in group.items() if k != "params"},
+                           "params": [numbers[id(p)] for p in group["params"]]})
+        state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
+        out = {"state": state, "param_groups": groups}
         for hook in self._state_dict_post_hooks.values():
             new = hook(self, out)
             out = out if new is None else new
@@ -339,12 +348,12 @@ class Adam(Optimizer):
         states = [self._start(p, amsgrad) for p in params]
         columns = [[s["exp_avg"] for s in states], [s["exp_avg_sq"] for s in states],
                    [s["max_exp_avg_sq"] for s in states] if amsgrad else []]
-        steps = [value_of(s["step"]) for s in states]
+        steps = values_of([s["step"] for s in states])
         distinct = list(dict.fromkeys(steps))
-        args = [value_of(p) for p in params]
-        args += [value_of(p._grad) for p in params]         # type: ignore[arg-type]
+        args: list = values_of(params)
+        args += values_of([p._grad for p in params])        # type: ignore[misc]
         for column in columns:
-            args += [value_of(t) for t in column]
+            args += values_of(column)
         args += distinct
         template = self._template(group, len(params), [len(c) for c in columns], steps, distinct, args)
         outs = engine.record(call_of(OPS["_adam_step"], template), args)
@@ -390,3 +399,12 @@ def _zero_step() -> Value:
 def _zeros(aval: engine.Aval) -> Value:
     zeros = np.zeros(aval.shape, aval.np)
     return Value(aval, zeros if aval.device is engine.CPU else engine.put(zeros, aval.device))
+
+
+# Beside this file, since each builds on the classes above.
+from jtorch._optimizers.adam_family import Adamax, NAdam, RAdam, SparseAdam     # noqa: E402
+from jtorch._optimizers.adaptive import ASGD, Adadelta, Adafactor, Adagrad, RMSprop, Rprop      # noqa: E402
+from jtorch._optimizers.muon import Muon    # noqa: E402
+
+__all__ = ["ASGD", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
+           "RMSprop", "Rprop", "SparseAdam"]

@@ -136,5 +136,6 @@ def bind(cls: type, torch: dict[str, Any]) -> None:
     cls.abs_ = cls.absolute_ = torch["abs_"] = abs_     # type: ignore[attr-defined]
     cls.float_power_, cls.real = float_power_, property(torch["real"])      # type: ignore[attr-defined]
     cls.conj, cls.conj_physical = torch["conj"], torch["conj_physical"]     # type: ignore[attr-defined]
+    torch["resize_as_"] = cls.resize_as_        # type: ignore[attr-defined]
     cls.view, cls.where, cls.repeat_interleave = view, tensor_where, repeat_interleave       # type: ignore[attr-defined]
 

@@ -58,8 +58,8 @@ def _items(data: Any, shape: tuple[int, ...], dim: int) -> Iterator[Any]:
     if len(data) != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
     if dim == 0 and any(isinstance(x, np.ndarray) for x in data):
-        warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
-                      "single numpy.ndarray with numpy.array() before converting to a tensor.", UserWarning, stacklevel=7)
+        warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "
+                      "to a single numpy.ndarray with numpy.array() before converting to a tensor.", UserWarning, stacklevel=7)
     for x in data:
         yield from _items(x, shape, dim + 1)
 

@@ -181,7 +181,8 @@ def _randint_arguments(args: tuple, kw: dict) -> tuple[int, int, Any]:
     given = dict(zip([n for n in names if n not in kw], args, strict=False), **kw)
     if "high" not in given or "size" not in given:
         raise TypeError("randint() received an invalid combination of arguments - got "
-                        f"({', '.join(type(a).__name__ for a in args)}), but expected one of: (int high, tuple of ints size, *, ...)")
+                        f"({', '.join(type(a).__name__ for a in args)}), but expected one of: "
+                        "(int high, tuple of ints size, *, ...)")
     size = given["size"]
     return int(given.get("low", 0)), int(given["high"]), (size,) if isinstance(size, int) else size
 

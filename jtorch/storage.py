@@ -136,8 +136,8 @@ def check_bounds(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int) ->
     width, room = aval.np.itemsize, t._storage.aval.nbytes
     needed = (offset + 1 + sum((n - 1) * s for n, s in zip(aval.shape, stride, strict=True))) * width
     if needed > room:
-        raise RuntimeError(f"setStorage: sizes {list(aval.shape)}, strides {list(stride)}, storage offset {offset}, and itemsize {width} "
-                           f"requiring a storage size of {needed} are out of bounds for storage of size {room}")
+        raise RuntimeError(f"setStorage: sizes {list(aval.shape)}, strides {list(stride)}, storage offset {offset}, and "
+                           f"itemsize {width} requiring a storage size of {needed} are out of bounds for storage of size {room}")
 
 
 def check_overlap(target: Tensor, source: Tensor) -> None:
@@ -152,8 +152,8 @@ def check_overlap(target: Tensor, source: Tensor) -> None:
             return
     elif offset + aval_of(target).numel <= from_offset or from_offset + aval_of(source).numel <= offset:
         return
-    raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                       "location. Please clone() the tensor before performing the operation.")
+    raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                       "memory location. Please clone() the tensor before performing the operation.")
 
 
 def write(t: Tensor, value: Value) -> None:
@@ -251,4 +251,4 @@ def unpickled(array: np.ndarray, device: str) -> Storage:
     return Storage(Value(engine.aval_of(array.shape, array.dtype, place), array if place is CPU else engine.put(array, place)))
 
 
-Storage.__reduce__ = lambda self: (unpickled, (pickled(self), str(self.aval.device)))     # type: ignore
+Storage.__reduce__ = lambda self: (unpickled, (pickled(self), str(self.aval.device)))     # type: ignore[method-assign,arg-type,attr-defined]

@@ -34,17 +34,15 @@ Edge = tuple["Node", int]
 class Node:
     """A function in the graph that backward walks. See torch.autograd.graph.Node."""
 
-    __slots__ = ("__weakref__", "_metadata", "edges", "hooks", "prehooks", "seq", "tensor_hooks", "trace")
-    hooks: Any              # dicts, once there are any
-    prehooks: Any
-    tensor_hooks: Any
-    trace: Any              # where the node was made, and the node whose backward that was
-    _metadata: Any
+    hooks: Any = None           # dicts, once there are any
+    prehooks: Any = None
+    tensor_hooks: Any = None
+    trace: Any = None           # where the node was made, and the node whose backward that was
+    _metadata: Any = None
 
     def __init__(self, edges: tuple[Edge | None, ...]):
         self.edges = edges
         self.seq = sequence()
-        self.hooks = self.prehooks = self.tensor_hooks = self.trace = self._metadata = None
 
     def name(self) -> str:
         """PyTorch's name of the node."""
@@ -106,15 +104,12 @@ FREED = ("Trying to backward through the graph a second time (or directly access
 class OpNode(Node):
     """The node of a call: its arguments' values, and the versions of the tensors they were."""
 
-    __slots__ = ("call", "result", "saved", "versions")
+    result: Any = None          # the aval of the result, where that is what the backward uses
 
     def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
-        self.call, self.versions = call, versions
+        self.call, self.edges, self.versions = call, edges, versions
         self.saved: Any = saved         # None once they are freed
-        self.result: Any = None
-        self.edges = edges
         self.seq = sequence()
-        self.hooks = self.prehooks = self.tensor_hooks = self.trace = self._metadata = None
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         if self.saved is None:
@@ -237,11 +232,11 @@ class CopySlices(OpNode):
 class AccumulateGrad(Node):
     """Where the gradient of a leaf goes."""
 
-    __slots__ = ("variable",)
+    edges = ()
 
     def __init__(self, variable):
-        super().__init__(())
         self.variable = variable
+        self.seq = sequence()
 
     def name(self) -> str:
         """PyTorch's name of the node."""
@@ -250,6 +245,13 @@ class AccumulateGrad(Node):
     @property
     def _input_metadata(self) -> tuple:
         return (aval_of(self.variable),)
+
+    def take(self, grad: Value) -> None:
+        """Accumulates a gradient where nobody watches."""
+        if self.variable._grad is None:
+            self.variable._grad = Above.wrap(grad)
+        else:
+            self.run({0: grad}, False, [])
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         t, grad = self.variable, grads[0]
@@ -298,12 +300,13 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     outer, running.task = running.task, task
     captured: dict[Edge, Any] = {}
     plain = wanted is None and not create_graph and not mode.anomaly
+    leaves: dict[Any, Value] = {}       # gradients of leaves without hooks
     try:
         while heap:
             _, node = heapq.heappop(heap)
             grads = pending.pop(node)
             if plain and node.tensor_hooks is None and node.hooks is None and node.prehooks is None \
-                    and _plain_step(node, grads, pending, heap, retain_graph):
+                    and _plain_step(node, grads, pending, heap, leaves, retain_graph):
                 continue
             if node.tensor_hooks:
                 grads = run_tensor_hooks(node, grads, create_graph)
@@ -318,6 +321,8 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
             _step(node, grads, pending, heap, create_graph, allowed)
             if not retain_graph:
                 node.release()
+        for leaf, grad in leaves.items():
+            leaf.take(grad)
     finally:
         mode.grad, running.task = before, outer
         engine.local.rec.after_backward = not create_graph
@@ -351,31 +356,31 @@ def _has_work(node: Node, allowed: Any) -> bool:
     return node.__class__ is AccumulateGrad or any(e is not None and e[0] in allowed for e in node.edges)
 
 
-def _plain_step(node: Node, grads: dict, pending: dict, heap: list, retain_graph: bool) -> bool:
-    """The step of a node without hooks or anything else that is special; False if it has to go the long way."""
-    if node.__class__ is AccumulateGrad:
-        t = node.variable       # type: ignore[attr-defined]
-        if t._grad is not None or t._post_accumulate_hooks:
-            return False
-        t._grad = as_tensor(grads[0])
-        return True
-    if node.__class__.run is not OpNode.run or node.saved is None or len(grads) > 1:      # type: ignore[attr-defined]
+def _plain_step(node: Any, grads: dict, pending: dict, heap: list, leaves: dict, retain_graph: bool) -> bool:
+    """The step of a call's node without hooks or anything else that is special; False if it has to go the long way."""
+    if node.__class__.run is not OpNode.run or node.saved is None or len(grads) > 1:
         return False
+    for counter, version in node.versions:
+        if counter is not None and counter.version != version:
+            return False
     edges = node.edges
     wanted = tuple([i for i, e in enumerate(edges) if e is not None])
     (nr, grad), = grads.items()
-    call = node.call.vjps.get((wanted, (nr,))) or vjp_call(node.call, wanted, (nr,))    # type: ignore[attr-defined]
-    for counter, version in node.versions:      # type: ignore[attr-defined]
-        if counter is not None and counter.version != version:
-            return False
-    outs = record(call, [*node.saved, grad])        # type: ignore[attr-defined]
+    call = node.call.vjps.get((wanted, (nr,))) or vjp_call(node.call, wanted, (nr,))
+    outs = record(call, [*node.saved, grad])
     for i, out in zip(wanted, outs):        # noqa: B905  (the hot path)
         edge = edges[i]
-        target = edge[0]        # type: ignore[index]
-        if target in pending:
-            _deliver(pending, heap, edge, out)      # type: ignore[arg-type]
+        target = edge[0]
+        if target in pending or target in leaves:
+            if target in leaves:
+                leaves[target] = record(ADD, (leaves[target], out))
+            else:
+                _deliver(pending, heap, edge, out)
+        elif target.__class__ is AccumulateGrad and target.tensor_hooks is None and target.hooks is None \
+                and target.prehooks is None and not target.variable._post_accumulate_hooks:
+            leaves[target] = out
         else:
-            pending[target] = {edge[1]: out}        # type: ignore[index]
+            pending[target] = {edge[1]: out}
             heapq.heappush(heap, (-target.seq, target))
     if not retain_graph:
         node.release()

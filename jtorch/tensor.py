@@ -326,7 +326,7 @@ class Tensor(Bound):
 
     # ------------------------------------------------------------ reading
 
-    def item(self):
+    def item(self) -> Any:
         """The one element as a Python number."""
         aval = storage.aval_of(self)
         if aval.numel != 1:
@@ -335,7 +335,7 @@ class Tensor(Bound):
         engine.read(value)
         return value.array.item() if not aval.traced else value.array
 
-    def tolist(self):
+    def tolist(self) -> Any:
         """The elements as (nested lists of) Python numbers."""
         array = self._numpy_copy()
         return array.astype(np.float32).tolist() if array.dtype.kind == "V" else array.tolist()
@@ -387,7 +387,8 @@ class Tensor(Bound):
     def __bool__(self) -> bool:
         n = self.numel()
         if n != 1:
-            raise RuntimeError("Boolean value of Tensor with " + ("no values" if n == 0 else "more than one value") + " is ambiguous")
+            found = "no values" if n == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {found} is ambiguous")
         return bool(self.item())
 
     def __int__(self) -> int:
@@ -434,8 +435,7 @@ class Tensor(Bound):
             raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
         return bool((self == element).any().item())
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__
 
     def __repr__(self, *, tensor_contents=None) -> str:
         from jtorch._print import tensor_str

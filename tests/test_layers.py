@@ -18,11 +18,13 @@ LAYERS = [
     {"storage"},
     {"no_grad"},
     {"vjp", "hooks"},
-    {"vjp", "hooks", "tape"},
+    {"tape"},
     {"tensor", "_print"},
     {"dispatch"},
-    {"creation", "python_data", "bind", "conversion", "indexing", "functional", "overloads", "random", "dropout", "legacy", "metadata", "trees", "serialization"},
-    {"autograd", "nn", "optim", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "backends", "amp"},
+    {"creation", "python_data", "bind", "conversion", "indexing", "functional", "overloads", "random", "dropout", "legacy",
+     "metadata", "trees", "serialization"},
+    {"autograd", "nn", "optim", "_optimizers", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "backends",
+     "amp"},
     {"__init__", "__main__"},
 ]
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}

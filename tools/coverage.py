@@ -21,8 +21,8 @@ YES, NO, NONE = "✓", "✗", "–"
 # Where functions are, with what op records call it; and where classes and plain functions are.
 TABLES = {"torch": "", "torch.Tensor": "", "torch.linalg": "linalg.", "torch.fft": "fft.", "torch.special": "special.",
           "torch.nn.functional": "nn.functional."}
-LISTS = ("torch.nn", "torch.nn.init", "torch.nn.utils", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data", "torch.autograd",
-         "torch.func")
+LISTS = ("torch.nn", "torch.nn.init", "torch.nn.utils", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data",
+         "torch.autograd", "torch.func")
 RECORDS: dict[str, Op] = {full: op for op in OPS.values() for full in (op.name, *op.aliases)}
 
 INTRO = """\
@@ -34,8 +34,8 @@ a function is missing.
 
 {summary}
 
-In the tables: {yes} is here, {no} is in PyTorch but not here, {none} is not in PyTorch either, blank says that the function is not
-made from an op record. *gradient* is that of autograd, to any order; *in-place* is the form with an underscore (`exp_`).
+In the tables: {yes} is here, {no} is in PyTorch but not here, {none} is not in PyTorch either, blank says that the function is
+not made from an op record. *gradient* is that of autograd, to any order; *in-place* is the form with an underscore (`exp_`).
 """
 
 

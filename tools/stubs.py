@@ -34,7 +34,8 @@ from tools.stub_functions import (
 
 ROOT = Path(jtorch.__file__).parent
 HEADER = "# Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.\n"
-CHECKS = '# mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"\n'
+CHECKS = ('# mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"\n'
+          "# pyright: reportIncompatibleMethodOverride=false, reportOverlappingOverload=false\n")
 
 
 def stubs() -> dict[Path, str]:
@@ -49,13 +50,20 @@ def stubs() -> dict[Path, str]:
 
 
 def made_into() -> list[str]:
-    """The modules with a file that functions made from op records are put into."""
-    return [name for name, m in sorted(sys.modules.items()) if name.split(".")[0] == "jtorch" and getattr(m, "__file__", None)
-            and any(is_made(v) for n, v in list(vars(m).items()) if n[0] != "_") and not name.startswith("jtorch.indexing")]
+    """The modules that functions made from op records are put into and that can have a stub file."""
+    made = [name for name, m in sorted(sys.modules.items()) if name.split(".")[0] == "jtorch" and name != "jtorch.indexing"
+            and any(is_made(v) for n, v in list(vars(m).items()) if n[0] != "_")]
+    return [name for name in made if _stub_path(name).parent.is_dir()]
 
 
 def _stub_path(name: str) -> Path:
-    return Path(str(sys.modules[name].__file__)).with_suffix(".pyi")
+    """Beside the module's file; where ``jtorch/linalg.py`` would be, for a module that is made when jtorch is imported."""
+    file = _file_of(sys.modules[name])
+    return Path(file).with_suffix(".pyi") if file else ROOT.parent.joinpath(*name.split(".")).with_suffix(".pyi")
+
+
+def _file_of(module: types.ModuleType) -> str | None:
+    return getattr(module, "__file__", None)
 
 
 # ---------------------------------------------------------------- what is put on Tensor
@@ -78,7 +86,8 @@ _OF_PYTHON = {"__module__", "__dict__", "__weakref__", "__doc__", "__annotations
 def _names_in_class(path: Path, name: str) -> set[str]:
     body = next(n.body for n in ast.parse(path.read_text()).body if isinstance(n, ast.ClassDef) and n.name == name)
     found = {n.name for n in body if isinstance(n, ast.FunctionDef)}
-    targets = [t for n in body if isinstance(n, (ast.Assign, ast.AnnAssign)) for t in getattr(n, "targets", [getattr(n, "target", None)])]
+    targets = [t for n in body if isinstance(n, ast.Assign) for t in n.targets]
+    targets += [n.target for n in body if isinstance(n, ast.AnnAssign)]
     return found | {t.id for t in targets if isinstance(t, ast.Name)}
 
 
@@ -98,11 +107,12 @@ def _member(name: str, value: Any) -> Stub:
 def module_stub(name: str) -> str:
     """The stub of a module."""
     imports, lines = [], []
-    exported = set(re.findall(r"\bimport (\w+) as \1\b", Path(str(sys.modules[name].__file__)).read_text()))
+    file = _file_of(sys.modules[name])
+    exported = set(re.findall(r"\bimport (\w+) as \1\b", Path(file).read_text())) if file else set()
     for short, value in sorted(vars(sys.modules[name]).items()):
         if (short.startswith("_") and short != "__version__") or short == "annotations":
             continue
-        if isinstance(value, types.ModuleType) and not (short in exported or getattr(value, "__file__", None) is None):
+        if isinstance(value, types.ModuleType) and _file_of(value) and short not in exported:
             continue
         source = _source(name, short, value)
         if source is not None:
@@ -116,7 +126,7 @@ def module_stub(name: str) -> str:
 
 def _source(module: str, short: str, value: Any) -> str | None:
     """The import that gives ``value``, if a source file defines it."""
-    if isinstance(value, types.ModuleType) and getattr(value, "__file__", None) is not None:
+    if isinstance(value, types.ModuleType) and (_file_of(value) or value.__name__ in _shadowed()):
         return f"from {module} import {short} as {short}"
     if is_made(value) or not isinstance(value, (type, types.FunctionType)):
         return None

@@ -11,6 +11,7 @@ class _Restores:
 
     def __exit__(self, *exc) -> None:
         modes.anomaly, modes.anomaly_check_nan = self.prev
+        modes.refresh()
 
 
 class set_detect_anomaly(_Restores):
@@ -19,6 +20,7 @@ class set_detect_anomaly(_Restores):
     def __init__(self, mode: bool, check_nan: bool = True):
         self.prev = (modes.anomaly, modes.anomaly_check_nan)
         modes.anomaly, modes.anomaly_check_nan = bool(mode), check_nan
+        modes.refresh()
 
     def __enter__(self) -> None:
         pass
@@ -35,6 +37,7 @@ class detect_anomaly(_Restores):
     def __enter__(self) -> None:
         self.prev = (modes.anomaly, modes.anomaly_check_nan)
         modes.anomaly, modes.anomaly_check_nan = True, self.check_nan
+        modes.refresh()
 
 
 def is_anomaly_enabled() -> bool:

@@ -119,10 +119,12 @@ class saved_tensors_hooks:
             raise RuntimeError(message)
         modes.saved_hooks = (*modes.saved_hooks, (self.pack_hook, self.unpack_hook))
         modes.on_node = pack_node
+        modes.refresh()
 
     def __exit__(self, *exc) -> None:
         modes.saved_hooks = modes.saved_hooks[:-1]
         modes.on_node = pack_node if modes.saved_hooks else None
+        modes.refresh()
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -154,10 +156,12 @@ def allow_mutation_on_saved_tensors():
     if modes.mutation_allowed:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     modes.mutation_allowed = True
+    modes.refresh()
     try:
         yield None
     finally:
         modes.mutation_allowed = False
+        modes.refresh()
 
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",

@@ -6,5 +6,5 @@ from jtorch.engine.record import NUMBER_AVALS, TRIE, end, finish, forget, local,
 from jtorch.engine.report import report
 from jtorch.engine.values import CPU, Aval, Value, aval_of, device_array, host_array, moved, put, traced_aval
 
-__all__ = ["CPU", "NUMBER_AVALS", "TRIE", "Aval", "Call", "Kernel", "Value", "aval_of", "call_of", "device_array", "end", "finish", "forget",
-           "host_array", "kernel_of", "local", "moved", "put", "read", "record", "report", "traced_aval"]
+__all__ = ["CPU", "NUMBER_AVALS", "TRIE", "Aval", "Call", "Kernel", "Value", "aval_of", "call_of", "device_array", "end",
+           "finish", "forget", "host_array", "kernel_of", "local", "moved", "put", "read", "record", "report", "traced_aval"]

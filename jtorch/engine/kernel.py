@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jtorch.engine import host, stats
-from jtorch.engine.values import Aval, Value, aval_of, host_array
+from jtorch.engine.values import Aval, Value, aval_of, host_array, put
 from jtorch.ops.registry import Op
 
 COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
@@ -68,7 +68,7 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("avals", "call", "check", "compiled", "cost", "is_tuple", "on_host", "outs", "runs", "used")
+    __slots__ = ("avals", "call", "check", "compiled", "cost", "foreign", "is_tuple", "on_host", "outs", "runs", "used")
 
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals = call, avals
@@ -84,6 +84,7 @@ class Kernel:
                 self.check = _check_function(call, sds)
         self.used = self.on_host.used if self.on_host is not None else (True,) * len(avals)
         self.outs = tuple([aval_of(tuple(s.shape), np.dtype(s.dtype), device) for s in shapes])
+        self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim tensors of the CPU
         if device.type != "cpu":
             self.on_host = None
 
@@ -107,6 +108,9 @@ class Kernel:
     def _run_compiled(self, arrays: list) -> list:
         if self.compiled is None:
             self._compile()
+        if self.foreign:
+            arrays = [put(np.asarray(a), self.outs[0].device) if k in self.foreign and a.__class__ is not np.ndarray else a
+                      for k, a in enumerate(arrays)]
         with jax.enable_x64(True):
             out = self.compiled(*arrays)
         if out and self.outs[0].device.type == "cpu":

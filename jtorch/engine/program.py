@@ -250,6 +250,7 @@ class Program:
         self.order = self.donated + [i for i in self.ins if i not in self.donated]
         avals = [aval_of((len(x),), np.dtype(t), device) for x, t in ((self.floats, "f8"), (self.ints, "i8"))]
         avals += [self.avals[i] for i in self.order]
+        self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not device]      # 0-dim, of the CPU
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
         donated = tuple(range(2, 2 + len(self.donated)))
         with jax.enable_x64(True):
@@ -274,6 +275,8 @@ class Program:
         arrays = [values[i].array for i in self.order]
         if np.ndarray in set(map(type, arrays)):
             arrays = [device_array(values[i]) for i in self.order]
+        for k in self.foreign:
+            arrays[k] = put(np.asarray(arrays[k]), self.device)
         given = arrays[:len(self.donated)]
         if given and max(map(getrefcount, given)) > _UNSHARED_IN_LISTS:
             arrays = self._unshared(values, arrays)

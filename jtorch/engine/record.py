@@ -31,7 +31,7 @@ LOCK = threading.RLock()    # held while a record's values are assigned, so that
 class State:
     """A record so far: its last call, and the states that one more call has led to."""
 
-    __slots__ = ("args", "call", "cost", "count", "depth", "first", "hot", "kernel", "line", "next", "nnumbers", "outs",
+    __slots__ = ("args", "call", "cost", "count", "depth", "device", "first", "hot", "kernel", "line", "next", "nnumbers", "outs",
                  "parent", "programs", "seen", "single", "why")
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
@@ -42,6 +42,7 @@ class State:
         self.why: str | None = None         # why the record was given a program, once it was
         self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()
         self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None
+        self.device: Any = self.outs[0].device if self.outs else parent.device if parent is not None else None
         self.hot = ENGINE_MODE == "hot"
         self.count, self.cost = 0, 0.0
         self.depth: int = parent.depth + 1 if parent is not None else 0
@@ -96,6 +97,7 @@ class Record:
 
 
 TRIE = _Trie()
+ELSEWHERE = State(None, None, (), None, 0)
 
 
 class _Local(threading.local):
@@ -141,6 +143,10 @@ def record(call: Call, args) -> Any:
         if after is None:
             _rollback(rec, state)
             return _run_traced(call, args)
+        if after is ELSEWHERE:
+            _rollback(rec, state)
+            end()
+            return record(call, args)
     single = after.single
     if single is not None:
         out: Any = Value(single, None, stamp, n)
@@ -159,10 +165,15 @@ def record(call: Call, args) -> Any:
 
 
 def _new_state(rec: Record, state: State, call: Call, args, key: tuple) -> State | None:
-    """The state after a call that this path has not led to before; None where the arguments are JAX tracers."""
+    """The state after a call that this path has not led to before; None where the arguments are JAX tracers.
+
+    ELSEWHERE if the call runs on another device than the record: a record becomes one program, on one device.
+    """
     if any(a.__class__ is Value and a.aval.traced for a in args):
         return None
     kernel = kernel_of(call, tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args]))
+    if state.device is not None and kernel.outs and kernel.outs[0].device is not state.device:
+        return ELSEWHERE
     number = state.nnumbers
     slots = []
     for a in args:

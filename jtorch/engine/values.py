@@ -93,7 +93,11 @@ def device_array(value: Value) -> jax.Array:
 def put(array: np.ndarray, device: devices.device) -> jax.Array:
     """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
     with jax.enable_x64(True):
-        return jax.device_put(array, sharding_of(device), may_alias=False)
+        made = jax.device_put(array, sharding_of(device), may_alias=False)
+    if not isinstance(made, jax.core.Tracer):
+        return made
+    with jax.ensure_compile_time_eval():    # inside a caller's jit; the value outlives its trace
+        return put(array, device)
 
 
 def host_array(value: Value) -> np.ndarray:

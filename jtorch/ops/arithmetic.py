@@ -165,7 +165,7 @@ def _static_power(x, exponent):
         return lax.stop_gradient(jnp.ones_like(x))
     if exponent in (0.5, -0.5):
         return jnp.sqrt(x) if exponent > 0 else lax.rsqrt(x)
-    if not isinstance(exponent, complex) and float(exponent).is_integer() and abs(exponent) <= 16 or kind(x) == "i":
+    if kind(x) == "i" or (not isinstance(exponent, complex) and float(exponent).is_integer() and abs(exponent) <= 16):
         return lax.integer_pow(x, int(exponent))
     return _power(x, like(x, exponent))
 

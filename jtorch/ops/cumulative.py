@@ -96,6 +96,8 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     check.require(input.ndim > 0, "diff expects input to be at least one-dimensional")
     check.require(n >= 0, f"order must be non-negative but got {n}")
     dim = check.wrap_dim(dim, input.ndim)
+    if n == 0:
+        return input
     input = _with_ends(input, prepend, append, dim)
     for _ in range(min(n, input.shape[dim])):
         input = _steps(input, dim)

@@ -12,7 +12,8 @@ from jtorch.ops.registry import Number, Tensor, op
 @op(inplace=True, out=False, method=True, saves="none")
 def fill(input: Tensor, value: Tensor | Number):
     """All elements replaced by one value. See torch.Tensor.fill_."""
-    require(jnp.ndim(value) == 0, f"fill_ only supports 0-dimension value tensor but got tensor with {jnp.ndim(value)} dimensions.")
+    require(jnp.ndim(value) == 0, "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{jnp.ndim(value)} dimensions.")
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
 
 

@@ -306,10 +306,11 @@ def matrix_power(A: Tensor, n: int):
 @op(name="linalg.matrix_exp", aliases=("matrix_exp",), method=True)
 def matrix_exp(A: Tensor):
     """The matrix exponential. See torch.linalg.matrix_exp."""
-    check_matrix(A, "linalg.matrix_exp", square=True)
+    precise = A.astype(np.float32) if promotion.is_float(A.dtype) and A.dtype.itemsize < 4 else A
+    check_matrix(precise, "linalg.matrix_exp", square=True)
     if A.size == 0:
         return A
-    return jax.scipy.linalg.expm(A, max_squarings=48)
+    return jax.scipy.linalg.expm(precise, max_squarings=48).astype(A.dtype)
 
 
 @op(name="linalg.vecdot", backward_name="SumBackward1")

@@ -105,19 +105,19 @@ def _singular_values_jvp(primals, tangents):
 
 
 @op(name="linalg.norm", saves="result", backward_name="LinalgVectorNormBackward0")
-def linalg_norm(A: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype: dtype | None = None):
+def linalg_norm(input: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype: dtype | None = None):
     """A vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
     if dim is not None:
         n = 1 if isinstance(dim, int) else len(dim)
         check.require(n in (1, 2), f"linalg.norm: If dim is specified, it must be of length 1 or 2. "
                       f"Got {[dim] if isinstance(dim, int) else list(dim)}")
     elif ord is not None:
-        check.require(A.ndim in (1, 2), "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
-                      f"Got {A.ndim}D.")
-    if ord is not None and (n == 2 if dim is not None else A.ndim == 2):
-        return matrix_norm_of(A, ord, (0, 1) if dim is None else dim, keepdim, dtype)
+        check.require(input.ndim in (1, 2), "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
+                      f"Got {input.ndim}D.")
+    if ord is not None and (n == 2 if dim is not None else input.ndim == 2):
+        return matrix_norm_of(input, ord, (0, 1) if dim is None else dim, keepdim, dtype)
     check.require(not isinstance(ord, str), f"linalg.norm: Order {ord} not supported for vectors.")
-    return vector_norm_of(A, 2 if ord is None else ord, dim, keepdim, dtype)
+    return vector_norm_of(input, 2 if ord is None else ord, dim, keepdim, dtype)
 
 
 @op(name="linalg.cond", backward_name="SqueezeBackward1")

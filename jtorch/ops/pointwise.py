@@ -20,11 +20,16 @@ def _abs(x):
     return jnp.abs(x)
 
 
+@derivative(lambda t, r, x: jnp.real(jnp.conj(sgn(x)) * t))
+def _size(x):
+    return jnp.abs(x)
+
+
 @op(promote="numeric", aliases=("absolute",), operators=("__abs__",))
 def abs(input: Tensor):
     """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
     unsupported("abs_cpu", input, "b")
-    return jnp.abs(input) if kind(input) == "c" else _abs(input)
+    return _size(input) if kind(input) == "c" else _abs(input)
 
 
 def _sign(x):

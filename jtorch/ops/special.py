@@ -13,6 +13,7 @@ from jax import lax
 
 from jtorch.ops import check
 from jtorch.ops.elementwise import broadcast, derivative, like, only_double, unsupported
+from jtorch.ops.reduce import wide
 from jtorch.ops.registry import Number, T, Tensor, op
 
 
@@ -168,7 +169,7 @@ def _polygamma(n: int, x):
 def digamma(input: Tensor):
     """The logarithmic derivative of the gamma function. See torch.digamma."""
     unsupported("digamma", input, "c")
-    return _polygamma(0, input)
+    return _polygamma(0, wide(input)).astype(input.dtype)
 
 
 @op(promote="int_to_float", aliases=("special.polygamma",))
@@ -176,7 +177,7 @@ def polygamma(n: int, input: Tensor):
     """The ``n``-th derivative of digamma. See torch.polygamma."""
     check.require(n >= 0, "polygamma(n, x) does not support negative n.")
     unsupported("digamma" if n == 0 else "polygamma", input, "c")
-    return _polygamma(n, input)
+    return _polygamma(n, wide(input)).astype(input.dtype)
 
 
 @op(promote="int_to_float", aliases=("special.multigammaln",))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import cmath
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterable
@@ -27,7 +28,8 @@ def describe(x: Any) -> Any:
     name = type(x).__name__
     if name in ("Tensor", "Parameter"):
         data = x.detach().tolist()
-        return (name, str(x.dtype), tuple(x.shape), x.stride(), x.requires_grad, str(x.device), data)
+        stride = x.stride() if x.numel() else None      # of no elements, any strides are as good
+        return (name, str(x.dtype), tuple(x.shape), stride, x.requires_grad, str(x.device), data)
     if isinstance(x, np.ndarray):
         return ("ndarray", str(x.dtype), x.shape, x.tolist())
     if isinstance(x, np.generic):
@@ -98,6 +100,13 @@ def expression(text: str) -> Callable[[Any], Any]:
         return scope["r"]
     body.label = text
     return body
+
+
+@pytest.fixture
+def errors_at_the_call():
+    """For errors that depend on values, which compiled records raise at their end."""
+    if os.environ.get("JTORCH_ENGINE") == "hot":
+        pytest.skip("errors of values come at the end of a compiled record")
 
 
 @pytest.fixture

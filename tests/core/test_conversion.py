@@ -1,5 +1,4 @@
 """Tensors as Python objects: numbers, lists, truth, iteration, formatting, copies, pickles, attributes."""
-# ruff: noqa: E501  (one case a line)
 from __future__ import annotations
 
 import pytest

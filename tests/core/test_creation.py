@@ -1,5 +1,4 @@
 """Tensors from numbers, sequences, arrays and buffers, and the functions that fill them."""
-# ruff: noqa: E501  (one case a line)
 from __future__ import annotations
 
 import pytest

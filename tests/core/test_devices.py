@@ -54,7 +54,8 @@ for _ in range(30):
 assert (p - x).abs().max().item() < 1e-4
 
 torch.set_default_device("cpu:5")
-assert str(torch.ones(2).device) == str(torch.tensor(1).device) == str(torch.arange(2).device) == str(torch.rand(2).device) == "cpu:5"
+for made in (torch.ones(2), torch.tensor(1), torch.arange(2), torch.rand(2)):
+    assert str(made.device) == "cpu:5"
 torch.set_default_device(None)
 with torch.device("cpu:6"):
     assert str(torch.zeros(2).device) == "cpu:6"

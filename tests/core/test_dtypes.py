@@ -1,5 +1,4 @@
 """Dtypes: casts, promotion, the default, in-place errors."""
-# ruff: noqa: E501  (one case a line)
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,4 @@
 """Reading and writing through every form of index, and the gradients through them."""
-# ruff: noqa: E501  (one case a line)
 from __future__ import annotations
 
 import pytest

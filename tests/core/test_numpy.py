@@ -1,5 +1,4 @@
 """NumPy arrays: shared memory in both directions, what NumPy's functions make of tensors, DLPack."""
-# ruff: noqa: E501  (one case a line)
 from __future__ import annotations
 
 import gc

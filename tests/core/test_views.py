@@ -1,5 +1,4 @@
 """Views: geometry, shared memory, writes through views of views, what views refuse."""
-# ruff: noqa: E501  (one case a line)
 from __future__ import annotations
 
 import pytest

@@ -20,4 +20,50 @@ class Difference:
         return self.op == op and check in self.checks and dtype in (self.dtypes or (dtype,)) and self.says in text
 
 
-DIFFERENCES: tuple[Difference, ...] = ()
+def _each(ops: str, reason: str, *checks: str, **more) -> tuple[Difference, ...]:
+    return tuple(Difference(op, reason, checks or ("value",), **more) for op in ops.split())
+
+
+UNSTABLE = "of equal elements PyTorch picks any; here always the first, as a stable sort does"
+INDEXED = ("value", "method", "in-place", "out", "gradient", "second gradient")
+SILENT = "the imaginary part is not dropped silently where out= is real: that raises"
+
+# What holds for many ops alike. The matrix does not look at these.
+GENERAL = (
+    "`out=` of another dtype: jtorch casts into it wherever `torch.can_cast` says that this is possible; for some ops (most "
+    "reductions and linear algebra) PyTorch wants exactly the result's dtype.",
+    "`out=` of another shape: jtorch warns of the resize for all ops but those that make tensors; PyTorch does not for some.",
+    "`out=` of functions of `torch.nn.functional`, which PyTorch takes in places without documenting it, is not taken.",
+    "Memory formats other than `contiguous_format` are accepted and change nothing: a tensor that owns its memory is contiguous.",
+)
+
+DIFFERENCES: tuple[Difference, ...] = (
+    *_each("argsort sort topk kthvalue median nanmedian mode", UNSTABLE, *INDEXED),
+    *_each("msort", "the gradient of equal elements goes to them in their order; in PyTorch in any", "gradient", "second gradient"),
+    *_each("max.reduction_with_dim min.reduction_with_dim", UNSTABLE, *INDEXED, dtypes=("bool",)),
+
+    *_each("float to", "memory formats change nothing, so there is nothing to copy", "view", says="shares memory"),
+    *_each("conj H mH adjoint conj_physical", "conjugates are computed at once; PyTorch marks the tensor and computes later, so that "
+           "its result shares memory with the complex tensor", "view", dtypes=("complex64",), says="is a copy"),
+    *_each("cartesian_prod", "of a single tensor PyTorch returns a view", "view", says="is a copy"),
+
+    *_each("addbmm", "PyTorch lets addbmm_ change the shape of a tensor to that of the product", "in-place", says="output with shape"),
+    *_each("fft.ihfft2 fft.ihfftn", "PyTorch leaves out= as it was", "out"),
+    *_each("linspace linspace.tensor_overload logspace logspace.tensor_overload", "PyTorch leaves an out= of no elements in its "
+           "shape, though it is not the result's", "out", says="shape (0,)"),
+    *_each("cumprod cumsum", SILENT, "out", dtypes=("complex64",), says="can't be cast"),
+    *_each("linalg.lstsq lu nonzero", "takes no out=", "out", says="unexpected keyword argument 'out'", always=True),
+    *_each("normal", "PyTorch draws float64 numbers where out= is float64; here float32 ones, cast", "out", says="float64"),
+
+    *_each("normal normal.number_mean", "a sample has no grad_fn; PyTorch gives it one, whose gradients are 0",
+           "gradient", "second gradient", says="require"),
+    *_each("as_strided_scatter", "the gradient of input is 0 where src replaced it; PyTorch's is another where its strides "
+           "overlap or it is not contiguous", "gradient", "second gradient"),
+    *_each("logcumsumexp", "PyTorch's gradient in single precision is off by up to 1e-3, since it takes logarithms of gradients; "
+           "this one is not", "gradient", "second gradient", says="differs by"),
+    *_each("renorm", "PyTorch's gradient for complex tensors and the infinity norm is NaN; this one is not", "gradient",
+           "second gradient", dtypes=("complex64",), says="nan"),
+    *_each("logcumsumexp", "the imaginary part of a complex result may differ by multiples of 2π, as logarithms of one number do",
+           *INDEXED, dtypes=("complex64",), says="differs by"),
+    *_each("cholesky_solve cholesky_inverse", "second gradients agree for the triangle that is read; the rest of L has none here", "second gradient"),
+)

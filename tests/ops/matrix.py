@@ -208,7 +208,7 @@ class Run:
             raise Wrong(f"there is no Tensor.{self.info.name}")
         self.ran.add("method")
         _, a, _, b = self._pair(sample, getattr(self.torch.Tensor, self.info.name, theirs), ours, grad=False)
-        self._same(a, b)
+        self._same(*self._processed(sample, a, b))
 
     def _inplace(self, sample: Any) -> None:
         theirs = self.info.inplace_variant
@@ -329,7 +329,7 @@ def _shares(x: Any, t: Any) -> bool:
 def _written(t: Any) -> str | None:
     """Writes to a tensor; the name of the error, if that is not allowed."""
     try:
-        t.detach().fill_(t.dtype.is_floating_point and 7.5 or 1)
+        t.detach().fill_(7.5 if t.dtype.is_floating_point else 1)
     except RuntimeError as error:
         return type(error).__name__
     return None

@@ -19,7 +19,11 @@ NOT_A_FUNCTION = "the result is determined only up to a phase, which a derivativ
 # What finite differences do not show; backward() is still held against jax.grad.
 BENT = {
     "linalg.eig": NOT_A_FUNCTION,
+    "nn.functional.ctc_loss": "as in PyTorch, the gradient is right for log_probs that are a log_softmax, and only then",
 }
+# Of these only one triangle of the matrix is read, but both have a gradient: the step keeps it symmetric, or a triangle.
+SYMMETRIC = {"linalg.cholesky", "cholesky", "linalg.cholesky_ex", "linalg.eigh", "linalg.eigvalsh"}
+TRIANGULAR = {"cholesky_solve", "cholesky_inverse"}
 LEFT_OUT: dict[str, str] = {}
 STEP = 1e-6
 
@@ -72,6 +76,12 @@ class Subject:
         made = self.rng.standard_normal(shape.shape)
         return made + 1j * self.rng.standard_normal(shape.shape) if np.issubdtype(shape.dtype, np.complexfloating) else made
 
+    def step(self, x: np.ndarray) -> np.ndarray:
+        made = self.weight(x)
+        if x.shape == (4, 4) and self.op.name in SYMMETRIC:
+            return (made + made.T) / 2
+        return np.tril(made) if x.shape == (4, 4) and self.op.name in TRIANGULAR else made
+
     def with_backward(self) -> list[np.ndarray]:
         """The gradients by the tape."""
         call = engine.call_of(self.op, self.template)
@@ -84,7 +94,7 @@ class Subject:
 
     def with_jax(self) -> tuple[list[np.ndarray], float, float]:
         """The gradients by JAX, what they say of a step in a random direction, and what the step shows."""
-        direction = [self.weight(x) for x in self.moving]
+        direction = [self.step(x) for x in self.moving]
 
         def loss(*moving):
             return weighted_sum(self.outs(*moving), self.weights)

@@ -170,7 +170,8 @@ TOLERANCE = {"float32": 2e-4, "complex64": 2e-4, "bfloat16": 2e-2, "float16": 2e
 
 def tolerance(*dtypes: Any) -> float:
     """That of the least precise of some dtypes, given as such or by name."""
-    return max(TOLERANCE.get(str(d).removeprefix("torch."), 1e-7) for d in dtypes)
+    named = [str(d).removeprefix("torch.") for d in dtypes]
+    return max(TOLERANCE.get(n, 1e-7 if n in ("float64", "complex128") else 2e-4) for n in named)
 
 
 def difference(expected: Any, got: Any, near: float = 0) -> str | None:

@@ -29,7 +29,7 @@ class HostProgram:
     returned a sequence rather than one array. Outputs may share memory with inputs and are not to be written to.
     """
 
-    __slots__ = ("used", "out_avals", "is_tuple", "_slots", "_code", "_outs", "_n")
+    __slots__ = ("_code", "_n", "_outs", "_slots", "is_tuple", "out_avals", "used")
 
     def __init__(self, used, out_avals, is_tuple, slots, code, outs):
         self.used, self.out_avals, self.is_tuple = used, out_avals, is_tuple

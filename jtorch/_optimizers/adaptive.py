@@ -1,0 +1,183 @@
+"""Adagrad, Adadelta, RMSprop, Rprop, ASGD and Adafactor."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch._optimizers.base import Ruled, check, check_lr, filled, or_none, scalar
+from jtorch.tensor import Tensor
+
+
+def _both(p: Tensor, x: float) -> complex:
+    """The number that a state starts with; for a complex parameter in both parts."""
+    return complex(x, x) if p.dtype.is_complex else x
+
+
+class Adagrad(Ruled):
+    """Step sizes from the sum of squared gradients. See torch.optim.Adagrad."""
+
+    rule = "_adagrad_step"
+
+    def __init__(self, params, lr=1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
+                 eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+                 fused: bool | None = None):
+        check_lr(lr)
+        check(lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, epsilon=eps)
+        super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+                                      initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
+                                      differentiable=differentiable, fused=fused))
+        if fused and differentiable:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if fused and foreach:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p] = self._start(p, group)
+
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": scalar(0.0), "sum": filled(p, _both(p, self.defaults["initial_accumulator_value"]))}
+
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        return ("sum",)
+
+    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"lr": group["lr"], "lr_decay": group["lr_decay"], "eps": group["eps"],
+                "weight_decay": or_none(group["weight_decay"])}
+
+
+class Adadelta(Ruled):
+    """Steps in proportion to past steps. See torch.optim.Adadelta."""
+
+    rule = "_adadelta_step"
+
+    def __init__(self, params, lr=1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0, foreach: bool | None = None,
+                 *, capturable: bool = False, maximize: bool = False, differentiable: bool = False):
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check(epsilon=eps, weight_decay=weight_decay)
+        super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
+                                      capturable=capturable, foreach=foreach, differentiable=differentiable))
+
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": scalar(0.0), "square_avg": filled(p), "acc_delta": filled(p)}
+
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        return "square_avg", "acc_delta"
+
+    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"lr": group["lr"], "rho": group["rho"], "eps": group["eps"], "weight_decay": or_none(group["weight_decay"])}
+
+
+class RMSprop(Ruled):
+    """Gradients over the root of their mean square. See torch.optim.RMSprop."""
+
+    rule = "_rmsprop_step"
+
+    def __init__(self, params, lr=1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0, momentum: float = 0,
+                 centered: bool = False, capturable: bool = False, foreach: bool | None = None, maximize: bool = False,
+                 differentiable: bool = False):
+        check_lr(lr)
+        check(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        super().__init__(params, dict(lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
+                                      weight_decay=weight_decay, capturable=capturable, foreach=foreach, maximize=maximize,
+                                      differentiable=differentiable))
+
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        names = ("square_avg", *(("momentum_buffer",) if group["momentum"] > 0 else ()),
+                 *(("grad_avg",) if group["centered"] else ()))
+        return {"step": scalar(0.0), **{name: filled(p) for name in names}}
+
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        return ("square_avg", *(("momentum_buffer",) if group["momentum"] > 0 else ()),
+                *(("grad_avg",) if group["centered"] else ()))
+
+    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"lr": group["lr"], "alpha": group["alpha"], "eps": group["eps"], "momentum": group["momentum"],
+                "weight_decay": or_none(group["weight_decay"])}
+
+    def _options(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"maximize": bool(group["maximize"]), "centered": bool(group["centered"]), "has_momentum": group["momentum"] > 0}
+
+
+class Rprop(Ruled):
+    """Steps from the signs of gradients alone. See torch.optim.Rprop."""
+
+    rule = "_rprop_step"
+
+    def __init__(self, params, lr=1e-2, etas: tuple[float, float] = (0.5, 1.2), step_sizes: tuple[float, float] = (1e-6, 50), *,
+                 capturable: bool = False, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False):
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
+                                      differentiable=differentiable, capturable=capturable))
+
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": scalar(0.0), "prev": filled(p), "step_size": filled(p, _both(p, float(group["lr"])))}
+
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        return "prev", "step_size"
+
+    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
+        (eta1, eta2), (smallest, largest) = group["etas"], group["step_sizes"]
+        return {"eta1": eta1, "eta2": eta2, "smallest": smallest, "largest": largest}
+
+
+class ASGD(Ruled):
+    """Averaged stochastic gradient descent. See torch.optim.ASGD."""
+
+    rule, shared = "_asgd_step", ("step", "eta", "mu")
+
+    def __init__(self, params, lr=1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0,
+                 foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False):
+        check_lr(lr)
+        check(weight_decay=weight_decay)
+        super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach,
+                                      maximize=maximize, differentiable=differentiable, capturable=capturable))
+
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": scalar(0.0), "eta": scalar(float(group["lr"])), "mu": scalar(1.0), "ax": filled(p)}
+
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        return ("ax",)
+
+    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {**{k: group[k] for k in ("lr", "lambd", "alpha", "t0")}, "weight_decay": or_none(group["weight_decay"])}
+
+
+def _should(name: str, relation: str, value: Any, ok: bool) -> None:
+    if not ok:
+        raise ValueError(f"{name} should be {relation} but is: {value}")
+
+
+class Adafactor(Ruled):
+    """Second moments kept as rows and columns. See torch.optim.Adafactor."""
+
+    rule, supports_complex = "_adafactor_step", False
+
+    def __init__(self, params, lr=1e-2, beta2_decay: float = -0.8, eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0,
+                 weight_decay: float = 0.0, *, foreach: bool | None = None, maximize: bool = False):
+        if isinstance(lr, Tensor) and lr.numel() != 1:      # type: ignore[attr-defined]
+            raise ValueError("Tensor lr must be 1-element")
+        _should("Learning rate", ">= 0", lr, lr >= 0.0)
+        _should("beta2_decay", "<= 0", beta2_decay, beta2_decay <= 0.0)
+        _should("epsilon1", ">= 0", eps[0], eps[0] is None or eps[0] >= 0.0)
+        _should("epsilon2", ">= 0", eps[1], eps[1] >= 0.0)
+        _should("Clipping threshold d", ">= 1", d, d >= 1.0)
+        _should("weight_decay", ">= 0", weight_decay, weight_decay >= 0.0)
+        super().__init__(params, dict(lr=lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay, foreach=foreach,
+                                      maximize=maximize))
+
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        shape = tuple(p.shape)
+        if len(shape) < 2:
+            return {"step": scalar(0.0), "variance": filled(p)}
+        return {"step": scalar(0.0), "row_var": filled(p, shape=(*shape[:-1], 1)),
+                "col_var": filled(p, shape=(*shape[:-2], 1, shape[-1]))}
+
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        return ("row_var", "col_var") if "row_var" in state else ("variance",)
+
+    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"lr": group["lr"], "beta2_decay": group["beta2_decay"], "eps1": group["eps"][0], "eps2": group["eps"][1],
+                "d": group["d"], "weight_decay": or_none(group["weight_decay"])}

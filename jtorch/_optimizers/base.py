@@ -1,0 +1,126 @@
+"""What the further optimizers share: state, and one record for all parameters that have the same kinds of state."""
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import jtorch.dtype as dtypes
+import numpy as np
+from jtorch import engine, storage
+from jtorch.engine import Value, call_of
+from jtorch.ops.registry import OPS, T, freeze
+from jtorch.optim import Optimizer, number, with_gradients, write_all
+from jtorch.storage import value_of
+from jtorch.tensor import Tensor, wrap
+
+
+def check_lr(lr: Any) -> None:
+    """ValueError for a learning rate that is negative or not one number."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:      # type: ignore[attr-defined]
+        raise ValueError("Tensor lr must be 1-element")
+    if not lr >= 0.0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check(**options: Any) -> None:
+    """ValueError for an option (its label with underscores for spaces) that is negative."""
+    for label, value in options.items():
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {label} value: {value}")
+
+
+def check_betas(betas: tuple[float, float]) -> None:
+    """ValueError for a beta outside [0, 1)."""
+    for i, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+def filled(p: Tensor, x: complex = 0.0, shape: tuple | None = None) -> Tensor:
+    """A tensor like a parameter, of one number."""
+    aval = storage.aval_of(p)
+    array = np.full(aval.shape if shape is None else shape, x, aval.np)
+    placed = engine.aval_of(array.shape, aval.np, aval.device)
+    return wrap(Value(placed, array if aval.device is engine.CPU else engine.put(array, aval.device)))
+
+
+_scalars: dict[tuple, Value] = {}
+
+
+def scalar(x: float) -> Tensor:
+    """A state of one number. Equal ones start as one value, so that parameters in step are counted once."""
+    dtype = np.dtype(np.float64 if dtypes.get_default_dtype().name == "float64" else np.float32)
+    key = (x, dtype)
+    if key not in _scalars:
+        if len(_scalars) > 256:
+            _scalars.clear()
+        _scalars[key] = Value(engine.aval_of((), dtype, engine.CPU), np.asarray(x, dtype))
+    return wrap(_scalars[key])
+
+
+class Ruled(Optimizer):
+    """An optimizer whose step is the op ``rule``. ``shared`` names the states that are scalars."""
+
+    rule = ""
+    shared: tuple[str, ...] = ("step",)
+    supports_complex = True
+
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """The first state of a parameter."""
+        raise NotImplementedError
+
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        """The names of the states of a parameter's shape that the rule takes."""
+        raise NotImplementedError
+
+    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
+        """The options that are runtime scalars; None for one that is off."""
+        raise NotImplementedError
+
+    def _options(self, group: dict[str, Any]) -> dict[str, Any]:
+        """The options that are part of the program."""
+        return {"maximize": bool(group["maximize"])}
+
+    def _update(self, group: dict[str, Any]) -> None:
+        by_columns: dict[tuple[str, ...], list[Tensor]] = {}
+        for p in with_gradients(group):
+            if not self.supports_complex and p.dtype.is_complex:
+                raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
+            state = self.state[p]
+            if not state:
+                state.update(self._start(p, group))
+            by_columns.setdefault(self._columns(group, state), []).append(p)
+        for names, params in by_columns.items():
+            self._update_some(group, params, names)
+
+    def _update_some(self, group: dict[str, Any], params: list[Tensor], names: tuple[str, ...]) -> None:
+        states = [self.state[p] for p in params]
+        columns = [s[name] for name in names for s in states]
+        rows = [tuple([value_of(s[name]) for name in self.shared]) for s in states] if self.shared else []
+        distinct = list(dict.fromkeys(rows))
+        place = {row: i for i, row in enumerate(distinct)}
+        args: list = [value_of(t) for t in params]
+        args += [value_of(p._grad) for p in params]         # type: ignore[arg-type]
+        args += [value_of(t) for t in columns]
+        args += chain.from_iterable(distinct)
+        numbers = self._numbers(group)
+        given = {k: (None, None) if v is None else number(v) for k, v in numbers.items()}
+        args += [a for a, mark in given.values() if mark is not None]
+        template = ((T,) * len(params), (T,) * len(params), (T,) * len(columns), (T,) * (len(distinct) * len(self.shared)),
+                    tuple([mark for _, mark in given.values()]), tuple(given), freeze(list(self._options(group).items())),
+                    tuple([place[row] for row in rows]), max(1, len(self.shared)))
+        outs = engine.record(call_of(OPS[self.rule], template), args)
+        n = len(params) + len(columns)
+        write_all([*params, *columns], outs[:n])
+        self._write_shared(states, rows, place, outs[n:])
+
+    def _write_shared(self, states: list, rows: list, place: dict, new: list) -> None:
+        width = len(self.shared)
+        for s, row in zip(states, rows, strict=False):
+            at = place[row] * width
+            write_all([s[name] for name in self.shared], new[at:at + width])
+
+
+def or_none(x: Any) -> Any:
+    """An option, or None where it is 0 and so left out of the program."""
+    return x if isinstance(x, Tensor) or x != 0 else None

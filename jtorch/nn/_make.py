@@ -1,0 +1,42 @@
+"""What modules are made of: empty parameters on a device, and torch's functions by name."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import jtorch.dtype as dtypes
+from jtorch.conversion import FUNCTIONS
+from jtorch.creation import from_host, place_of
+from jtorch.tensor import Parameter, Tensor
+
+
+def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """A tensor yet to be filled (zeros)."""
+    found = dtypes.as_dtype(dtype, "empty") or dtypes.get_default_dtype()
+    return from_host(np.zeros(shape, found.np), place_of(device))
+
+
+def parameter(*shape: int, device: Any = None, dtype: Any = None) -> Parameter:
+    """A parameter yet to be filled."""
+    return Parameter(empty(*shape, device=device, dtype=dtype))
+
+
+def torch(name: str) -> Any:
+    """``torch.<name>``, which is bound after this package is imported."""
+    return FUNCTIONS[name]
+
+
+def ntuple(x: Any, n: int) -> tuple:
+    """``x`` as a tuple of ``n`` items: repeated if it is one number."""
+    return tuple(x) if isinstance(x, Iterable) else (x,) * n
+
+
+def typename(x: Any) -> str:
+    """The type of ``x`` as torch.typename spells it."""
+    if isinstance(x, Tensor):
+        return x.type()         # type: ignore[attr-defined]
+    cls = x if isinstance(x, type) else type(x)
+    module = "" if cls.__module__ in ("builtins", "__builtin__", None) else f"{cls.__module__}."
+    return f"{module}{cls.__qualname__}"

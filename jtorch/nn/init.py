@@ -1,0 +1,172 @@
+"""torch.nn.init: ways to fill a new parameter, with PyTorch's random numbers."""
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from jtorch.nn._make import torch
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Tensor
+
+_GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+
+
+def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+    """The factor by which weights before a nonlinearity are larger."""
+    if nonlinearity in ("sigmoid", "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+                        "conv_transpose3d"):
+        return 1
+    if nonlinearity in _GAINS:
+        return _GAINS[nonlinearity]
+    if nonlinearity != "leaky_relu":
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    if param is not None and (isinstance(param, bool) or not isinstance(param, (int, float))):
+        raise ValueError(f"negative_slope {param} not a valid number")
+    return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+
+
+@no_grad()
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Numbers between a and b."""
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@no_grad()
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Normally distributed numbers."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+def _cdf(x: float) -> float:
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+@no_grad()
+def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Any = None) -> Tensor:
+    """Normally distributed numbers, drawn again where they lie outside [a, b]."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+                      "incorrect.", UserWarning, stacklevel=2)
+    if _cdf((b - mean) / std) - _cdf((a - mean) / std) <= 0.3:
+        raise NotImplementedError("trunc_normal_ where the interval holds less than 30% of the distribution")
+    tensor.normal_(mean, std, generator=generator)
+    low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+    while True:
+        outside = (tensor < low) | (tensor > high)
+        if not outside.any():
+            return tensor
+        again = torch("empty_like")(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(torch("where")(outside, again, tensor))
+
+
+@no_grad()
+def constant_(tensor: Any, val: float) -> Tensor:
+    """One number everywhere."""
+    return tensor.fill_(val)
+
+
+def ones_(tensor: Any) -> Tensor:
+    """Ones."""
+    return constant_(tensor, 1.0)
+
+
+@no_grad()
+def zeros_(tensor: Any) -> Tensor:
+    """Zeros."""
+    return tensor.zero_()
+
+
+@no_grad()
+def eye_(tensor: Any) -> Tensor:
+    """The identity matrix."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return tensor.copy_(torch("eye")(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+
+
+@no_grad()
+def dirac_(tensor: Any, groups: int = 1) -> Tensor:
+    """A convolution that keeps its input."""
+    if tensor.ndimension() not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    sizes = tuple(tensor.size())
+    if sizes[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    per_group, middle = sizes[0] // groups, tuple(n // 2 for n in sizes[2:])
+    tensor.zero_()
+    for g in range(groups):
+        for d in range(min(per_group, sizes[1])):
+            tensor[(g * per_group + d, d, *middle)] = 1
+    return tensor
+
+
+def _calculate_fan_in_and_fan_out(tensor: Any) -> tuple[int, int]:
+    if tensor.dim() < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(tensor.shape[2:])
+    return tensor.size(1) * field, tensor.size(0) * field
+
+
+def _fan(tensor: Any, mode: str) -> int:
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
+
+
+def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Glorot's uniform initialization."""
+    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Glorot's normal initialization."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor)))), generator)
+
+
+def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Any = None) -> Tensor:
+    """He's uniform initialization."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=2)
+        return tensor
+    bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Any = None) -> Tensor:
+    """He's normal initialization."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=2)
+        return tensor
+    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
+
+
+@no_grad()
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
+    """A (semi-)orthogonal matrix."""
+    if tensor.ndimension() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if not tensor.numel():
+        return tensor
+    rows, cols = tensor.size(0), tensor.numel() // tensor.size(0)
+    flat = tensor.new_empty((rows, cols)).normal_(0, 1, generator=generator)
+    q, r = torch("qr")(flat.t() if rows < cols else flat)
+    q = q * torch("diag")(r, 0).sign()
+    return tensor.view_as(tensor).copy_((q.t() if rows < cols else q).reshape(tensor.shape)).mul_(gain)
+
+
+@no_grad()
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normally distributed numbers, a share of each column zero."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, cols = tensor.shape
+    tensor.normal_(0, std, generator=generator)
+    for col in range(cols):
+        tensor[torch("randperm")(rows)[: math.ceil(sparsity * rows)], col] = 0
+    return tensor

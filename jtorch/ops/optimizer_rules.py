@@ -1,0 +1,223 @@
+"""The update rules of the further optimizers: each for one parameter, declared as an op over all parameters of a group.
+
+A rule gets the group's options, the parameter, its gradient, its state, and what parameters that are in step share (the
+step count and the like), before and after this step, in float64. A complex parameter is two real ones to every rule.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jtorch.ops.registry import Tensor, op
+
+
+def _as(scalar, like: jax.Array):
+    return jnp.asarray(scalar).astype(like.dtype)
+
+
+def _lerp(a, b, weight):
+    return a + _as(weight, a) * (b - a)
+
+
+def _mean_square(old, grad, keep):
+    """The running mean of squares, of which ``keep`` stays."""
+    return _as(keep, old) * old + _as(1 - keep, old) * (grad * grad)
+
+
+def _split(x):
+    return jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x
+
+
+def _joined(x, like):
+    return jax.lax.complex(x[..., 0], x[..., 1]) if jnp.iscomplexobj(like) else x
+
+
+def _counted(o, step):
+    return (step + 1,)
+
+
+def rule(name: str, shared: Callable = _counted, real: bool = True):
+    """Declares the op ``name`` from a rule; ``shared`` gives the new shared scalars from the old ones.
+
+    ``numbers`` holds runtime scalars (None where an option is off), ``names`` says which, ``options`` are static.
+    """
+    def declare(one: Callable) -> Callable:
+        def body(params: list[Tensor], grads: list[Tensor], columns: list[Tensor], scalars: list[Tensor], numbers: list[Tensor],
+                 names: tuple[str, ...] = (), options: tuple[tuple, ...] = (), of: tuple[int, ...] = (), width: int = 1):
+            o = SimpleNamespace(**dict(zip(names, numbers, strict=True)), **dict(options))
+            before = [[s.astype(np.float64) for s in scalars[i:i + width]] for i in range(0, len(scalars), width)]
+            after = [shared(o, *b) for b in before]
+            n, out = len(params), []
+            for i, (p, g) in enumerate(zip(params, grads, strict=True)):
+                state = columns[i::n]
+                split = _split if real else (lambda x: x)
+                given = [split(x) for x in (p, -g if o.maximize else g, *state)]
+                b, a = (before[of[i]], after[of[i]]) if of else ((), ())
+                made = one(o, *given, SimpleNamespace(before=b, after=a))
+                out.append([_joined(x, like) if real else x for x, like in zip(made, (p, *state), strict=True)])
+            flat = [row[k] for k in range(len(out[0])) for row in out]
+            return flat + [x.astype(s.dtype) for x, s in zip([x for a in after for x in a], scalars, strict=True)]
+        body.__doc__ = one.__doc__
+        op(body, name=name, function=False, method=False, out=False, tested=False)
+        return one
+    return declare
+
+
+def _decayed(o, p, g):
+    """The parameter and the gradient with the weight decay in one of them."""
+    if o.weight_decay is None:
+        return p, g
+    if getattr(o, "decoupled_weight_decay", False):
+        return p * _as(1 - o.lr * o.weight_decay, p), g
+    return p, g + _as(o.weight_decay, p) * p
+
+
+@rule("_adamax_step")
+def adamax(o, p, g, m, u, s):
+    """Adamax: Kingma and Ba, Adam: A Method for Stochastic Optimization (2014), section 7."""
+    p, g = _decayed(o, p, g)
+    m = _lerp(m, g, 1 - o.beta1)
+    u = jnp.maximum(_as(o.beta2, u) * u, jnp.abs(g) + _as(o.eps, u))
+    return p - _as(o.lr / (1 - o.beta1 ** s.after[0]), p) * (m / u), m, u
+
+
+def _momentum_at(o, step):
+    return o.beta1 * (1 - 0.5 * jnp.power(jnp.asarray(0.96, np.float64), step * o.momentum_decay))
+
+
+@rule("_nadam_step", lambda o, step, product: (step + 1, product * _momentum_at(o, step + 1)))
+def nadam(o, p, g, m, v, s):
+    """NAdam: Dozat, Incorporating Nesterov Momentum into Adam (2016)."""
+    p, g = _decayed(o, p, g)
+    t, product = s.after
+    product = product.astype(np.float32).astype(np.float64) if o.rounded else product
+    mu, following = _momentum_at(o, t), _momentum_at(o, t + 1)
+    m, v = _lerp(m, g, 1 - o.beta1), _mean_square(v, g, o.beta2)
+    root = jnp.sqrt(v / _as(1 - o.beta2 ** t, v)) + _as(o.eps, v)
+    p = p - _as(o.lr * (1 - mu) / (1 - product), p) * (g / root)
+    return p - _as(o.lr * following / (1 - product * following), p) * (m / root), m, v
+
+
+@rule("_radam_step")
+def radam(o, p, g, m, v, s):
+    """RAdam: Liu et al., On the Variance of the Adaptive Learning Rate and Beyond (2019)."""
+    p, g = _decayed(o, p, g)
+    t = s.after[0]
+    m, v = _lerp(m, g, 1 - o.beta1), _mean_square(v, g, o.beta2)
+    correction = 1 - o.beta2 ** t
+    longest = 2 / (1 - o.beta2) - 1
+    length = longest - 2 * t * o.beta2 ** t / correction
+    sure = length > 5
+    length = jnp.where(sure, length, 6.0)
+    rectified = jnp.sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length))
+    adapted = _as(jnp.sqrt(correction) * rectified, v) / (jnp.sqrt(v) + _as(o.eps, v))
+    return p - _as(o.lr / (1 - o.beta1 ** t), p) * m * jnp.where(sure, adapted, jnp.ones_like(v)), m, v
+
+
+@rule("_adagrad_step")
+def adagrad(o, p, g, total, s):
+    """Adagrad: Duchi, Hazan and Singer, Adaptive Subgradient Methods (2011)."""
+    p, g = _decayed(o, p, g)
+    total = total + g * g
+    return p - _as(o.lr / (1 + (s.after[0] - 1) * o.lr_decay), p) * (g / (jnp.sqrt(total) + _as(o.eps, p))), total
+
+
+@rule("_adadelta_step")
+def adadelta(o, p, g, v, deltas, s):
+    """Adadelta: Zeiler, ADADELTA: An Adaptive Learning Rate Method (2012)."""
+    p, g = _decayed(o, p, g)
+    v = _mean_square(v, g, o.rho)
+    delta = jnp.sqrt(deltas + _as(o.eps, p)) / jnp.sqrt(v + _as(o.eps, p)) * g
+    return p - _as(o.lr, p) * delta, v, _mean_square(deltas, delta, o.rho)
+
+
+@rule("_rmsprop_step")
+def rmsprop(o, p, g, v, *rest):
+    """RMSprop: Hinton, lecture 6e; centered as in Graves, Generating Sequences with Recurrent Neural Networks (2013)."""
+    state = list(rest[:-1])
+    p, g = _decayed(o, p, g)
+    v = spread = _mean_square(v, g, o.alpha)
+    if o.centered:
+        state[-1] = _lerp(state[-1], g, 1 - o.alpha)
+        spread = v - state[-1] * state[-1]
+    step = g / (jnp.sqrt(spread) + _as(o.eps, p))
+    if o.has_momentum:
+        step = state[0] = _as(o.momentum, p) * state[0] + step
+    return p - _as(o.lr, p) * step, v, *state
+
+
+@rule("_rprop_step")
+def rprop(o, p, g, previous, size, s):
+    """Rprop: Riedmiller and Braun, A direct adaptive method for faster backpropagation learning (1993)."""
+    agree = g * previous
+    one = jnp.ones_like(p)
+    factor = jnp.where(agree > 0, _as(o.eta2, p) * one, jnp.where(agree < 0, _as(o.eta1, p) * one, one))
+    size = jnp.clip(size * factor, _as(o.smallest, p), _as(o.largest, p))
+    g = jnp.where(agree < 0, jnp.zeros_like(g), g)
+    return p - jnp.sign(g) * size, g, size
+
+
+def _asgd_shared(o, step, eta, mu):
+    step = step + 1
+    return step, o.lr / (1 + o.lambd * o.lr * step) ** o.alpha, 1 / jnp.maximum(1.0, step - o.t0)
+
+
+@rule("_asgd_step", _asgd_shared)
+def asgd(o, p, g, mean, s):
+    """Averaged SGD: Polyak and Juditsky, Acceleration of stochastic approximation by averaging (1992)."""
+    p, g = _decayed(o, p, g)
+    _, eta, mu = s.before
+    p = p * _as(1 - o.lambd * eta, p) - _as(eta, p) * g
+    return p, jnp.where(mu == 1, p, _lerp(mean, p, mu))
+
+
+def _rms(x):
+    return jnp.sqrt(jnp.sum(x * x)) / np.asarray(np.sqrt(x.size), x.dtype)
+
+
+@rule("_adafactor_step", real=False)
+def adafactor(o, p, g, *rest):
+    """Adafactor: Shazeer and Stern, Adaptive Learning Rates with Sublinear Memory Cost (2018)."""
+    *state, s = rest
+    t = s.after[0]
+    fresh = t ** o.beta2_decay
+    eps = _as(jnp.finfo(p.dtype).eps if o.eps1 is None else o.eps1, p)
+    rate = jnp.maximum(o.eps2, _rms(p).astype(np.float64)) * jnp.minimum(o.lr, 1 / jnp.sqrt(t))
+    p = p if o.weight_decay is None else p * _as(1 - o.lr * o.weight_decay, p)
+    if len(state) == 2:
+        row = _lerp(state[0], jnp.mean(g * g, -1, keepdims=True), fresh)
+        col = _lerp(state[1], jnp.mean(g * g, -2, keepdims=True), fresh)
+        state, v = [row, col], row @ col / jnp.maximum(jnp.mean(row, -2, keepdims=True), eps)
+    else:
+        state = [_lerp(state[0], g * g, fresh)]
+        v = state[0]
+    update = g * jax.lax.rsqrt(jnp.maximum(v, eps * eps))
+    clipped = jnp.maximum(1.0, _rms(update).astype(np.float64) / o.d)
+    return p - _as(rate / clipped, p) * update, *state
+
+
+def _orthogonal(g, o):
+    """An orthogonal matrix near ``g``, up to scale, by a quintic Newton-Schulz iteration in bfloat16."""
+    a, b, c = (jnp.asarray(x).astype(jnp.bfloat16) for x in (o.a, o.b, o.c))
+    x = g.astype(jnp.bfloat16)
+    x = x.T if g.shape[0] > g.shape[1] else x
+    wide = x.astype(np.float32)
+    x = x / jnp.maximum(jnp.sqrt(jnp.sum(wide * wide)).astype(x.dtype), _as(o.eps, x))
+    for _ in range(o.ns_steps):
+        gram = x @ x.T
+        x = a * x + (b * gram + c * (gram @ gram)) @ x
+    return x.T if g.shape[0] > g.shape[1] else x
+
+
+@rule("_muon_step", real=False)
+def muon(o, p, g, buffer, s):
+    """Muon: Jordan et al., Muon: An optimizer for hidden layers in neural networks (2024)."""
+    buffer = _lerp(buffer, g, 1 - o.momentum)
+    update = _orthogonal(_lerp(g, buffer, o.momentum) if o.nesterov else buffer, o)
+    rows, cols = p.shape
+    scale = 0.2 * max(rows, cols) ** 0.5 if o.adjust == "match_rms_adamw" else max(1, rows / cols) ** 0.5
+    return p * _as(1 - o.lr * o.weight_decay, p) - _as(o.lr * scale, p) * update.astype(p.dtype), buffer

@@ -1,0 +1,56 @@
+"""Writes docs/differences.md: what ops do otherwise than PyTorch's. ``python -m tools.differences``; ``--check`` compares.
+
+The list is the one that the op matrix excuses differences by, so nothing else differs in what the matrix looks at.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+
+from tests.ops.known_differences import DIFFERENCES, GENERAL, Difference
+
+PAGE = Path(__file__).parent.parent / "docs" / "differences.md"
+INTRO = """\
+# Where ops differ from PyTorch's
+
+Written by `python -m tools.differences` from `tests/ops/known_differences.py`; a test fails when it is out of date. The op matrix
+(`tests/ops/test_matrix.py`) holds every op against PyTorch on the samples that PyTorch tests itself with: values, dtypes, shapes,
+gradients, second gradients, methods, in-place forms, `out=` and aliasing. These are the differences it is told of.
+
+## In general
+"""
+
+
+def row(reason: str, same: list[Difference]) -> str:
+    """The row of all ops that differ for one reason."""
+    ops = ", ".join(f"`{op}`" for op in dict.fromkeys(d.op for d in same))
+    dtypes = ", ".join(dict.fromkeys(t for d in same for t in d.dtypes)) or "all"
+    checks = ", ".join(dict.fromkeys(c for d in same for c in d.checks))
+    return f"| {ops} | {checks} | {dtypes} | {reason} |"
+
+
+def page() -> str:
+    """The text of docs/differences.md."""
+    grouped = [(reason, list(same)) for reason, same in groupby(DIFFERENCES, lambda d: d.reason)]
+    rows = [row(reason, same) for reason, same in grouped]
+    general = "\n".join(f"- {line}" for line in GENERAL)
+    table = "\n".join(["| op | of | dtypes | difference |", "|---|---|---|---|", *rows])
+    return f"{INTRO}\n{general}\n\n## In single ops\n\n{table}\n"
+
+
+def main(write: Callable[[str], object] = print) -> int:
+    """Writes the page, or with --check says whether it is stale."""
+    text = page()
+    if "--check" in sys.argv:
+        stale = not PAGE.exists() or PAGE.read_text() != text
+        write("docs/differences.md is stale: run `python -m tools.differences`" if stale else "docs/differences.md is right.")
+        return stale
+    PAGE.write_text(text)
+    write(f"{len(DIFFERENCES)} differences")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
