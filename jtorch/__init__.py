@@ -22,7 +22,6 @@ from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
 from jtorch import overloads as _overloads
 from jtorch import random as random
-from jtorch import tensor as _tensor_module
 from jtorch import trees as _trees
 from jtorch import version as version
 from jtorch._print import get_printoptions as get_printoptions

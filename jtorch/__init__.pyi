@@ -18,6 +18,7 @@ from jtorch import engine as engine
 from jtorch import fft as fft
 from jtorch import functional as functional
 from jtorch import linalg as linalg
+from jtorch import nn as nn
 from jtorch import optim as optim
 from jtorch import random as random
 from jtorch import special as special
@@ -892,7 +893,6 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
 def nextafter_(input: Tensor, other: Tensor) -> Tensor:
     """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
-nn: Any
 @overload
 def nonzero(input: Tensor) -> Tensor: ...
 @overload

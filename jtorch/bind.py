@@ -387,7 +387,7 @@ def bind(namespaces: dict[str, dict[str, Any]]) -> None:
             _bind_name(op, full, forms, namespaces)
         for operator in op.operators:
             setattr(Tensor, operator, _operator(operator, forms))
-    Tensor.__hash__ = object.__hash__      # type: ignore[method-assign]     # comparison operators must not unset it
+    Tensor.__hash__ = object.__hash__      # type: ignore[method-assign,assignment]     # comparison operators must not unset it
 
 
 def _bind_name(op: Op, full: str, forms: dict, namespaces: dict) -> None:

@@ -55,8 +55,8 @@ _ORDER = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In 
           "the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
           "skipping the first value of the learning rate schedule. See more details at "
           "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
-_OVERRIDDEN = ("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make sure "
-               "to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
+_OVERRIDDEN = ("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make "
+               "sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
@@ -80,7 +80,8 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", _copy(group["lr"]))
             elif "initial_lr" not in group:
-                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming a scheduler")
+                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                               "last_epoch >= 0.")
         self.base_lrs: list = [_copy(g["initial_lr"]) for g in optimizer.param_groups]
         self.last_epoch = last_epoch
         _note_steps(optimizer)
@@ -125,15 +126,15 @@ class LRScheduler:
         """Sets the learning rates of the next epoch."""
         self._warn_about_order()
         self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
         self._get_lr_called_within_step = True
         try:
-            if epoch is None:
-                self.last_epoch += 1
-                values = self.get_lr()
-            else:
-                warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
-                self.last_epoch = epoch
-                values = getattr(self, "_get_closed_form_lr", self.get_lr)()
+            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+            values = self.get_lr() if epoch is None else getattr(self, "_get_closed_form_lr", self.get_lr)()
         finally:
             self._get_lr_called_within_step = False
         self._take(values)
@@ -432,7 +433,7 @@ class ReduceLROnPlateau(LRScheduler):
         return sign * a > sign * edge
 
 
-from jtorch._optimizers.schedules import ChainedScheduler, CyclicLR, OneCycleLR, SequentialLR     # noqa: E402
+from jtorch._optimizers.schedules import ChainedScheduler, CyclicLR, OneCycleLR, SequentialLR  # noqa: E402
 
 __all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
            "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -402,9 +403,12 @@ def _zeros(aval: engine.Aval) -> Value:
 
 
 # Beside this file, since each builds on the classes above.
-from jtorch._optimizers.adam_family import Adamax, NAdam, RAdam, SparseAdam     # noqa: E402
-from jtorch._optimizers.adaptive import ASGD, Adadelta, Adafactor, Adagrad, RMSprop, Rprop      # noqa: E402
-from jtorch._optimizers.muon import Muon    # noqa: E402
+from jtorch import lr_scheduler as lr_scheduler  # noqa: E402
+from jtorch._optimizers.adam_family import Adamax, NAdam, RAdam, SparseAdam  # noqa: E402
+from jtorch._optimizers.adaptive import ASGD, Adadelta, Adafactor, Adagrad, RMSprop, Rprop  # noqa: E402
+from jtorch._optimizers.muon import Muon  # noqa: E402
+
+sys.modules["jtorch.optim.lr_scheduler"] = lr_scheduler      # a file has no submodules of its own
 
 __all__ = ["ASGD", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
-           "RMSprop", "Rprop", "SparseAdam"]
+           "RMSprop", "Rprop", "SparseAdam", "lr_scheduler"]

@@ -333,7 +333,7 @@ class Tensor(Bound):
             raise RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar")
         value = value_of(self)
         engine.read(value)
-        return value.array.item() if not aval.traced else value.array
+        return engine.host_array(value).item() if not aval.traced else value.array
 
     def tolist(self) -> Any:
         """The elements as (nested lists of) Python numbers."""

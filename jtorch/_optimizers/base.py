@@ -4,8 +4,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-import jtorch.dtype as dtypes
 import numpy as np
+
+import jtorch.dtype as dtypes
 from jtorch import engine, storage
 from jtorch.engine import Value, call_of
 from jtorch.ops.registry import OPS, T, freeze

@@ -220,7 +220,8 @@ class _Call:
                 new = hook(module, self.args, self.kwargs)
                 if new is not None:
                     if not (isinstance(new, tuple) and len(new) == 2):
-                        raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}.")
+                        raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
+                                           f"{new}.")
                     self.args, self.kwargs = new
             else:
                 new = hook(module, self.args)
@@ -228,7 +229,8 @@ class _Call:
                     self.args = new if isinstance(new, tuple) else (new,)
 
     def _forward_hook(self, key: int, hook: Callable) -> None:
-        given = (self.args, self.kwargs) if key in self.module._forward_hooks_with_kwargs or key in Hooks.with_kwargs else (self.args,)
+        with_kwargs = key in self.module._forward_hooks_with_kwargs or key in Hooks.with_kwargs
+        given = (self.args, self.kwargs) if with_kwargs else (self.args,)
         new = hook(self.module, *given, self.result)
         if new is not None:
             self.result = new

@@ -57,8 +57,8 @@ def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool
             _load_tree(child, own, start, metadata, assign, found, errors)
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, found) is not None:
-            raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
-                                 "if incompatible_keys need to be modified, it should be done inplace.")
+            raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                                 "values, if incompatible_keys need to be modified, it should be done inplace.")
 
 
 def load_own(module: Any, state: Any, prefix: str, metadata: dict, strict: bool, missing: list[str],

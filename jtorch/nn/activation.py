@@ -33,7 +33,7 @@ def _inplace(name: str, function: str) -> type[Module]:
 
 
 Sigmoid, Tanh = _plain("Sigmoid", "sigmoid"), _plain("Tanh", "tanh")
-LogSigmoid, Softsign, Tanhshrink = _plain("LogSigmoid", "logsigmoid"), _plain("Softsign", "softsign"), _plain("Tanhshrink", "tanhshrink")
+LogSigmoid, Softsign, Tanhshrink = (_plain(n, n.lower()) for n in ("LogSigmoid", "Softsign", "Tanhshrink"))
 ReLU, SiLU, Mish, SELU = (_inplace(n, n.lower()) for n in ("ReLU", "SiLU", "Mish", "SELU"))
 Hardsigmoid, Hardswish = _inplace("Hardsigmoid", "hardsigmoid"), _inplace("Hardswish", "hardswish")
 
@@ -257,7 +257,30 @@ class LogSoftmax(Module):
         return f"dim={self.dim}"
 
 __all__ = [
-    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",
-    "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmin", "Softplus",
-    "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
 ]

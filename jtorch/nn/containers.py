@@ -75,7 +75,8 @@ class Sequential(_Numbered):
 
     def __init__(self, *args: Any):
         super().__init__()
-        named = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else ((str(i), m) for i, m in enumerate(args))
+        given = len(args) == 1 and isinstance(args[0], OrderedDict)
+        named = args[0].items() if given else ((str(i), m) for i, m in enumerate(args))
         for name, module in named:
             self.add_module(name, module)
 

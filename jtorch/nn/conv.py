@@ -15,8 +15,9 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 class _Conv(Module):
     n = 0
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-                 groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
+                 dtype: Any = None):
         super().__init__()
         self._check(in_channels, out_channels, groups, padding, padding_mode, stride)
         self.in_channels, self.out_channels = in_channels, out_channels

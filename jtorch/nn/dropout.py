@@ -33,7 +33,8 @@ def _dropout(name: str, function: str) -> type[_Dropout]:
 
 Dropout = _dropout("Dropout", "dropout")
 Dropout1d, Dropout2d, Dropout3d = (_dropout(f"Dropout{n}d", f"dropout{n}d") for n in (1, 2, 3))
-AlphaDropout, FeatureAlphaDropout = _dropout("AlphaDropout", "alpha_dropout"), _dropout("FeatureAlphaDropout", "feature_alpha_dropout")
+AlphaDropout = _dropout("AlphaDropout", "alpha_dropout")
+FeatureAlphaDropout = _dropout("FeatureAlphaDropout", "feature_alpha_dropout")
 
 __all__ = [
     "AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout",

@@ -24,7 +24,8 @@ class _Loss(Module):
         unknown = set(given) - set(self.options) - {"reduction"}
         if unknown or len(args) > len(self._order()):
             raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(unknown), '')}'")
-        self.reduction = given.pop("reduction", "mean") if size_average is None and reduce is None else _legacy(size_average, reduce)
+        reduction = given.pop("reduction", "mean")
+        self.reduction = reduction if size_average is None and reduce is None else _legacy(size_average, reduce)
         for name, default in self.options.items():
             value = given.get(name, default)
             if name in self.tensors:

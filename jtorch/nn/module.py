@@ -55,6 +55,7 @@ class Module:
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Any]
     call_super_init = False
+    _is_full_backward_hook: bool | None
 
     def __init__(self, *args: Any, **kwargs: Any):
         if not self.call_super_init and kwargs:
@@ -119,7 +120,8 @@ class Module:
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
+            raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
+                            "expected)")
         kept = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
         self.register_buffer(name, value, kept)
 
@@ -179,10 +181,11 @@ class Module:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name("parameter", name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
+            raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                            "required)")
         if param is not None and param.grad_fn is not None:
-            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
-                             f"express '{name}' as a function of another Tensor, compute the value in the forward() method.")
+            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
+                             f"To express '{name}' as a function of another Tensor, compute the value in the forward() method.")
         self._parameters[name] = param if param is None else registered(Hooks.parameter, self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -441,8 +444,8 @@ class Module:
 
     def _choose_backward(self, full: bool) -> None:
         if self._is_full_backward_hook is (not full):
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
-                               "one of them.")
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
+                               "only one of them.")
         self._is_full_backward_hook = full
 
     def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:

@@ -36,7 +36,7 @@ def test_errors(xp):
     with pytest.raises(TypeError, match="cannot assign 'int' as parameter 'weight'"):
         xp.nn.Linear(2, 2).weight = 3
     with pytest.raises(AttributeError, match="'Linear' object has no attribute 'foo'"):
-        xp.nn.Linear(2, 2).foo  # noqa: B018
+        xp.nn.Linear(2, 2).foo
     with pytest.raises(NotImplementedError, match='is missing the required "forward" function'):
         xp.nn.Module()(1)
 
@@ -53,5 +53,5 @@ def test_copies(xp):
 
 def test_initial_weights(xp):
     t = xp.empty(6, 4)
-    sums = [round(float(getattr(xp.nn.init, f)(t).abs().sum()), 3) for f in ("orthogonal_", "xavier_normal_", "trunc_normal_")]
-    assert sums == [8.657, 8.538, round(sums[2], 3)]
+    sums = [round(float(getattr(xp.nn.init, f)(t).abs().sum()), 3) for f in ("orthogonal_", "xavier_normal_")]
+    assert sums == [8.657, 8.538]
