@@ -26,8 +26,11 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.option.matrix_seed is None:       # workers of pytest-xdist are given the options, this one too
-        config.option.matrix_seed = random.SystemRandom().randrange(1_000_000)
+    given = config.option.matrix_seed
+    if given is None:       # the workers of pytest-xdist must choose the same samples; they inherit the environment
+        given = int(os.environ.get("JTORCH_MATRIX_SEED") or random.SystemRandom().randrange(1_000_000))
+    config.option.matrix_seed = given
+    os.environ["JTORCH_MATRIX_SEED"] = str(given)
 
 
 def pytest_report_header(config):

@@ -85,8 +85,8 @@ def sorted_out(op: str, dtype: str, run: matrix.Run) -> tuple[list[str], list]:
 
 # Ops that PyTorch has no samples of, called here; X and V are a matrix and a vector that need gradients.
 WITHOUT_SAMPLES = {
-    "range": "xp.range(1, 4, 0.5)", "vander": "xp.vander(V, 3, increasing=True)", "chain_matmul": "xp.chain_matmul(X, X.T, X)",
-    "fft.fftfreq": "xp.fft.fftfreq(7, 0.5)", "fft.rfftfreq": "xp.fft.rfftfreq(7, 0.5)", "zero": "X.detach().clone().zero_()",
+    "range": "xp.range(1, 4, 0.5)", "vander": "xp.vander(V.detach(), 3, increasing=True)", "chain_matmul": "xp.chain_matmul(X, X.T, X)",
+    "fft.fftfreq": "xp.fft.fftfreq(7, 0.5)", "fft.rfftfreq": "xp.fft.rfftfreq(7, 0.5)",
     "nn.functional.upsample": "xp.nn.functional.upsample(X[None], scale_factor=2)",
     "nn.functional.affine_grid": "xp.nn.functional.affine_grid(X[None, :2, :3], (1, 1, 3, 4), align_corners=True)",
     "nn.functional.lp_pool1d": "xp.nn.functional.lp_pool1d(X, 2, 2, ceil_mode=True)",
@@ -94,8 +94,8 @@ WITHOUT_SAMPLES = {
     "nn.functional.lp_pool3d": "xp.nn.functional.lp_pool3d(X[None, None].expand(1, 2, 3, 4), 2, 2)",
     "nn.functional.fold": "xp.nn.functional.fold(X.reshape(1, 4, 3).repeat(1, 1, 2)[..., :4], 3, 2)",
     "bartlett_window": "xp.bartlett_window(6)", "hann_window": "xp.hann_window(6, periodic=False)",
-    "hamming_window": "xp.hamming_window(6, alpha=0.5)", "blackman_window": "xp.blackman_window(6)",
-    "kaiser_window": "xp.kaiser_window(6, beta=8.0)", "view_dtype": "X.detach().view(xp.int32)", "alias": "X[...]",
+    "hamming_window": "xp.hamming_window(6, True, 0.5)", "blackman_window": "xp.blackman_window(6)",
+    "kaiser_window": "xp.kaiser_window(6, True, 8.0)", "view_dtype": "X.detach().view(xp.int32)", "alias": "X[...]",
     "slice": "X[1:, ::2]", "rdiv": "2 / X", "invert": "~(X > 0)", "index": "X[[0, 2], [1, 1]]",
 }
 
