@@ -74,7 +74,7 @@ def test_import_starts_no_backend():
 @pytest.fixture(autouse=True)
 def defaults(monkeypatch):
     # PyTorch's own test tools, which tests/ops imports, freeze the flags of torch.backends.
-    monkeypatch.setattr(torch.backends, "__allow_nonbracketed_mutation_flag", True)
+    monkeypatch.setitem(torch.backends.flags_frozen.__globals__, "__allow_nonbracketed_mutation_flag", True)
     yield
     devices.set_default_device(None)
 
