@@ -587,6 +587,10 @@ def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None
     """One number in the shape of another tensor. See torch.full_like."""
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The greatest common divisor. See torch.gcd."""
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor. See torch.gcd."""
 def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is greater or equal. See torch.ge."""
 def ge_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -702,6 +706,10 @@ def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: bu
     """The ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
 def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """The input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The least common multiple. See torch.lcm."""
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple. See torch.lcm."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input`` times 2 to the power ``other``. See torch.ldexp."""
 def ldexp_(input: Tensor, other: Tensor) -> Tensor:

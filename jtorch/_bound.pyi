@@ -585,6 +585,10 @@ class Bound:
         """Mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
         """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
+    def gcd(self, other: Tensor) -> Tensor:
+        """The greatest common divisor. See torch.gcd."""
+    def gcd_(self, other: Tensor) -> Tensor:
+        """The greatest common divisor. See torch.gcd."""
     def ge(self, other: Tensor | _Number) -> Tensor:
         """Whether ``input`` is greater or equal. See torch.ge."""
     def ge_(self, other: Tensor | _Number) -> Tensor:
@@ -695,6 +699,10 @@ class Bound:
         """The Kronecker product. See torch.kron."""
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> kthvalue_result:
         """The ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
+    def lcm(self, other: Tensor) -> Tensor:
+        """The least common multiple. See torch.lcm."""
+    def lcm_(self, other: Tensor) -> Tensor:
+        """The least common multiple. See torch.lcm."""
     def ldexp(self, other: Tensor) -> Tensor:
         """``input`` times 2 to the power ``other``. See torch.ldexp."""
     def ldexp_(self, other: Tensor) -> Tensor:

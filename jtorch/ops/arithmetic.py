@@ -254,3 +254,17 @@ def neg(input: Tensor):
     check.require(kind(input) != "b", "Negation, the `-` operator, on a bool tensor is not supported. If you are "
                   "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
     return -input
+
+
+@op(promote="numeric")
+def gcd(input: Tensor, other: Tensor):
+    """The greatest common divisor. See torch.gcd."""
+    unsupported("gcd_cpu", input, "bfc")
+    return jnp.gcd(input, other)
+
+
+@op(promote="numeric")
+def lcm(input: Tensor, other: Tensor):
+    """The least common multiple. See torch.lcm."""
+    unsupported("lcm_cpu", input, "bfc")
+    return jnp.lcm(input, other)
