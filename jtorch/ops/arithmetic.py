@@ -256,14 +256,14 @@ def neg(input: Tensor):
     return -input
 
 
-@op(promote="numeric")
+@op(promote="numeric", differentiable=False)
 def gcd(input: Tensor, other: Tensor):
     """The greatest common divisor. See torch.gcd."""
     unsupported("gcd_cpu", input, "bfc")
     return jnp.gcd(input, other)
 
 
-@op(promote="numeric")
+@op(promote="numeric", differentiable=False)
 def lcm(input: Tensor, other: Tensor):
     """The least common multiple. See torch.lcm."""
     unsupported("lcm_cpu", input, "bfc")

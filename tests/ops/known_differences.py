@@ -42,16 +42,19 @@ DIFFERENCES: tuple[Difference, ...] = (
     *_each("msort", "the gradient of equal elements goes to them in their order; in PyTorch in any", "gradient", "second gradient"),
     *_each("max.reduction_with_dim min.reduction_with_dim", UNSTABLE, *INDEXED, dtypes=("bool",)),
 
-    *_each("float to", "memory formats change nothing, so there is nothing to copy", "view", says="shares memory"),
+    *_each("to float double half bfloat16 int long short char byte bool cfloat cdouble chalf", "memory formats change nothing, so there is nothing to copy", "view", says="shares memory"),
     *_each("conj H mH adjoint conj_physical", "conjugates are computed at once; PyTorch marks the tensor and computes later, so that "
            "its result shares memory with the complex tensor", "view", dtypes=("complex64",), says="is a copy"),
     *_each("cartesian_prod", "of a single tensor PyTorch returns a view", "view", says="is a copy"),
 
+    *_each("nn.functional.local_response_norm", "an input of no elements is copied; PyTorch returns the tensor itself", "view",
+           says="is a copy"),
+
     *_each("addbmm", "PyTorch lets addbmm_ change the shape of a tensor to that of the product", "in-place", says="output with shape"),
     *_each("fft.ihfft2 fft.ihfftn", "PyTorch leaves out= as it was", "out"),
-    *_each("linspace linspace.tensor_overload logspace logspace.tensor_overload", "PyTorch leaves an out= of no elements in its "
+    *_each("arange linspace linspace.tensor_overload logspace logspace.tensor_overload", "PyTorch leaves an out= of no elements in its "
            "shape, though it is not the result's", "out", says="shape (0,)"),
-    *_each("cumprod cumsum", SILENT, "out", dtypes=("complex64",), says="can't be cast"),
+    *_each("cumprod cumsum logsumexp mean prod sum", SILENT, "out", dtypes=("complex64",), says="can't be cast"),
     *_each("linalg.lstsq lu nonzero", "takes no out=", "out", says="unexpected keyword argument 'out'", always=True),
     *_each("normal", "PyTorch draws float64 numbers where out= is float64; here float32 ones, cast", "out", says="float64"),
 
@@ -69,5 +72,10 @@ DIFFERENCES: tuple[Difference, ...] = (
            "second gradient", dtypes=("complex64",), says="nan"),
     *_each("logcumsumexp", "the imaginary part of a complex result may differ by multiples of 2π, as logarithms of one number do",
            *INDEXED, dtypes=("complex64",), says="differs by"),
+    *_each("scatter_reduce.prod index_reduce.prod", "second gradients where a factor is 0", "second gradient"),
+    *_each("abs", "the direction of complex numbers below 1e-30 is not exact", "second gradient", dtypes=("complex64",)),
+    *_each("matrix_exp", "computed in float32; PyTorch's bfloat16 steps overflow to NaN", *INDEXED, dtypes=("bfloat16",), says="nan"),
+    *_each("ldexp nn.functional.normalize nn.functional.scaled_dot_product_attention", "sums of gradients are rounded to bfloat16 at "
+           "other places", "gradient", dtypes=("bfloat16",)),
     *_each("cholesky_solve cholesky_inverse", "second gradients agree for the triangle that is read; the rest of L has none here", "second gradient"),
 )
