@@ -333,12 +333,11 @@ class Adam(Optimizer):
                                       decoupled_weight_decay=self._decoupled or decoupled_weight_decay))
 
     def _start(self, p: Tensor, amsgrad: bool) -> dict[str, Tensor]:
-        state = self.state[p]
-        if not state:
-            aval = storage.aval_of(p)
-            state["step"] = wrap(_zero_step())
-            for name in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ())):
-                state[name] = wrap(_zeros(aval))
+        """The state of a parameter that is updated for the first time."""
+        state, aval = self.state[p], storage.aval_of(p)
+        state["step"] = wrap(_zero_step())
+        for name in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ())):
+            state[name] = wrap(_zeros(aval))
         return state
 
     def _update(self, group: dict[str, Any]) -> None:
@@ -346,7 +345,8 @@ class Adam(Optimizer):
         if not params:
             return
         amsgrad = group["amsgrad"]
-        states = [self._start(p, amsgrad) for p in params]
+        known = self.state
+        states = [known[p] or self._start(p, amsgrad) for p in params]
         columns = [[s["exp_avg"] for s in states], [s["exp_avg_sq"] for s in states],
                    [s["max_exp_avg_sq"] for s in states] if amsgrad else []]
         steps = values_of([s["step"] for s in states])

@@ -46,9 +46,9 @@ def _count_in_lists() -> int:
 _UNSHARED_IN_LISTS = _count_in_lists()
 
 
-def pattern(values: list[Value]) -> tuple[bool, ...]:
-    """For each slot of a record, whether anybody beside the record holds its value."""
-    return tuple([c > _UNHELD for c in map(getrefcount, values)])
+def pattern(values: list[Value]) -> bytes:
+    """For each slot of a record, 1 if anybody beside the record holds its value, else 0."""
+    return bytes(map(_UNHELD.__lt__, map(getrefcount, values)))
 
 
 class Budget:
@@ -87,7 +87,7 @@ def heat(state: State) -> None:
         state = state.parent
 
 
-def wanted(state: State, held: tuple, natural: bool) -> Program | None:
+def wanted(state: State, held: bytes, natural: bool) -> Program | None:
     """The program to compile for a record whose calls were held back, or None if it has not come up often enough."""
     if ENGINE_MODE == "hot":
         return _compile(state, held, "JTORCH_ENGINE=hot")
@@ -103,7 +103,7 @@ def wanted(state: State, held: tuple, natural: bool) -> Program | None:
     return _compile(state, held, state.why)
 
 
-def _compile(state: State, held: tuple, why: str) -> Program:
+def _compile(state: State, held: bytes, why: str) -> Program:
     made = Program(state, held, why)
     state.programs[held] = made
     _recent[state, held] = state
@@ -149,7 +149,7 @@ def is_timing_loop(state: State) -> bool:
 class Program:
     """A record compiled for one pattern of held values. ``run`` gives the held values their arrays."""
 
-    def __init__(self, state: State, held: tuple, why: str):
+    def __init__(self, state: State, held: bytes, why: str):
         self.path = state.path()
         self.line, self.runs, self.why = state.line, 0, why
         made = {i for s in self.path for i in range(s.first, s.first + len(s.outs))}
@@ -182,7 +182,7 @@ class Program:
                 avals[s.first + k] = aval
         return avals
 
-    def _donated(self, held: tuple) -> list[int]:
+    def _donated(self, held: bytes) -> list[int]:
         """The inputs that nobody else holds and whose memory an output can take.
 
         JAX gives each output, in order, the first donated buffer of its type. Both go from the last to the first here: the

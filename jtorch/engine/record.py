@@ -37,8 +37,8 @@ class State:
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
         self.next: dict[tuple, State] = {}
-        self.programs: dict[tuple, programs.Program] = {}     # by pattern of held values
-        self.seen: dict[tuple, int] = {}
+        self.programs: dict[bytes, programs.Program] = {}     # by pattern of held values
+        self.seen: dict[bytes, int] = {}
         self.why: str | None = None         # why the record was given a program, once it was
         self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()
         self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None

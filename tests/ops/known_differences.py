@@ -42,7 +42,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     *_each("msort", "the gradient of equal elements goes to them in their order; in PyTorch in any", "gradient", "second gradient"),
     *_each("max.reduction_with_dim min.reduction_with_dim", UNSTABLE, *INDEXED, dtypes=("bool",)),
 
-    *_each("to float double half bfloat16 int long short char byte bool cfloat cdouble chalf", "memory formats change nothing, so there is nothing to copy", "view", says="shares memory"),
+    *_each("to float double half bfloat16 int long short char byte bool cfloat cdouble", "memory formats change nothing, so there is nothing to copy", "view", says="shares memory"),
     *_each("conj H mH adjoint conj_physical", "conjugates are computed at once; PyTorch marks the tensor and computes later, so that "
            "its result shares memory with the complex tensor", "view", dtypes=("complex64",), says="is a copy"),
     *_each("cartesian_prod", "of a single tensor PyTorch returns a view", "view", says="is a copy"),

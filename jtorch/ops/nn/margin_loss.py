@@ -48,6 +48,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     axis, eps = target.ndim, 1e-12
     cosine = jnp.sum(a * b, axis=axis) / jnp.sqrt((jnp.sum(a * a, axis=axis) + eps) * (jnp.sum(b * b, axis=axis) + eps))
     out = check.broadcast_shapes(cosine.shape, target.shape)
+    target = target.astype(jnp.int8) if target.dtype == bool else target
     cosine, target = jnp.broadcast_to(cosine, out), jnp.broadcast_to(target, out)
     near = jnp.where(target == 1, 1 - cosine, 0)
     return reduced(near + jnp.where(target == -1, clamp_min(cosine - margin, 0), 0), reduction)
