@@ -14,7 +14,7 @@ import numpy as np
 
 import jtorch.device as devices
 import jtorch.ops
-from jtorch import dispatch, engine, storage, tape
+from jtorch import engine, tape
 from jtorch.dispatch import call, call_inplace, call_out, call_view, call_writing, named
 from jtorch.engine import Value, call_of
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
@@ -454,5 +454,3 @@ _REFLECTED = {f"__r{n}__" for n in ("add", "sub", "mul", "truediv", "floordiv", 
 def _is_operand(other: Any) -> bool:
     return isinstance(other, (Tensor, int, float, complex, np.generic, np.ndarray))
 
-
-__all__ = ["bind", "dispatch", "load_ops", "storage"]

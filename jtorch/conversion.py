@@ -4,12 +4,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
-from jtorch.creation import empty_strided, from_host, legacy_tensor, place_of, tensor
+from jtorch.creation import empty_strided, legacy_tensor, place_of, tensor
 from jtorch.dispatch import call
 from jtorch.engine import Value, call_of
 from jtorch.hooks import as_tensor, as_value
@@ -138,11 +136,6 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     return self._storage is tensor._storage and storage.geometry_of(self) == storage.geometry_of(tensor)
 
 
-def tolist_of(x: Any) -> Any:
-    """``x`` as plain Python data."""
-    return x.tolist() if isinstance(x, (Tensor, np.ndarray)) else x
-
-
 def bind(cls: type, functions: dict[str, Any]) -> None:
     """Puts the methods of this file on the tensor class."""
     FUNCTIONS.update(functions)
@@ -161,4 +154,3 @@ def bind(cls: type, functions: dict[str, Any]) -> None:
 
 
 FUNCTIONS: dict[str, Any] = {}
-__all__ = ["bind", "from_host", "to"]

@@ -5,16 +5,13 @@ import warnings
 from collections import namedtuple
 from typing import Any
 
-import numpy as np
-
 from jtorch import engine, hooks, storage, tape
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops import promotion
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import Storage, View, check_writable, geometry_of, value_of
 from jtorch.tape import CopySlices, Node, OpNode, accumulator_of, node_class
-from jtorch.tensor import Parameter, Tensor, edge_of, forbidden_view, requires_grad, wrap
+from jtorch.tensor import Tensor, edge_of, forbidden_view, requires_grad, wrap
 from jtorch.vjp import backward_name
 
 NUMBER_TYPES = {int, float, bool, complex}
@@ -400,10 +397,4 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     return out[0] if kept == 1 else tuple(out[:kept])
 
 
-def _add_two() -> Call:
-    return call_of(OPS["add"], (T, T, 1))
-
-
 hooks.Above.call = staticmethod(call)
-promotion_of_numbers = promotion.NUMBER
-__all__ = ["Parameter", "accumulator_of", "call", "call_inplace", "call_out", "call_view", "call_writing", "named", "np"]

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from jtorch import engine, storage, tape
+from jtorch import engine, tape
 from jtorch.dispatch import call_view
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T, freeze
 from jtorch.ops.strided import contiguous_strides
-from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
+from jtorch.storage import Storage, VersionCounter, View, geometry_of
 from jtorch.tensor import Tensor, requires_grad
 
 
@@ -103,5 +103,3 @@ def bind(cls: type) -> None:
     for fn in (resize_, resize_as_, set_):
         setattr(cls, fn.__name__, fn)
 
-
-__all__ = ["bind", "storage", "value_of"]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jtorch.ops.registry import OPS, Op
+from tools.pages import write_or_check
 
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
 YES, NO, NONE = "✓", "✗", "–"
@@ -186,13 +187,8 @@ def page() -> str:
 def main(write: Callable[[str], Any] = print) -> int:
     """Writes the page, or with --check says whether it is stale."""
     text = page()
-    if "--check" in sys.argv:
-        stale = not PAGE.exists() or PAGE.read_text() != text
-        write("docs/coverage.md is stale: run `python -m tools.coverage`" if stale else "docs/coverage.md is right.")
-        return stale
-    PAGE.write_text(text)
-    write("\n".join(line for line in text.splitlines() if line.startswith(("| [", "| all"))))
-    return 0
+    counts = "\n".join(line for line in text.splitlines() if line.startswith(("| [", "| all")))
+    return write_or_check(PAGE, text, "tools.coverage", counts, write)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tests.ops.known_differences import DIFFERENCES, GENERAL, Difference
+from tools.pages import write_or_check
 
 PAGE = Path(__file__).parent.parent / "docs" / "differences.md"
 INTRO = """\
@@ -43,13 +44,7 @@ def page() -> str:
 def main(write: Callable[[str], object] = print) -> int:
     """Writes the page, or with --check says whether it is stale."""
     text = page()
-    if "--check" in sys.argv:
-        stale = not PAGE.exists() or PAGE.read_text() != text
-        write("docs/differences.md is stale: run `python -m tools.differences`" if stale else "docs/differences.md is right.")
-        return stale
-    PAGE.write_text(text)
-    write(f"{len(DIFFERENCES)} differences")
-    return 0
+    return write_or_check(PAGE, text, "tools.differences", f"{len(DIFFERENCES)} differences", write)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jtorch.engine import host, stats
-from jtorch.engine.values import Aval, Value, aval_of, host_array, put
+from jtorch.engine.values import Aval, aval_of, put
 from jtorch.ops.registry import Op
 
 COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
@@ -157,9 +157,8 @@ def value_error(call: Call, avals: tuple, detail: int) -> Exception:
         made.append(error(detail, *args, **kw))
         return 0
 
-    from jtorch.ops.registry import _bound
     with jax.enable_x64(True):
-        jax.eval_shape(_bound(call.op, call.template, body), *[a.sds for a in avals])
+        jax.eval_shape(call.op.bound(call.template, body), *[a.sds for a in avals])
     return made[0]
 
 
@@ -205,8 +204,3 @@ def kernel_of(call: Call, avals: tuple) -> Kernel:
             call.kernels.pop(next(iter(call.kernels)))
         found = call.kernels[avals] = Kernel(call, avals)
     return found
-
-
-def host_arrays(values: list[Value]) -> list[np.ndarray]:
-    """The host arrays of computed values."""
-    return [host_array(v) for v in values]

@@ -161,8 +161,12 @@ class Op:
         if found is None:
             if len(self._functions) > 1024:
                 self._functions.clear()
-            found = self._functions[template] = _bound(self, template, self.body)
+            found = self._functions[template] = self.bound(template, self.body)
         return found
+
+    def bound(self, template: tuple, body: Callable) -> Callable:
+        """Another body of the same parameters as a pure function of the arrays that ``template`` marks."""
+        return _bound(self, template, body)
 
     def geometry(self, template: tuple, key: tuple, avals: Sequence) -> Any:
         """What a view op's rule makes of (size, stride, offset) for tensors of these avals, the first being the base."""
@@ -180,7 +184,7 @@ class Op:
     def check_of(self, template: tuple) -> Callable:
         """The pure function of the same arrays that says whether their values are wrong: (bool, int64 detail)."""
         assert self.value_check is not None
-        return _bound(self, template, self.value_check[0])
+        return self.bound(template, self.value_check[0])
 
 
 def _bound(op: Op, template: tuple, body: Callable) -> Callable:

@@ -1,0 +1,18 @@
+"""Generated pages of the docs: written, or checked not to be stale."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+
+def write_or_check(page: Path, text: str, module: str, done: str, write: Callable[[str], object]) -> int:
+    """Writes ``text`` to a page and says ``done``; with --check says whether the page is another, and returns 1 if so."""
+    name = f"{page.parent.name}/{page.name}"
+    if "--check" in sys.argv:
+        stale = not page.exists() or page.read_text() != text
+        write(f"{name} is stale: run `python -m {module}`" if stale else f"{name} is right.")
+        return int(stale)
+    page.write_text(text)
+    write(done)
+    return 0
