@@ -1,35 +1,12 @@
 """What is timed: each workload makes one step function per library, of the same computation from the same numbers."""
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-Step = Callable[[], Any]
-
-
-@dataclass(frozen=True)
-class Workload:
-    """A named step for PyTorch and jtorch (``eager``: one body for both) and, where it can be written, for jax.jit."""
-
-    name: str
-    eager: Callable[[Any], Step]
-    jitted: Callable[[], Step] | None = None
-    steps: int = 200                        # in one round
-    bars: tuple[float | None, float | None] = (None, None)      # of PyTorch's time, of jax.jit's
-
-
-def _cross_entropy(logits, labels):
-    return -jnp.take_along_axis(jax.nn.log_softmax(logits, -1), labels[:, None], 1).mean()
-
-
-def _adam(p, g, m, v, t, lr=1e-3):
-    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-    return p - lr * (m / (1 - 0.9 ** t)) / (jnp.sqrt(v) / jnp.sqrt(1 - 0.999 ** t) + 1e-8), m, v
+from benchmarks.models import MODELS
+from benchmarks.workload import Step, Workload, adam, cross_entropy
 
 
 class MLP:
@@ -70,11 +47,11 @@ class MLP:
             for i in range(0, len(params), 2):
                 h = h @ params[i].T + params[i + 1]
                 h = jnp.maximum(h, 0) if i + 2 < len(params) else h
-            return _cross_entropy(h, y)
+            return cross_entropy(h, y)
 
         def step(params, m, v, t):
             loss, grads = jax.value_and_grad(loss_of)(params)
-            new = [_adam(*a, t + 1) for a in zip(params, grads, m, v, strict=True)]
+            new = [adam(*a, t + 1) for a in zip(params, grads, m, v, strict=True)]
             return *([n[k] for n in new] for k in range(3)), t + 1, loss
 
         jitted = jax.jit(step, donate_argnums=(0, 1, 2, 3))
@@ -162,12 +139,13 @@ def _products(read: bool):
 
 
 WORKLOADS = (
-    _mlp("MLP 64-64-10, batch 32, Adam", 32, (64, 64, 10)),
+    _mlp("MLP 64-64-10, batch 32, Adam", 32, (64, 64, 10), bars=(0.45, 1.6)),
     _mlp("MLP 64-128x3-10, batch 32, Adam", 32, (64, 128, 128, 128, 10), bars=(0.7, 1.7)),
-    _mlp("MLP 64-128x8-10, batch 32, Adam", 32, (64, *[128] * 8, 10), 100),
-    _mlp("MLP 784-512x3-10, batch 256, Adam", 256, (784, 512, 512, 512, 10), 15),
-    Workload("gradient descent by hand", _by_hand, _by_hand_jitted),
-    Workload("200 small chained ops, read once", _chain, _chain_jitted, 100),
+    _mlp("MLP 64-128x8-10, batch 32, Adam", 32, (64, *[128] * 8, 10), 100, bars=(0.45, 1.3)),
+    _mlp("MLP 784-512x3-10, batch 256, Adam", 256, (784, 512, 512, 512, 10), 15, bars=(1.0, 1.1)),
+    Workload("gradient descent by hand", _by_hand, _by_hand_jitted, bars=(0.8, 3.0)),
+    Workload("200 small chained ops, read once", _chain, _chain_jitted, 100, bars=(2.5, None)),
     Workload("20 products a @ a, each read", _products(True), None, 10),
     Workload("20 products a @ a, the last read", _products(False), None, 10),
+    *MODELS,
 )

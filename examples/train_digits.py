@@ -1,19 +1,21 @@
 """Trains a network on scikit-learn's handwritten digits: a PyTorch script, but for the import.
 
-    python examples/train_digits.py --epochs 30 --out digits.png
+    python examples/train_digits.py --epochs 30 --out digits.png --checkpoint digits.pt
 
-The parameters are plain tensors and the loop is the usual one: forward, backward, step, print. Nothing is decorated and
-nothing is marked for compilation.
+Modules, a DataLoader and the usual loop: forward, backward, step, print. Nothing is decorated and nothing is marked for
+compilation. With ``--checkpoint`` each epoch is saved, and a run that was interrupted goes on where it stopped.
 """
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 import time
+from pathlib import Path
 
 import jtorch as torch
-import jtorch.nn.functional as F
+from jtorch import nn
+from jtorch.nn import functional as F
+from jtorch.utils.data import DataLoader, TensorDataset
 
 try:
     from matplotlib.figure import Figure
@@ -39,49 +41,58 @@ def load_data(device):
     return (X[360:], y[360:]), (X[:360], y[:360])
 
 
-def make_parameters(sizes, device):
-    """Weights and biases of a network with layers of these sizes."""
-    parameters = []
-    for n_in, n_out in itertools.pairwise(sizes):
-        weight = torch.randn(n_out, n_in, device=device) * (2 / n_in) ** 0.5
-        parameters += [weight.requires_grad_(), torch.zeros(n_out, device=device, requires_grad=True)]
-    return parameters
-
-
-def predict(parameters, X):
-    """The network's scores for each of the ten digits."""
-    w1, b1, w2, b2, w3, b3 = parameters
-    X = F.relu(F.linear(X, w1, b1))
-    X = F.relu(F.linear(X, w2, b2))
-    return F.linear(X, w3, b3)
+def make_model(device):
+    """A network of two hidden layers."""
+    return nn.Sequential(nn.Linear(64, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 10)).to(device)
 
 
 @torch.no_grad()
-def evaluate(parameters, X, y):
+def evaluate(model, X, y):
     """Mean loss and accuracy."""
-    scores = predict(parameters, X)
+    scores = model(X)
     return F.cross_entropy(scores, y).item(), (scores.argmax(dim=1) == y).float().mean().item()
 
 
-def train_epoch(parameters, optimizer, X, y):
+def train_epoch(model, optimizer, batches):
     """One pass over the data in random order. Returns the mean loss."""
     total = 0.0
-    for batch in torch.randperm(len(X), device=X.device).split(BATCH):
-        loss = F.cross_entropy(predict(parameters, X[batch]), y[batch])
+    for X, y in batches:
+        loss = F.cross_entropy(model(X), y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        total += loss.item() * len(batch)
-    return total / len(X)
+        total += loss.item() * len(X)
+    return total / len(batches.dataset)
 
 
-def train(parameters, training, test, epochs):
+def save(path, model, optimizer, curve):
+    """Writes all that a run needs to go on: the file is the old one or the new one, whatever happens meanwhile."""
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "curve": curve,
+                "random": torch.get_rng_state()}, path)
+
+
+def resume(path, model, optimizer):
+    """Takes over what ``save`` wrote, if there is anything. Returns the curve so far."""
+    if path is None or not Path(path).exists():
+        return []
+    saved = torch.load(path)
+    model.load_state_dict(saved["model"])
+    optimizer.load_state_dict(saved["optimizer"])
+    torch.set_rng_state(saved["random"])
+    print(f"going on after epoch {len(saved['curve'])} of {path}")
+    return saved["curve"]
+
+
+def train(model, training, test, epochs, checkpoint=None):
     """Trains for so many epochs. Returns each epoch's training loss, test loss and test accuracy."""
-    optimizer = torch.optim.Adam(parameters, lr=2e-3)
-    curve = []
-    with tqdm(total=epochs, unit="epoch", disable=None) as bar:     # None: shown only on a terminal
-        for epoch in range(1, epochs + 1):
-            curve.append((train_epoch(parameters, optimizer, *training), *evaluate(parameters, *test)))
+    optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+    curve = resume(checkpoint, model, optimizer)
+    batches = DataLoader(TensorDataset(*training), batch_size=BATCH, shuffle=True)
+    with tqdm(total=epochs, initial=len(curve), unit="epoch", disable=None) as bar:     # None: shown only on a terminal
+        for epoch in range(len(curve) + 1, epochs + 1):
+            curve.append((train_epoch(model, optimizer, batches), *evaluate(model, *test)))
+            if checkpoint is not None:
+                save(checkpoint, model, optimizer, curve)
             loss, test_loss, accuracy = curve[-1]
             bar.set_postfix_str(f"test accuracy {accuracy:.1%}")
             bar.update()
@@ -131,6 +142,7 @@ def arguments():
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default="digits_learning_curve.png", help="the PNG file of the learning curve")
+    parser.add_argument("--checkpoint", help="a file that each epoch is saved to, and that an interrupted run goes on from")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     return parser.parse_args()
 
@@ -140,9 +152,9 @@ def main():
     args = arguments()
     torch.manual_seed(args.seed)
     training, test = load_data(args.device)
-    parameters = make_parameters((64, HIDDEN, HIDDEN, 10), args.device)
+    model = make_model(args.device)
     start = time.perf_counter()
-    curve = train(parameters, training, test, args.epochs)
+    curve = train(model, training, test, args.epochs, args.checkpoint)
     seconds = time.perf_counter() - start
     plot(curve, args.out)
     accuracy = curve[-1][-1]

@@ -4,28 +4,41 @@ from __future__ import annotations
 import sys as _sys
 import types as _types
 
+from jtorch import amp as amp
+from jtorch import attention as _attention
 from jtorch import autograd as autograd
 from jtorch import backends as backends
 from jtorch import bind as _bind
 from jtorch import conversion as _conversion
+from jtorch import cpu as cpu
 from jtorch import cuda as cuda
 from jtorch import device as _device_module
 from jtorch import dropout as _dropout
 from jtorch import dtype as _dtype_module
 from jtorch import engine as engine
+from jtorch import func as func
 from jtorch import functional as functional
 from jtorch import indexing as _indexing
 from jtorch import legacy as _legacy
+from jtorch import lowrank as _lowrank
 from jtorch import metadata as _metadata
+from jtorch import native as _native
 from jtorch import nn as nn
 from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
 from jtorch import overloads as _overloads
+from jtorch import pooling as _pooling
 from jtorch import random as random
+from jtorch import recurrent as _recurrent
+from jtorch import serialization as serialization
+from jtorch import settings as _settings
 from jtorch import trees as _trees
+from jtorch import utils as utils
 from jtorch import version as version
 from jtorch._print import get_printoptions as get_printoptions
 from jtorch._print import set_printoptions as set_printoptions
+from jtorch.backends.precision import get_float32_matmul_precision as get_float32_matmul_precision
+from jtorch.backends.precision import set_float32_matmul_precision as set_float32_matmul_precision
 from jtorch.creation import as_tensor as as_tensor
 from jtorch.creation import asarray as asarray
 from jtorch.creation import empty_strided as empty_strided
@@ -39,7 +52,10 @@ from jtorch.device import set_default_device as set_default_device
 from jtorch.dtype_info import finfo as finfo
 from jtorch.dtype_info import iinfo as iinfo
 from jtorch.ops.linalg import LinAlgError as _LinAlgError
+from jtorch.serialization import load as load
+from jtorch.serialization import save as save
 from jtorch.size import Size as Size
+from jtorch.storage import UntypedStorage as UntypedStorage
 from jtorch.tensor import Tensor as Tensor
 from jtorch.tensor import layout as layout
 from jtorch.tensor import strided as strided
@@ -56,21 +72,30 @@ def _namespace(name: str) -> _types.ModuleType:
     return made
 
 
-linalg, fft, special, signal = (_namespace(n) for n in ("linalg", "fft", "special", "signal"))
+linalg, fft, special, signal, masked = (_namespace(n) for n in ("linalg", "fft", "special", "signal", "masked"))
 signal.windows = _namespace("signal.windows")   # type: ignore[attr-defined]
 _spaces = {"": globals(), "linalg": vars(linalg), "fft": vars(fft), "special": vars(special),
-           "nn.functional": vars(nn.functional), "signal.windows": vars(signal.windows)}       # type: ignore[attr-defined]
+           "nn.functional": vars(nn.functional), "masked": vars(masked),
+           "signal.windows": vars(signal.windows)}       # type: ignore[attr-defined]
 _bind.load_ops()
 _bind.bind(_spaces)
 linalg.LinAlgError = _LinAlgError               # type: ignore[attr-defined]
 random.bind(_spaces)
 _dropout.bind(_spaces)
+_pooling.bind(_spaces)
+_recurrent.bind(globals())
+_attention.bind(vars(nn.functional))
 functional.bind(globals())
 _conversion.bind(Tensor, globals())
 _indexing.bind(Tensor, globals())
 _metadata.bind(Tensor)
 _overloads.bind(Tensor, globals())
 _legacy.bind(globals())
+_native.bind(globals(), vars(nn.functional))
+_lowrank.bind(globals())
+_settings.bind(Tensor, globals())
+amp.autocast_mode.bind(globals())
+amp.deprecated.make_modules()
 _trees.register()
 cuda.on_synchronize(engine.end)
 cuda.use_generators(random.generator_of)
@@ -83,6 +108,7 @@ no_grad, enable_grad = _no_grad_module.no_grad, _no_grad_module.enable_grad
 set_grad_enabled, inference_mode = _no_grad_module.set_grad_enabled, _no_grad_module.inference_mode
 is_grad_enabled = _no_grad_module.is_grad_enabled
 is_inference_mode_enabled = _no_grad_module.is_inference_mode_enabled
+vmap = func.vmap
 is_anomaly_enabled = autograd.anomaly.is_anomaly_enabled
 is_anomaly_check_nan_enabled = autograd.anomaly.is_anomaly_check_nan_enabled
 __version__ = version.__version__

@@ -11,22 +11,41 @@ from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
 from jtorch.generator import Generator as _Generator
 from jtorch.size import Size as _Size
+from jtorch import amp as amp
 from jtorch import autograd as autograd
 from jtorch import backends as backends
+from jtorch import cpu as cpu
 from jtorch import cuda as cuda
 from jtorch import engine as engine
 from jtorch import fft as fft
+from jtorch import func as func
 from jtorch import functional as functional
 from jtorch import linalg as linalg
+from jtorch import masked as masked
 from jtorch import nn as nn
 from jtorch import optim as optim
 from jtorch import random as random
+from jtorch import serialization as serialization
 from jtorch import special as special
+from jtorch import utils as utils
 from jtorch import version as version
 from jtorch._print import get_printoptions as get_printoptions
 from jtorch._print import set_printoptions as set_printoptions
+from jtorch.amp.autocast_mode import autocast as autocast
+from jtorch.amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting
+from jtorch.amp.autocast_mode import autocast_increment_nesting as autocast_increment_nesting
+from jtorch.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+from jtorch.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from jtorch.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
+from jtorch.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from jtorch.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
+from jtorch.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
+from jtorch.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from jtorch.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from jtorch.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from jtorch.backends.precision import get_float32_matmul_precision as get_float32_matmul_precision
+from jtorch.backends.precision import set_float32_matmul_precision as set_float32_matmul_precision
+from jtorch.conversion import clone as clone
 from jtorch.creation import as_tensor as as_tensor
 from jtorch.creation import asarray as asarray
 from jtorch.creation import empty_strided as empty_strided
@@ -47,6 +66,7 @@ from jtorch.dropout import torch_dropout as dropout
 from jtorch.dtype import dtype as dtype
 from jtorch.dtype_info import finfo as finfo
 from jtorch.dtype_info import iinfo as iinfo
+from jtorch.func._vmap import vmap as vmap
 from jtorch.functional import allclose as allclose
 from jtorch.functional import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from jtorch.functional import broadcast_shapes as broadcast_shapes
@@ -72,7 +92,19 @@ from jtorch.generator import Generator as Generator
 from jtorch.indexing import fill_ as fill_
 from jtorch.indexing import masked_select as masked_select
 from jtorch.legacy import MemoryFormat as memory_format
+from jtorch.lowrank import lobpcg as lobpcg
+from jtorch.lowrank import pca_lowrank as pca_lowrank
+from jtorch.lowrank import svd_lowrank as svd_lowrank
 from jtorch.metadata import resize_as_ as resize_as_
+from jtorch.native import constant_pad_nd as constant_pad_nd
+from jtorch.native import grid_sampler as grid_sampler
+from jtorch.native import grid_sampler as grid_sampler_2d
+from jtorch.native import grid_sampler as grid_sampler_3d
+from jtorch.native import native_batch_norm as native_batch_norm
+from jtorch.native import native_channel_shuffle as native_channel_shuffle
+from jtorch.native import native_dropout as native_dropout
+from jtorch.native import native_group_norm as native_group_norm
+from jtorch.native import native_layer_norm as native_layer_norm
 from jtorch.no_grad import enable_grad as enable_grad
 from jtorch.no_grad import inference_mode as inference_mode
 from jtorch.no_grad import is_grad_enabled as is_grad_enabled
@@ -81,8 +113,11 @@ from jtorch.no_grad import no_grad as no_grad
 from jtorch.no_grad import set_grad_enabled as set_grad_enabled
 from jtorch.overloads import abs_ as abs_
 from jtorch.overloads import broadcast_tensors as broadcast_tensors
+from jtorch.overloads import gradient as gradient
+from jtorch.overloads import histogramdd as histogramdd
 from jtorch.overloads import meshgrid as meshgrid
 from jtorch.overloads import repeat_interleave as repeat_interleave
+from jtorch.overloads import unravel_index as unravel_index
 from jtorch.overloads import where as where
 from jtorch.random import bernoulli as bernoulli
 from jtorch.random import get_rng_state as get_rng_state
@@ -100,7 +135,38 @@ from jtorch.random import randn_like as randn_like
 from jtorch.random import randperm as randperm
 from jtorch.random import seed as seed
 from jtorch.random import set_rng_state as set_rng_state
+from jtorch.recurrent import gru as gru
+from jtorch.recurrent import lstm as lstm
+from jtorch.recurrent import rnn_relu as rnn_relu
+from jtorch.recurrent import rnn_tanh as rnn_tanh
+from jtorch.serialization import load as load
+from jtorch.serialization import save as save
+from jtorch.settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from jtorch.settings import empty_permuted as empty_permuted
+from jtorch.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from jtorch.settings import get_device_module as get_device_module
+from jtorch.settings import init_num_threads as init_num_threads
+from jtorch.settings import is_conj as is_conj
+from jtorch.settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from jtorch.settings import is_inference as is_inference
+from jtorch.settings import is_neg as is_neg
+from jtorch.settings import is_warn_always_enabled as is_warn_always_enabled
+from jtorch.settings import resolve_conj as resolve_conj
+from jtorch.settings import resolve_neg as resolve_neg
+from jtorch.settings import set_default_tensor_type as set_default_tensor_type
+from jtorch.settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+from jtorch.settings import set_flush_denormal as set_flush_denormal
+from jtorch.settings import set_warn_always as set_warn_always
+from jtorch.settings import sym_float as sym_float
+from jtorch.settings import sym_int as sym_int
+from jtorch.settings import sym_ite as sym_ite
+from jtorch.settings import sym_max as sym_max
+from jtorch.settings import sym_min as sym_min
+from jtorch.settings import sym_not as sym_not
+from jtorch.settings import sym_sum as sym_sum
+from jtorch.settings import typename as typename
 from jtorch.size import Size as Size
+from jtorch.storage import UntypedStorage as UntypedStorage
 from jtorch.tensor import Tensor as Tensor
 from jtorch.tensor import layout as layout
 from jtorch._bound import aminmax_result
@@ -195,6 +261,8 @@ def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha
     """beta * input + alpha * the outer product of two vectors. See torch.addr."""
 def adjoint(input: Tensor) -> Tensor:
     """The last two dims swapped, complex elements conjugated (a copy then). See torch.adjoint."""
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """What torch.alias shows, as a copy. See torch.alias_copy."""
 def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements are true (uint8 for uint8). See torch.all."""
 def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -247,6 +315,8 @@ def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, as rows. See torch.argwhere."""
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """The view of the storage with this geometry. See torch.as_strided."""
+def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """What torch.as_strided shows, as a copy. See torch.as_strided_copy."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -381,8 +451,6 @@ def clip(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Numb
     """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
 def clip_(input: Tensor, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
     """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
-def clone(input: Tensor) -> Tensor:
-    """A copy that gradients flow through. See torch.clone."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along columns, vectors being columns. See torch.column_stack."""
 def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
@@ -408,6 +476,8 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: bu
     """The cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | builtins.str | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
     """The cross-correlation with each filter over three dimensions. See torch.nn.functional.conv3d."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
+    """A one-dimensional convolution along the first dim; the weight is (width, in, out). See torch.conv_tbc."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of conv1d as a linear map. See torch.nn.functional.conv_transpose1d."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
@@ -418,6 +488,8 @@ def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = Non
     """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
 def copysign_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlations of the rows, whose columns are observations. See torch.corrcoef."""
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine. See torch.cos."""
 def cos_(input: Tensor) -> Tensor:
@@ -430,6 +502,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builti
     """The cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
 def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """How many elements are not zero. See torch.count_nonzero."""
+def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariances of the rows, whose columns are observations (with how often, and how much, each counts). See torch.cov."""
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The cross product along ``dim``, or along the first dimension of size 3. See torch.cross."""
 def cummax(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> cummax_result:
@@ -453,6 +527,8 @@ def deg2rad_(input: Tensor) -> Tensor:
     """Degrees to radians. See torch.deg2rad."""
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant. See torch.linalg.det."""
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A copy; the one function of this name through which gradients flow. See torch.detach_copy."""
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """A vector as the diagonal of a matrix, or the diagonal of a matrix. See torch.diag."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -461,6 +537,8 @@ def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
     """All elements as the diagonal of a matrix. See torch.diagflat."""
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
     """The diagonal of two dims as the last dim. See torch.diagonal."""
+def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
+    """What torch.diagonal shows, as a copy. See torch.diagonal_copy."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """``input`` with a diagonal replaced. See torch.diagonal_scatter."""
 def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -492,12 +570,14 @@ def einsum(equation: builtins.str, *operands: Tensor, out: Tensor | None = None)
 @overload
 def einsum(equation: builtins.str, operands: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Sums of products, by Einstein's convention. See torch.einsum."""
+def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
+    """nn.functional.embedding with torch.embedding's arguments: ``padding_idx`` -1 is none."""
 @overload
-def empty(*size: builtins.int, dtype: _dtype | None = None, memory_format: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
+def empty(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, memory_format: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """A tensor whose values do not matter; here they are zeros. See torch.empty."""
-def empty_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def empty_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """A tensor in the shape of another whose values do not matter; here zeros. See torch.empty_like."""
 def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements are equal. See torch.eq."""
@@ -523,6 +603,11 @@ def exp2_(input: Tensor) -> Tensor:
     """2 raised to each element. See torch.exp2."""
 def exp_(input: Tensor) -> Tensor:
     """e raised to each element. See torch.exp."""
+@overload
+def expand_copy(input: Tensor, *size: builtins.int, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """What torch.expand shows, as a copy. See torch.expand_copy."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
 def expm1_(input: Tensor) -> Tensor:
@@ -583,7 +668,7 @@ def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> frexp_result
     """Mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
 def full(size: Sequence[builtins.int], fill_value: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """A tensor filled with one number, of that number's dtype. See torch.full."""
-def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, memory_format: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """One number in the shape of another tensor. See torch.full_like."""
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
@@ -599,6 +684,14 @@ def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> geqrf_result
     """The reflectors and factors that a QR factorization is made of, as LAPACK has them. See torch.geqrf."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The outer product of two vectors. See torch.outer."""
+def get_autocast_cpu_dtype(*args: Any) -> Any:
+    """get_autocast_dtype of cpu. See torch.get_autocast_cpu_dtype."""
+def get_autocast_gpu_dtype(*args: Any) -> Any:
+    """get_autocast_dtype of cuda. See torch.get_autocast_gpu_dtype."""
+def get_autocast_ipu_dtype(*args: Any) -> Any:
+    """get_autocast_dtype of ipu. See torch.get_autocast_ipu_dtype."""
+def get_autocast_xla_dtype(*args: Any) -> Any:
+    """get_autocast_dtype of xla. See torch.get_autocast_xla_dtype."""
 def greater(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is greater. See torch.gt."""
 def greater_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -609,6 +702,8 @@ def greater_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Whether ``input`` is greater or equal. See torch.ge."""
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """The next state of a GRU. See torch.nn.GRUCell."""
 def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is greater. See torch.gt."""
 def gt_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -682,6 +777,12 @@ int64: _dtype
 int8: _dtype
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices. See torch.linalg.inv."""
+def is_autocast_cpu_enabled(*args: Any) -> Any:
+    """is_autocast_enabled of cpu. See torch.is_autocast_cpu_enabled."""
+def is_autocast_ipu_enabled(*args: Any) -> Any:
+    """is_autocast_enabled of ipu. See torch.is_autocast_ipu_enabled."""
+def is_autocast_xla_enabled(*args: Any) -> Any:
+    """is_autocast_enabled of xla. See torch.is_autocast_xla_enabled."""
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
     """Whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
 def isfinite(input: Tensor) -> Tensor:
@@ -698,6 +799,8 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether each element is positive infinity. See torch.isposinf."""
 def isreal(input: Tensor) -> Tensor:
     """Whether each element has no imaginary part. See torch.isreal."""
+def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
+    """The signal whose spectra are nearest to those given: the inverse of ``stft``. See torch.istft."""
 def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """A quotient of Bessel functions. See torch.kaiser_window."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -787,6 +890,8 @@ def logspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
 long: _dtype
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """The next hidden and cell state of an LSTM. See torch.nn.LSTMCell."""
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is less. See torch.lt."""
 def lt_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -820,6 +925,8 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest element; the largest along ``dim`` with its index; the larger of two tensors. See torch.max."""
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
     """The maximum of each window over one dimension. See torch.nn.functional.max_pool1d."""
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The maximum of each window, and where it is. See torch.nn.functional.max_pool1d."""
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
     """The maximum of each window over two dimensions. See torch.nn.functional.max_pool2d."""
 def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
@@ -882,8 +989,10 @@ def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | N
     """The quantiles of the elements that are not NaN. See torch.nanquantile."""
 def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum with NaNs taken as zero. See torch.nansum."""
-def narrow(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+def narrow(input: Tensor, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
     """``length`` elements of a dim from ``start`` on. See torch.narrow."""
+def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
 def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ. See torch.ne."""
 def ne_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -908,8 +1017,12 @@ def nonzero(input: Tensor, *, as_tuple: Literal[False]) -> Tensor: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]:
     """The indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
+def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor:
+    """The first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
 def norm(input: Tensor, p: builtins.float | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values. See torch.norm."""
+def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> Tensor:
+    """The p-norm over all dimensions but ``dim`` (over all for -1). See torch.norm_except_dim."""
 def not_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ. See torch.ne."""
 def not_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -919,7 +1032,7 @@ def ones(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike |
 @overload
 def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """A tensor of ones. See torch.ones."""
-def ones_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def ones_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Ones in the shape of another tensor. See torch.ones_like."""
 def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of a product of Householder reflections. See torch.linalg.householder_product."""
@@ -936,6 +1049,11 @@ def permute(input: Tensor, *dims: builtins.int) -> Tensor: ...
 @overload
 def permute(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
     """The dims in another order. See torch.permute."""
+@overload
+def permute_copy(input: Tensor, *dims: builtins.int, out: Tensor | None = None) -> Tensor: ...
+@overload
+def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
+    """What torch.permute shows, as a copy. See torch.permute_copy."""
 pi: builtins.float
 def pinverse(input: Tensor, rcond: builtins.float = 1e-15, *, out: Tensor | None = None) -> Tensor:
     """The Moore-Penrose inverse. See torch.pinverse."""
@@ -1001,6 +1119,10 @@ def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
     """The same elements in another shape, a copy if strides allow no view. See torch.reshape."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
     """The input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """The next state of a simple recurrent cell with relu. See torch.nn.RNNCell."""
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """The next state of a simple recurrent cell with tanh. See torch.nn.RNNCell."""
 def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
     """Elements moved along dims, around the ends. See torch.roll."""
 def rot90(input: Tensor, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor:
@@ -1033,14 +1155,32 @@ def scatter_reduce_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor
     """Values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | _Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Where in the sorted rows of ``sorted_sequence`` the values would be inserted. See torch.searchsorted."""
+def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
+    """The sum, mean, product or extreme of each run of slices along ``axis``. See torch.segment_reduce."""
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index of a dim, which goes. See torch.select."""
+def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """What torch.select shows, as a copy. See torch.select_copy."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
 def selu(input: Tensor) -> Tensor:
     """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
 def selu_(input: Tensor) -> Tensor:
     """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
+def set_autocast_cpu_dtype(*args: Any) -> Any:
+    """set_autocast_dtype of cpu. See torch.set_autocast_cpu_dtype."""
+def set_autocast_cpu_enabled(*args: Any) -> Any:
+    """set_autocast_enabled of cpu. See torch.set_autocast_cpu_enabled."""
+def set_autocast_gpu_dtype(*args: Any) -> Any:
+    """set_autocast_dtype of cuda. See torch.set_autocast_gpu_dtype."""
+def set_autocast_ipu_dtype(*args: Any) -> Any:
+    """set_autocast_dtype of ipu. See torch.set_autocast_ipu_dtype."""
+def set_autocast_ipu_enabled(*args: Any) -> Any:
+    """set_autocast_enabled of ipu. See torch.set_autocast_ipu_enabled."""
+def set_autocast_xla_dtype(*args: Any) -> Any:
+    """set_autocast_dtype of xla. See torch.set_autocast_xla_dtype."""
+def set_autocast_xla_enabled(*args: Any) -> Any:
+    """set_autocast_enabled of xla. See torch.set_autocast_xla_enabled."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign, for complex numbers the direction. See torch.sgn."""
 def sgn_(input: Tensor) -> Tensor:
@@ -1069,6 +1209,8 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine. See torch.sinh."""
 def sinh_(input: Tensor) -> Tensor:
     """The hyperbolic sine. See torch.sinh."""
+def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
+    """What torch.slice shows, as a copy. See torch.slice_copy."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """``input`` with a slice of a dim replaced. See torch.slice_scatter."""
 def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_slogdet_result:
@@ -1079,8 +1221,12 @@ def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = Fals
     """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Parts of one size (the last may be smaller) or of given sizes. See torch.split."""
+def split_copy(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """What torch.split shows, as a copy. See torch.split_copy."""
 def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Parts of given sizes. See torch.split."""
+def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """What torch.split_with_sizes shows, as a copy. See torch.split_with_sizes_copy."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root. See torch.sqrt."""
 def sqrt_(input: Tensor) -> Tensor:
@@ -1091,12 +1237,16 @@ def square_(input: Tensor) -> Tensor:
     """Each element times itself. See torch.square."""
 def squeeze(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
     """Dims of size 1 dropped. See torch.squeeze."""
+def squeeze_copy(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """What torch.squeeze shows, as a copy. See torch.squeeze_copy."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim. See torch.stack."""
 def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation: the square root of ``var``. See torch.std."""
 def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
     """The standard deviation and the mean. See torch.std_mean."""
+def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
+    """The spectra of windows that slide over a signal: (batch, frequency, frame). See torch.stft."""
 strided: Any
 def sub(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
@@ -1116,6 +1266,8 @@ def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dims swapped. See torch.swapdims."""
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; vectors as they are. See torch.t."""
+def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """What torch.t shows, as a copy. See torch.t_copy."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at places in the flattened input. See torch.take."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1147,6 +1299,8 @@ def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal. See torch.trace."""
 def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dims swapped. See torch.transpose."""
+def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """What torch.transpose shows, as a copy. See torch.transpose_copy."""
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
@@ -1179,14 +1333,26 @@ uint64: _dtype
 uint8: _dtype
 def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """A selection for each index of a dim. See torch.unbind."""
+def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """What torch.unbind shows, as a copy. See torch.unbind_copy."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
     """One dim made several. See torch.unflatten."""
+def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """What torch.unfold shows, as a copy. See torch.unfold_copy."""
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """The distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """The elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
+def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> Tensor:
+    """``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""
+def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """``split`` whose parts may be written to, since they are copies. See torch.unsafe_split."""
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """``split_with_sizes`` whose parts may be written to, since they are copies. See torch.unsafe_split_with_sizes."""
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """A dim of size 1 put in. See torch.unsqueeze."""
+def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """What torch.unsqueeze shows, as a copy. See torch.unsqueeze_copy."""
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
     """The Vandermonde matrix of a vector. See torch.vander."""
 def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
@@ -1197,8 +1363,17 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The dot product of two vectors, the first conjugated. See torch.vdot."""
 def view_as_complex(input: Tensor) -> Tensor:
     """A last dim of two real elements as complex ones. See torch.view_as_complex."""
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """What torch.view_as_complex shows, as a copy. See torch.view_as_complex_copy."""
 def view_as_real(input: Tensor) -> Tensor:
     """Complex elements as a last dim of two real ones. See torch.view_as_real."""
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """What torch.view_as_real shows, as a copy. See torch.view_as_real_copy."""
+@overload
+def view_copy(input: Tensor, *size: builtins.int, out: Tensor | None = None) -> Tensor: ...
+@overload
+def view_copy(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
+    """What torch.view shows, as a copy. See torch.view_copy."""
 def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """Parts along rows. See torch.vsplit."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -1216,5 +1391,5 @@ def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike 
 @overload
 def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """A tensor of zeros. See torch.zeros."""
-def zeros_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: Any = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Zeros in the shape of another tensor. See torch.zeros_like."""

@@ -61,6 +61,15 @@ class linalg_inv_ex_result(NamedTuple):
     inverse: Tensor
     info: Tensor
 
+class linalg_ldl_factor_result(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+
+class linalg_ldl_factor_ex_result(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class linalg_lstsq_result(NamedTuple):
     solution: Tensor
     residuals: Tensor
@@ -187,6 +196,7 @@ class Bound:
     def __pow__(self, other: Tensor | builtins.complex) -> Tensor: ...
     def __radd__(self, other: Tensor | _Number) -> Tensor: ...
     def __rand__(self, other: Tensor | _Number) -> Tensor: ...
+    def __rdiv__(self, other: Tensor | _Number) -> Tensor: ...
     def __rfloordiv__(self, other: Tensor | _Number) -> Tensor: ...
     def __rlshift__(self, other: Tensor | _Number) -> Tensor: ...
     def __rmatmul__(self, other: Tensor) -> Tensor: ...
@@ -197,7 +207,7 @@ class Bound:
     def __rrshift__(self, other: Tensor | _Number) -> Tensor: ...
     def __rshift__(self, other: Tensor | _Number) -> Tensor: ...
     def __rsub__(self, other: Tensor | _Number) -> Tensor: ...
-    def __rtruediv__(self, other: _Number) -> Tensor: ...
+    def __rtruediv__(self, other: Tensor | _Number) -> Tensor: ...
     def __rxor__(self, other: Tensor | _Number) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None:
         """``t[index] = value``."""
@@ -264,6 +274,8 @@ class Bound:
         """The angle of complex numbers; of real ones 0 or pi. See torch.angle."""
     def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether any element is true (uint8 for uint8). See torch.any."""
+    def apply_(self, callable: Callable) -> Tensor:
+        """Each element replaced by ``callable`` of it, one by one on the host. See torch.Tensor.apply_."""
     def arccos(self) -> Tensor:
         """The angle whose cosine it is. See torch.acos."""
     def arccos_(self) -> Tensor:
@@ -409,8 +421,8 @@ class Bound:
         """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
     def clip_(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
         """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
-    def clone(self) -> Tensor:
-        """A copy that gradients flow through. See torch.clone."""
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """A copy that gradients flow through, in the same memory format unless another is given. See torch.clone."""
     def combinations(self, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
         """All combinations of ``r`` elements of a vector. See torch.combinations."""
     def conj(self, **kw: Any) -> Tensor:
@@ -419,6 +431,8 @@ class Bound:
         """The complex conjugate; a real tensor as it is. See torch.conj_physical."""
     def conj_physical_(self) -> Tensor:
         """The complex conjugate. See torch.conj_physical."""
+    def const_data_ptr(self) -> builtins.int:
+        """An address that is the same for tensors that start at the same place of one storage."""
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor if its elements lie in order, else a copy in which they do."""
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Tensor:
@@ -427,6 +441,8 @@ class Bound:
         """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
     def copysign_(self, other: Tensor | _Number) -> Tensor:
         """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
+    def corrcoef(self) -> Tensor:
+        """The correlations of the rows, whose columns are observations. See torch.corrcoef."""
     def cos(self) -> Tensor:
         """The cosine. See torch.cos."""
     def cos_(self) -> Tensor:
@@ -437,6 +453,8 @@ class Bound:
         """The hyperbolic cosine. See torch.cosh."""
     def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
         """How many elements are not zero. See torch.count_nonzero."""
+    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+        """The covariances of the rows, whose columns are observations (with how often, and how much, each counts). See torch.cov."""
     def cpu(self, memory_format: Any = None) -> Tensor:
         """The tensor on the CPU."""
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
@@ -459,6 +477,8 @@ class Bound:
         """Degrees to radians. See torch.deg2rad."""
     def deg2rad_(self) -> Tensor:
         """Degrees to radians. See torch.deg2rad."""
+    def dense_dim(self) -> builtins.int:
+        """Of a dense tensor all dims. See torch.Tensor.dense_dim."""
     def det(self) -> Tensor:
         """The determinant. See torch.linalg.det."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
@@ -477,6 +497,8 @@ class Bound:
         """The logarithmic derivative of the gamma function. See torch.digamma."""
     def digamma_(self) -> Tensor:
         """The logarithmic derivative of the gamma function. See torch.digamma."""
+    def dim_order(self, *, ambiguity_check: builtins.bool = False) -> builtins.tuple[builtins.int, ...]:
+        """The dims from the one with the largest steps in memory to the one with the smallest. See torch.Tensor.dim_order."""
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The p-norm of the difference. See torch.dist."""
     def div(self, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
@@ -672,6 +694,9 @@ class Bound:
     def inverse(self) -> Tensor:
         """The inverse of square matrices. See torch.linalg.inv."""
     def is_conj(self) -> Any: ...
+    @property
+    def is_ipu(self) -> Any:
+        """False: no such device is known. See torch.Tensor.is_ipu."""
     def is_neg(self) -> Any: ...
     def is_nonzero(self) -> builtins.bool:
         """Whether the single element is not zero. See torch.is_nonzero."""
@@ -681,6 +706,9 @@ class Bound:
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
         """Whether both show the same memory in the same way."""
     def is_shared(self) -> Any: ...
+    @property
+    def is_xla(self) -> Any:
+        """False: no such device is known. See torch.Tensor.is_xla."""
     def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
         """Whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
     def isfinite(self) -> Tensor:
@@ -695,6 +723,8 @@ class Bound:
         """Whether each element is positive infinity. See torch.isposinf."""
     def isreal(self) -> Tensor:
         """Whether each element has no imaginary part. See torch.isreal."""
+    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
+        """The signal whose spectra are nearest to those given: the inverse of ``stft``. See torch.istft."""
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product. See torch.kron."""
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> kthvalue_result:
@@ -791,6 +821,8 @@ class Bound:
     def mH(self) -> Tensor: ...
     @property
     def mT(self) -> Tensor: ...
+    def map_(self, tensor: Tensor, callable: Callable) -> Tensor:
+        """Each element replaced by ``callable`` of it and of the other tensor's. See torch.Tensor.map_."""
     def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
         """One value where the mask holds. See torch.Tensor.masked_fill_."""
     def masked_fill_(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
@@ -875,8 +907,10 @@ class Bound:
         """The quantiles of the elements that are not NaN. See torch.nanquantile."""
     def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """The sum with NaNs taken as zero. See torch.nansum."""
-    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+    def narrow(self, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
         """``length`` elements of a dim from ``start`` on. See torch.narrow."""
+    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
     def ne(self, other: Tensor | _Number) -> Tensor:
         """Whether the elements differ. See torch.ne."""
     def ne_(self, other: Tensor | _Number) -> Tensor:
@@ -914,6 +948,8 @@ class Bound:
     @overload
     def nonzero(self, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]:
         """The indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
+        """The first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
     def norm(self, p: builtins.float | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
         """The p-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values. See torch.norm."""
     def normal_(self, mean: builtins.float = 0, std: builtins.float = 1, *, generator: _Generator | None = None) -> Tensor:
@@ -1074,6 +1110,8 @@ class Bound:
         """exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> sort_result:
         """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
+    def sparse_dim(self) -> builtins.int:
+        """Of a dense tensor 0. See torch.Tensor.sparse_dim."""
     def split(self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Parts of one size (the last may be smaller) or of given sizes. See torch.split."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -1094,6 +1132,8 @@ class Bound:
         """The standard deviation: the square root of ``var``. See torch.std."""
     def std_mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
         """The standard deviation and the mean. See torch.std_mean."""
+    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
+        """The spectra of windows that slide over a signal: (batch, frequency, frame). See torch.stft."""
     def sub(self, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
         """Subtracts ``alpha`` times ``other``. See torch.sub."""
     def sub_(self, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
@@ -1104,6 +1144,8 @@ class Bound:
         """Subtracts ``alpha`` times ``other``. See torch.sub."""
     def sum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """The sum of all elements, or along ``dim``; of integers in int64. See torch.sum."""
+    def sum_to_size(self, *size: Any) -> Tensor:
+        """The sum over what broadcasting from ``size`` repeats; the tensor itself if nothing. See torch.Tensor.sum_to_size."""
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> svd_result:
         """U, S and V of input = U diag(S) Vᴴ. See torch.svd."""
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
@@ -1139,6 +1181,8 @@ class Bound:
         """The whole repeated along the last dims. See torch.tile."""
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """The tensor in another dtype or on another device; itself if nothing changes. See torch.Tensor.to."""
+    def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
+        """The tensor itself, since it is dense. See torch.Tensor.to_dense."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> topk_result:
         """The ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""
     def trace(self) -> Tensor:
@@ -1180,6 +1224,12 @@ class Bound:
         """The distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
     def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """The elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> Tensor:
+        """``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""
+    def unsafe_split(self, split_size: builtins.int, dim: builtins.int = 0) -> Tensor:
+        """``split`` whose parts may be written to, since they are copies. See torch.unsafe_split."""
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> Tensor:
+        """``split_with_sizes`` whose parts may be written to, since they are copies. See torch.unsafe_split_with_sizes."""
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """A dim of size 1 put in. See torch.unsqueeze."""
     def unsqueeze_(self, *args: Any, **kw: Any) -> Tensor:

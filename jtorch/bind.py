@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 import types
 from typing import Any
 
@@ -15,9 +16,12 @@ import numpy as np
 import jtorch.device as devices
 import jtorch.ops
 from jtorch import engine, tape
-from jtorch.dispatch import call, call_inplace, call_out, call_view, call_writing, named
+from jtorch.argument_errors import has_overloads, invalid_combination, needs_a_tensor
+from jtorch.conversion import in_format
+from jtorch.dispatch import call, call_inplace, call_out, call_view, call_writing, cast_value, named, write_resized
 from jtorch.engine import Value, call_of
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
+from jtorch.storage import aval_of, lay_out, value_of
 from jtorch.tensor import Parameter, Tensor, with_grad, wrap
 
 _PLAIN = {int, str, type(None)}
@@ -31,6 +35,8 @@ def _bad_tensor(op: Op, name: str, position: int, given: Any):
     """The argument as a tensor if it is one of a subclass; PyTorch's TypeError otherwise."""
     if isinstance(given, Tensor):
         return given
+    if has_overloads(op):
+        raise invalid_combination(op, sys._getframe(1))
     where = f"argument '{name}' (position {position})"
     raise TypeError(f"{op.name.split('.')[-1]}(): {where} must be Tensor, not {_type_name(given)}")
 
@@ -81,7 +87,7 @@ def _list(op: Op, name: str, position: int, given: Any, flat: list):
         if isinstance(t, Tensor):
             flat.append(t)
             marks.append(T)
-        elif t is None:
+        elif t is None and "None" in next(p.annotation for p in op.params if p.name == name):
             marks.append(None)
         elif t.__class__ in NUMBERS:
             flat.append(t)
@@ -117,6 +123,18 @@ def _ints(op: Op, name: str, position: int, given: Any) -> tuple:
     return tuple(made)
 
 
+def _int(op: Op, name: str, position: int, given: Any) -> int:
+    """An int argument that is not given as a plain int; TypeError unless it is one of NumPy or a 0-dim tensor."""
+    if isinstance(given, Tensor):
+        if not given.dim() and given.dtype.np.kind in "iu":
+            return given.item()
+    elif hasattr(given, "__index__") and not isinstance(given, (bool, np.bool_)):
+        return given.__index__()
+    if has_overloads(op):
+        raise invalid_combination(op, sys._getframe(1))
+    raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be int, not {_type_name(given)}")
+
+
 def _not_an_int(function: str, name: str, position: int, k: int, n: Any) -> str:
     if k == 0:
         return f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {_type_name(n)}"
@@ -128,11 +146,13 @@ def _new_call(calls: dict, op: Op, key: Any):
     template = key if key.__class__ is tuple else (key,)
     if len(calls) > 10_000:
         calls.clear()
+    if T not in template and needs_a_tensor(op):
+        raise invalid_combination(op, sys._getframe(1))
     made = calls[key] = call_of(op, template)
     return made
 
 
-def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_grad: bool, out: Any):
+def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_grad: bool, out: Any, memory_format: Any = None):
     """Calls an op that makes a tensor on a device of the caller's choice."""
     tensors = [t for t in flat if isinstance(t, Tensor)]
     if device is None:
@@ -145,6 +165,8 @@ def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_gr
     made = call(c, flat)
     if made.__class__ is list:
         made = named(c, made)
+    else:
+        in_format(made, memory_format)
     return with_grad(made, requires_grad)
 
 
@@ -155,9 +177,22 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
     with np.errstate(all="ignore"):
         out = op.function_of(template)(*arrays)
     if not isinstance(out, (tuple, list)):
-        return _from_host(np.asarray(out), device)
+        made = _from_host(np.asarray(out), device)
+        if op.layout is not None:
+            lay_out(made, op.layout(made._storage.aval.shape, ()))
+        return made
     made = [_from_host(np.asarray(x), device) for x in out]
     return named(call_of(op, template), made)
+
+
+def _dynamic_out(op: Op, made: Any, out: Any):
+    """Writes the results of an op whose result's shape depends on values into ``out``."""
+    outs, results = (list(x) if isinstance(x, (tuple, list)) else [x] for x in (out, made))
+    for t, r in zip(outs, results, strict=True):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{op.name.split('.')[-1]}(): argument 'out' must be Tensor, not {_type_name(t)}")
+        write_resized(t, cast_value(value_of(r), aval_of(t)))
+    return out
 
 
 def _from_host(array: np.ndarray, device) -> Tensor:
@@ -176,6 +211,8 @@ class _Writer:
     def __init__(self, op: Op, index: int):
         self.op, self.prefix = op, f"_{index}"
         self.scope: dict[str, Any] = {f"OP{self.prefix}": op, f"CALLS{self.prefix}": {}}
+        if op.warns is not None:
+            self.scope[f"W{self.prefix}"] = op.warns
         for p in op.params:
             if p.default is not p.default.__class__ and not _is_empty(p):
                 self.scope[f"D{self.prefix}_{p.name}"] = p.default
@@ -203,8 +240,11 @@ class _Writer:
         template: list[str] = []
         literal: list[str] = []
         growing = False
+        first = next((i for i, p in enumerate(self.op.params) if p.kind != "tensor"), -1) if self.op.warns is not None else -1
         for i, p in enumerate(self.op.params):
             here, mark, flat = getattr(self, f"_{p.kind}")(p, i + 1)
+            if i == first:      # tensors have been checked, other arguments are still as the caller gave them
+                lines.append(self.warning())
             template.append(mark)
             if not growing and "flat" in "".join(here):
                 lines.append(f"flat = [{', '.join(literal)}]")
@@ -220,6 +260,11 @@ class _Writer:
             key = f"({', '.join(template)},)"
         comma = "," if literal else ""
         return lines, key, "flat" if growing else f"({', '.join(literal)}{comma})"
+
+    def warning(self) -> str:
+        """The line that gives the op's warnings."""
+        given = [f"_aval_of({p.name})" if p.kind == "tensor" else p.name for p in self.op.params]
+        return f"W{self.prefix}({', '.join(given)})"
 
     def _tensor(self, p: Param, at: int):
         check = (f"if {p.name}.__class__ is not Tensor and {p.name}.__class__ is not Parameter: "
@@ -268,6 +313,9 @@ class _Writer:
         return [*lines, f"{p.name} = {ints if given == p.name else given + ints}"], p.name, ""
 
     def _static(self, p: Param, at: int):
+        if p.annotation in ("int", "int | None"):
+            unless = "" if p.annotation == "int" else f" and {p.name} is not None"
+            return [f"if {p.name}.__class__ is not int{unless}: {p.name} = _int(OP{self.prefix}, {p.name!r}, {at}, {p.name})"], p.name, ""
         plain = "_FLAG" if p.annotation == "bool" else "_PLAIN"
         return [f"if {p.name}.__class__ not in {plain}: {p.name} = _static({p.name})"], p.name, ""
 
@@ -296,11 +344,15 @@ class _Writer:
         if op.creates:
             extra = ("device=None", "requires_grad=False", "layout=None", "pin_memory=False", "memory_format=None", "out=None")
             call_it = [f"return _call_creating(OP{self.prefix}, {key if key != 'T' else '(T,)'}, {flat}, device, "
-                       "requires_grad, out)"]
+                       "requires_grad, out, memory_format)"]
             return self._def(op.name, self.signature(extra), [*lines, *call_it])
         if op.out and not op.dynamic and not op.writes:
             given = [*self.lookup(key), f"if out is not None: return call_out(c, {flat}, out)"]
             return self._def(op.name, self.signature(("out=None",)), [*lines, *given, *self.call(flat, key)[3:]])
+        if op.out and op.dynamic:
+            made = self.call(flat, key)[0].replace("return", "r =", 1)
+            call_it = [made, f"return r if out is None else _dynamic_out(OP{self.prefix}, r, out)"]
+            return self._def(op.name, self.signature(("out=None",)), [*lines, *call_it])
         return self._def(op.name, self.signature(), [*lines, *self.call(flat, key)])
 
     def inplace(self) -> str:
@@ -338,8 +390,8 @@ def _targets(given) -> list:
 _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
           "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace, "call_writing": call_writing,
           "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
-          "_varargs": _varargs, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating,
-          "_call_dynamic": _call_dynamic, "_targets": _targets}
+          "_varargs": _varargs, "_int": _int, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating,
+          "_call_dynamic": _call_dynamic, "_dynamic_out": _dynamic_out, "_targets": _targets, "_aval_of": aval_of}
 
 
 def load_ops() -> None:

@@ -11,8 +11,11 @@ from jtorch.creation import empty_strided, legacy_tensor, place_of, tensor
 from jtorch.dispatch import call
 from jtorch.engine import Value, call_of
 from jtorch.hooks import as_tensor, as_value
+from jtorch.legacy import MemoryFormat
 from jtorch.no_grad import mode
+from jtorch.ops.layout import channels_last, suggests_channels_last
 from jtorch.ops.registry import OPS, T
+from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import value_of
 from jtorch.tape import Node, node_class
 from jtorch.tensor import Tensor, edge_of, requires_grad, wrap
@@ -33,13 +36,44 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
                             "(torch.device device, torch.dtype dtype, ...)")
     place = self.device if device is None else place_of(device)
     t, dtype = self, dtypes.as_dtype(dtype, "to")
-    if dtype is not None and dtype is not t.dtype:
+    copy = copy or (memory_format is not None and place is self.device and not _looks(self, memory_format))
+    if (dtype is not None and dtype is not t.dtype) or (copy and place is t.device):
+        dtype = dtype or t.dtype
         if t.dtype.is_complex and not dtype.is_complex and dtype.name != "bool":
             warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
         t = call(call_of(OPS["_to_dtype"], (T, dtype)), (t,))
     if place is not t.device:
         t = _to_device(t, place)
-    return t.clone() if copy and t is self else t       # type: ignore[attr-defined]
+    return t if t is self else in_format(t, memory_format)
+
+
+def in_format(t: Tensor, memory_format: Any) -> Tensor:
+    """A tensor just made, laid out in memory as a torch.memory_format says."""
+    name = getattr(memory_format, "name", "preserve_format")
+    shape = storage.aval_of(t).shape
+    if name == "contiguous_format":
+        storage.lay_out(t, contiguous_strides(shape))
+    elif name != "preserve_format":
+        rank = 4 if name == "channels_last" else 5
+        if len(shape) != rank:
+            raise RuntimeError(f"required rank {rank} tensor to use {name} format")
+        storage.lay_out(t, channels_last(shape))
+    return t
+
+
+def _looks(t: Tensor, memory_format: Any) -> bool:
+    """Whether ``to`` finds the tensor to be in a memory format already."""
+    if memory_format.name == "preserve_format":
+        return True
+    size, stride, _ = storage.geometry_of(t)
+    found = "contiguous_format" if not suggests_channels_last(size, stride) else \
+        "channels_last" if len(size) == 4 else "channels_last_3d"
+    return found == memory_format.name
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy that gradients flow through, in the same memory format unless another is given. See torch.clone."""
+    return in_format(FUNCTIONS["_clone"](input), memory_format)
 
 
 class _ToDevice(Node):
@@ -66,7 +100,7 @@ def _to_device(t: Tensor, place: devices.device) -> Tensor:
 
 def _typed(name: str):
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:
-        return to(self, dtypes.named(name))
+        return to(self, dtypes.named(name), memory_format=memory_format)
     cast.__name__ = name
     cast.__doc__ = f"The tensor as {dtypes.named(name)}."
     return cast
@@ -88,17 +122,19 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False):
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor on the CPU."""
-    return to(self, engine.CPU)
+    return to(self, engine.CPU, memory_format=memory_format)
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor on a GPU."""
-    return to(self, "cuda" if device is None else device)
+    return to(self, "cuda" if device is None else device, memory_format=memory_format)
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor if its elements lie in order, else a copy in which they do."""
-    return self if self.is_contiguous() else self.clone()       # type: ignore[attr-defined]
+    if self.is_contiguous(memory_format):
+        return self
+    return clone(self, memory_format=memory_format or _CONTIGUOUS)
 
 
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -139,6 +175,8 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 def bind(cls: type, functions: dict[str, Any]) -> None:
     """Puts the methods of this file on the tensor class."""
     FUNCTIONS.update(functions)
+    FUNCTIONS["_clone"] = functions["clone"]
+    functions["clone"] = cls.clone = clone      # type: ignore[attr-defined]
     for name in ("float", "double", "half", "bfloat16", "long", "int", "short", "bool", "cfloat", "cdouble"):
         setattr(cls, name, _typed(name))
     cls.char, cls.byte = _typed("int8"), _typed("uint8")        # type: ignore[attr-defined]
@@ -154,3 +192,4 @@ def bind(cls: type, functions: dict[str, Any]) -> None:
 
 
 FUNCTIONS: dict[str, Any] = {}
+_CONTIGUOUS = MemoryFormat("contiguous_format")

@@ -11,7 +11,8 @@ import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, python_data, storage
 from jtorch.engine import Value
-from jtorch.storage import Storage, View
+from jtorch.no_grad import mode
+from jtorch.storage import Storage, VersionCounter, View
 from jtorch.tensor import Tensor, alias, with_grad, wrap
 
 
@@ -25,7 +26,14 @@ def from_host(array: np.ndarray, device: devices.device | None = None) -> Tensor
     """A tensor of a host array that nobody else writes to."""
     place = engine.CPU if device is None else device
     aval = engine.aval_of(array.shape, array.dtype, place)
-    return wrap(Value(aval, array if place.type == "cpu" and place is engine.CPU else engine.put(array, place)))
+    return made_here(wrap(Value(aval, array if place is engine.CPU else engine.put(array, place))))
+
+
+def made_here(t: Tensor) -> Tensor:
+    """A tensor just made, as an inference tensor where inference mode is on."""
+    if mode.inference:
+        t._inference = True
+    return t
 
 
 def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False,
@@ -156,14 +164,14 @@ def _sharing(ndarray: np.ndarray) -> Tensor:
     stride = tuple(s // ndarray.itemsize for s in ndarray.strides)
     span = 1 + sum((n - 1) * s for n, s in zip(ndarray.shape, stride, strict=True)) if ndarray.size else 0
     flat = np.lib.stride_tricks.as_strided(ndarray, (span,), (ndarray.itemsize,))
-    dense = storage.contiguous_strides(ndarray.shape) == stride or ndarray.flags.c_contiguous
+    dense = storage.contiguous_strides(ndarray.shape) == stride
     shape = ndarray.shape if dense else (span,)
     s = Storage(Value(engine.aval_of(shape, ndarray.dtype, engine.CPU)))
     s.value, s.host = None, flat
     t = wrap(None, None, s)
     if not dense:
         t._view = View(engine.aval_of(ndarray.shape, ndarray.dtype, engine.CPU), stride, 0, None, -1)
-    return t
+    return made_here(t)
 
 
 def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -255,6 +263,6 @@ def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dty
     t.__class__ = cls
     if size != s.aval.shape or stride != storage.contiguous_strides(size) or offset or dtype is not s.aval.dtype:
         t._view = View(engine.aval_of(size, dtype.np, s.aval.device), stride, offset, None, -1)
-    t._requires_grad = requires_grad
+    t._requires_grad, t._counter = requires_grad, VersionCounter(0 if t._is_parameter else 1)
     t.__dict__.update(attributes or {})
-    return t
+    return made_here(t)

@@ -5,36 +5,92 @@ import warnings
 from collections import namedtuple
 from typing import Any
 
-from jtorch import engine, hooks, storage, tape
+from jtorch import engine, hooks, overwritten, storage, tape
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops.registry import OPS, T
-from jtorch.storage import Storage, View, check_writable, geometry_of, value_of
-from jtorch.tape import CopySlices, Node, OpNode, accumulator_of, node_class
+from jtorch.ops.layout import KEPT, iterated, preserved
+from jtorch.ops.registry import OPS, Op, T
+from jtorch.ops.view import ITSELF
+from jtorch.storage import Seen, Storage, View, check_writable, geometry_of, value_of
+from jtorch.tape import CopySlices, Node, NotImplementedNode, OpNode, node_class
 from jtorch.tensor import Tensor, edge_of, forbidden_view, requires_grad, wrap
 from jtorch.vjp import backward_name
+from jtorch.walks import LEAF
 
 NUMBER_TYPES = {int, float, bool, complex}
 record, local = engine.record, engine.local
+autocast: Any = None        # casts the arguments of a call, while some thread has autocast on
 
 
 def call(c: Call, flat):
     """Calls ``c`` on tensors and Python numbers: a tensor, or a list of them for an op with several results."""
+    if autocast is not None:
+        flat = autocast(c, flat)
     args = []
-    needs = False
+    needs = viewed = False
     for t in flat:
         if t.__class__ in NUMBER_TYPES:
             args.append(t)
             continue
-        args.append((t._storage.value or value_of(t)) if t._view is None else value_of(t))
+        view = t._view
+        if view is None:
+            args.append(t._storage.value or value_of(t))
+        else:
+            args.append(value_of(t))
+            viewed = viewed or not view.in_order
         if t._requires_grad or (t._base is not None and requires_grad(t)):
             needs = True
+    if viewed and c.op.layout is not None:
+        return _call_laid_out(c, flat, args, needs)
     if needs and mode.grad and not mode.inference:
         return _call_with_node(c, flat, args)
     out = record(c, args)
     if out.__class__ is Value:
         return wrap(out) if not mode.inference else _inference(wrap(out))
-    return [wrap(v) if not mode.inference else _inference(wrap(v)) for v in out]
+    return _wrapped(out)
+
+
+def _call_laid_out(c: Call, flat, args: list, needs: bool):
+    """``call`` where an argument may not be contiguous, so that the op's rule says how results lie in memory."""
+    made = _call_with_node(c, flat, args) if needs and mode.grad and not mode.inference else _wrapped(record(c, args))
+    for t in made if made.__class__ is list else (made,):
+        storage.lay_out(t, *_layout(c, flat, t._storage.aval.shape))
+    return made
+
+
+def _wrapped(out):
+    made = [wrap(v) for v in out] if out.__class__ is list else wrap(out)
+    if mode.inference:
+        for t in made if made.__class__ is list else (made,):
+            t._inference = True
+    return made
+
+
+def _layout(c: Call, flat, shape: tuple) -> tuple:
+    """The strides (and for some the offset) of a result of this shape."""
+    tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
+    if c.op.layout is KEPT:
+        size, stride, offset = geometry_of(tensors[0])
+        overlaps = any([n > 1 and not step for n, step in zip(size, stride, strict=True)])
+        return (preserved(size, stride),) if overlaps else (stride, offset)
+    key = (shape, *[t._storage.aval if t._view is None else (t._view.aval, t._view.stride) for t in tensors])
+    found = c.nodes.get(key)
+    if found is None:
+        if len(c.nodes) > 256:
+            c.nodes.clear()
+        cast = iter(c.op.uncast(c.template, [value_aval(t) for t in flat]))
+        same = [next(cast) for t in flat]
+        shown = [geometry_of(t)[:2] if s else (tuple(t.shape), preserved(*geometry_of(t)[:2]))
+                 for t, s in zip(flat, same, strict=True) if t.__class__ not in NUMBER_TYPES]
+        if c.op.counts_numbers and any([m.number_type for m in c.template if m.__class__ is T.__class__]):
+            shown.append(((), ()))
+        found = c.nodes[key] = (c.op.layout(shape, shown),)
+    return found
+
+
+def value_aval(t):
+    """The aval of an argument of a call, a tensor or a number."""
+    return engine.NUMBER_AVALS[t.__class__] if t.__class__ in NUMBER_TYPES else storage.aval_of(t)
 
 
 def _inference(t: Tensor) -> Tensor:
@@ -49,7 +105,7 @@ def _call_with_node(c: Call, flat, args: list):
     op = c.op
     if out.__class__ is Value:
         if not (op.differentiable and out.aval.kind):
-            return wrap(out)
+            return wrap(out) if not (op.not_derived and out.aval.kind) else wrap(out, (_underived(c, flat, args), 0))
         node = make_node(c, flat, args)
         if op.saves == "result":
             return _saving_result(out, node)
@@ -76,6 +132,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
     saves = c.op.saves != "none"
     edges: list = []
     versions: list = []
+    shared = False
     for t, a in zip(flat, args):        # noqa: B905  (the hot path)
         if a.__class__ is not Value:
             edges.append(None)
@@ -84,7 +141,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
             continue
         if t._requires_grad and t._base is None:
             node = t._node
-            edges.append((node, t._output_nr) if node is not None else (accumulator_of(t), 0))
+            edges.append((node, t._output_nr) if node is not None else (t, LEAF))
         elif t._base is not None and a.aval.kind and requires_grad(t):
             edges.append(edge_of(t))
         else:
@@ -92,9 +149,13 @@ def make_node(c: Call, flat, args: list) -> OpNode:
             if saves and t._inference and not mode.inference:
                 raise RuntimeError(_INFERENCE_SAVED)
         if saves:
-            counter = t._counter or t._storage
+            s = t._storage
+            counter = s if t._view is None and t._counter is None else Seen(t._counter or s, s, t._view)
             versions.append((counter, counter.version))
+            shared = shared or s.host is not None
     node = cls(c, args, tuple(edges), tuple(versions))
+    if shared:
+        overwritten.on_host.add(node)
     if mode.special:
         _special_node(node, flat)
     return node
@@ -136,26 +197,58 @@ def call_view(c: Call, flat):
         if len(c.nodes) > 256:
             c.nodes.clear()
         found = c.nodes[key] = _geometry(c, key[0], avals)
-    if found == "copy":
-        return call(c, flat)
+    if found.__class__ is str:
+        return base if found == ITSELF else _copied(call(c, flat), c.op)
     shown = found if found.__class__ is list else [found]
     if traced:
-        shown = [(engine.traced_aval(aval.sds), stride, offset) for aval, stride, offset in shown]
+        shown = [(engine.traced_aval(aval.sds), *rest) for aval, *rest in shown]
     made = _views(c, flat, shown)
-    if mode.grad and not mode.inference and c.op.differentiable and requires_grad(base):
+    if base._view_op is not None or avals[0].np is not storage.aval_of(made[0]).np:
+        for t in made:
+            t._view_op = backward_name(c)
+    if not c.op.differentiable:
+        return _forgotten(made[0])
+    if mode.grad and not mode.inference and requires_grad(base):
         _track_views(c, flat, made)
-    creation = "multi" if found.__class__ is list else (None if mode.grad else "no_grad")
+        if c.op.name in _RESHAPES and not base.is_contiguous():
+            made[0]._node.__class__ = node_class("ReshapeAliasBackward0")       # type: ignore[union-attr]
+    if base._inference:
+        for t in made:
+            t._base = None
+        return made if found.__class__ is list else made[0]
+    if not mode.grad:
+        creation: str | None = "inference" if mode.inference else "no_grad"
+    elif found.__class__ is list and c.op.backward_name != "SliceBackward0":
+        creation = "multi"
+    else:
+        creation = base._creation
     if creation is not None:
         for t in made:
             t._creation = creation
     return made if found.__class__ is list else made[0]
 
 
-def _views(c: Call, flat, shown: list[tuple[Any, tuple, int]]) -> list[Tensor]:
+_RESHAPES = {"reshape", "reshape_as", "flatten"}
+
+
+def _copied(t: Tensor, op: Op) -> Tensor:
+    """What a view op gives where only a copy can show it."""
+    if op.backward_name == "ViewBackward0" and t._node is not None:
+        t._node.__class__ = node_class("UnsafeViewBackward0")
+    return t
+
+
+def _forgotten(t: Tensor) -> Tensor:
+    """A view that autograd does not know: it shares memory and version, as ``detach`` does."""
+    t._base, t._inference = None, mode.inference
+    return t
+
+
+def _views(c: Call, flat, shown: list[tuple[Any, tuple, int, bool]]) -> list[Tensor]:
     """The views of the base. Views of host memory show it as it is when they are read; others know their value."""
     base = flat[0]
     if c.op.through_storage:
-        storage.check_bounds(base, *shown[0])
+        storage.check_bounds(base, *shown[0][:3])
     if base._storage.host is not None or c.op.through_storage:
         return [_view_of(base, *g, None) for g in shown]
     out = record(c, [value_of(t) for t in flat])
@@ -180,23 +273,30 @@ def _read_through(base: Tensor, shown: Tensor) -> Call:
 
 
 def _geometry(c: Call, key: tuple, avals: tuple):
-    """What the op's rule makes of the base's geometry: (aval, stride, offset), a list of them, or 'copy'."""
+    """What the op's rule makes of the base's geometry: (aval, stride, offset, in order), a list of them, or 'copy'."""
     found = c.op.geometry(c.template, key, avals)
     if found is None or any(a.traced for a in avals):
         return "copy"
+    if found.__class__ is str:
+        return found
     if c.op.through_storage:
-        return engine.aval_of(found[0], avals[0].np, avals[0].device), tuple(found[1]), found[2]
+        return _shown(engine.aval_of(found[0], avals[0].np, avals[0].device), *found[1:])
     outs = engine.kernel_of(c, avals).outs
     if isinstance(found, list):
-        return [(aval, tuple(stride), offset) for aval, (_, stride, offset) in zip(outs, found, strict=True)]
-    return outs[0], tuple(found[1]), found[2]
+        return [_shown(aval, stride, offset) for aval, (_, stride, offset) in zip(outs, found, strict=True)]
+    return _shown(outs[0], *found[1:])
 
 
-def _view_of(base: Tensor, aval, stride: tuple, offset: int, value: Value | None) -> Tensor:
+def _shown(aval, stride: tuple, offset: int) -> tuple[Any, tuple, int, bool]:
+    return aval, tuple(stride), offset, tuple(stride) == storage.contiguous_strides(aval.shape)
+
+
+def _view_of(base: Tensor, aval, stride: tuple, offset: int, in_order: bool, value: Value | None) -> Tensor:
     s = base._storage
     t = wrap(value, None, s)
     if aval is not s.aval or offset or stride != storage.contiguous_strides(aval.shape):
         t._view = View(aval, stride, offset, value, s.generation if value is not None else -1)
+        t._view.in_order = in_order
     t._counter = base._counter
     t._inference = base._inference
     t._base = base._base if base._base is not None else base
@@ -206,14 +306,20 @@ def _view_of(base: Tensor, aval, stride: tuple, offset: int, value: Value | None
 
 # ---------------------------------------------------------------- writes
 
-def call_inplace(c: Call, flat, target: Tensor | None = None) -> Tensor:
-    """Calls ``c`` and writes its result into ``target`` (the first argument), with PyTorch's rules and history."""
+def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None = None) -> Tensor:
+    """Calls ``c`` and writes its result into ``target`` (the first argument), with PyTorch's rules and history.
+
+    ``name``: what PyTorch calls the node, where a call stands for another one.
+    """
     target = flat[0] if target is None else target
-    tracked = mode.grad and not mode.inference and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
-    check_inplace(target, tracked, c.op.name not in FILLS)
-    for t in flat:
-        if t.__class__ not in NUMBER_TYPES and t._storage is target._storage and t is not target:
-            storage.check_overlap(target, t)
+    op = c.op
+    tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
+    fills = op.name in FILLS and (op.name != "fill" or c.template[1] is not T)
+    check_inplace(target, tracked or _refuses_leaves(op, flat), not fills)
+    if len(flat) > 1 and op.name != "fill":
+        for t in flat[1:]:
+            if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
+                storage.check_overlap(target, t, entirely=op.name not in _APART)
     if mode.grad and tracked and local.rec.after_backward:
         engine.end()
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
@@ -222,8 +328,12 @@ def call_inplace(c: Call, flat, target: Tensor | None = None) -> Tensor:
         out = out[0]
     fitted = fit(out, storage.aval_of(target))
     node = None
-    if tracked and out.aval.kind and storage.aval_of(target).kind:
+    if tracked and storage.aval_of(target).kind and not (op.differentiable and out.aval.kind):
+        node = _underived(c, flat, args)
+    elif tracked and storage.aval_of(target).kind:
         node = make_node(c, flat, args)
+        if name is not None or op.inplace_name is not None:
+            node.__class__ = node_class(name or _inplace_name(c))
         if node.versions:       # what the target was is kept, so that writing over it now is no error
             node.versions = tuple([(None, 0) if t is target else v for t, v in zip(flat, node.versions, strict=True)])
         if fitted is not out:
@@ -233,6 +343,32 @@ def call_inplace(c: Call, flat, target: Tensor | None = None) -> Tensor:
         counter = tape.counter_of(target)
         node.versions, node.result = ((counter, counter.version),), out.aval
     return target
+
+
+def _refuses_leaves(op: Op, flat) -> bool:
+    """Whether an op that autograd does not know is refused for leaves that require grad, as PyTorch refuses most."""
+    return mode.grad and not op.differentiable and not op.name.startswith("logical_") and requires_grad(flat[0])
+
+
+def _inplace_name(c: Call) -> str:
+    name = c.op.inplace_name
+    return name(c.template) if callable(name) else name     # type: ignore[return-value]
+
+
+def _underived(c: Call, flat, args: list) -> Node:
+    """The node of a call that is not differentiated: its gradients are 0, or asking for them raises."""
+    tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
+    if c.op.not_derived:
+        return NotImplementedNode(c.op.name, tuple([edge_of(t) if requires_grad(t) else None for t in tensors]))
+    return zero_node(_inplace_name(c), tensors)
+
+
+def zero_node(name: str, tensors: list) -> OpNode:
+    """A node that gives all these tensors gradients of 0."""
+    values = [value_of(t) for t in tensors]
+    node = make_node(call_of(OPS["_zero_of"], ((T,) * len(tensors),)), tensors, values)
+    node.__class__ = node_class(name)
+    return node
 
 
 def fit(out: Value, aval) -> Value:
@@ -264,7 +400,7 @@ def can_cast(source, target) -> bool:
     return not (source.name != "bool" and target.name == "bool")
 
 
-FILLS = {"fill", "zero"}        # they may write to expanded tensors, as all elements become the same
+FILLS = {"fill", "zero", "index_fill", "index_put", "masked_fill", "fill_diagonal", "tril", "triu"}       # they may write to expanded tensors, as all elements become the same
 
 
 def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
@@ -277,14 +413,13 @@ def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
                            "details.")
     if not tracked:
         return
-    if target._base is None:
-        if target._requires_grad and target._node is None:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        return
-    if target._creation is not None:
-        raise RuntimeError(forbidden_view(target, "and is being modified inplace"))
-    if target._base._requires_grad and target._base._node is None:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if target._base is not None:
+        if target._creation is not None:
+            raise RuntimeError(forbidden_view(target, "is being"))
+        if target._base._node is None and requires_grad(target):
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if target._node is None and requires_grad(target):
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int = 0) -> None:
@@ -293,7 +428,7 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
     if node is None or base is None:
         storage.write(target, value)
         if node is not None:
-            _rebase(target, node, nr)
+            rebase(target, node, nr)
         return
     before = value_of(base)
     edge = edge_of(base) if requires_grad(base) else None
@@ -301,11 +436,11 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
     size, stride, offset = geometry_of(target)
     bsize, bstride, boffset = geometry_of(base)
     c = call_of(OPS["_write_through"], (T, T, bsize, bstride, size, stride, offset - boffset, value.aval.dtype))
-    _rebase(base, CopySlices(c, [before, value], (edge, (node, nr)), ()), 0)
+    rebase(base, CopySlices(c, [before, value], (edge, (node, nr)), ()), 0)
     target._requires_grad = True
 
 
-def _rebase(t: Tensor, node: Node, nr: int) -> None:
+def rebase(t: Tensor, node: Node, nr: int) -> None:
     """Gives a tensor that was written to its new history. The hook of ``retain_grad`` moves to it; other hooks stay."""
     keep = t._node.tensor_hooks_of(t._output_nr).pop(hooks.RETAIN, None) if t._retains_grad and t._node is not None else None
     t._node, t._output_nr, t._requires_grad = node, nr, True
@@ -325,32 +460,48 @@ def call_out(c: Call, flat, out):
     if mode.grad and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in [*flat, *outs]):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
                            "the arguments requires grad.")
-    for t in flat:
-        if t.__class__ not in NUMBER_TYPES:
-            for target in outs:
-                storage.check_overlap(target, t)
+    _check_outs(c.op, flat, outs)
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
     made = made if made.__class__ is list else [made]
     fitted = [cast_value(v, storage.aval_of(t)) if v.aval.np != storage.aval_of(t).np else v
               for v, t in zip(made, outs, strict=True)]
+    viewed = c.op.layout is not None and any([t._view is not None for t in flat if t.__class__ not in NUMBER_TYPES])
     for v, t in zip(fitted, outs, strict=True):
-        write_resized(t, v, warn=not c.op.creates)
+        if v.aval.shape != storage.aval_of(t).shape and c.op.layout is iterated and any([x is t for x in flat]):
+            raise RuntimeError(f"output with shape {list(t.shape)} doesn't match the broadcast shape {list(v.aval.shape)}")
+    for v, t in zip(fitted, outs, strict=True):
+        stride = _layout(c, flat, v.aval.shape)[0] if viewed and c.op.layout is not KEPT and not v.aval.traced else None
+        write_resized(t, v, warn=not c.op.creates, stride=stride)
     return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns and len(outs) == len(c.op.returns) else out
 
 
-def write_resized(t: Tensor, value: Value, warn: bool = True) -> None:
-    """Writes ``value`` into ``t``, which takes its shape (with PyTorch's warning where it held something else)."""
-    if storage.aval_of(t).shape == value.aval.shape:
-        check_inplace(t, False)
-        storage.write(t, value)
+_APART = set("cat stack hstack vstack dstack column_stack index_select gather take take_along_dim index_copy index_add index_reduce "
+             "index_put put scatter scatter_add scatter_reduce".split())
+
+
+def _check_outs(op: Op, flat, outs: list) -> None:
+    """RuntimeError where ``out=`` shares memory with an argument in a way that PyTorch does not allow for the op."""
+    if op.layout is not iterated and op.name not in _APART:
         return
-    if storage.aval_of(t).numel and warn:
-        warnings.warn("An output with one or more elements was resized since it had shape "
-                      f"{list(t.shape)}, which does not match the required output shape {list(value.aval.shape)}. This "
-                      "behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
-                      "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
-                      "with t.resize_(0).", UserWarning, stacklevel=4)
-    t._storage, t._view = Storage(value), None
+    for t in flat:
+        if t.__class__ not in NUMBER_TYPES:
+            for target in outs:
+                storage.check_overlap(target, t, entirely=op.name not in _APART)
+
+
+def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int, ...] | None = None) -> None:
+    """Writes ``value`` into ``t``, which takes its shape (with PyTorch's warning where it held something else)."""
+    shape = value.aval.shape
+    check_inplace(t, False, once=storage.aval_of(t).shape == shape)
+    if storage.aval_of(t).shape != shape:
+        if storage.aval_of(t).numel and warn:
+            warnings.warn("An output with one or more elements was resized since it had shape "
+                          f"{list(t.shape)}, which does not match the required output shape {list(shape)}. This "
+                          "behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+                          "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
+                          "with t.resize_(0).", UserWarning, stacklevel=4)
+        storage.resize(t, shape, stride)
+    storage.write(t, value)
 
 
 # ---------------------------------------------------------------- the shape of the result
@@ -394,6 +545,10 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
         return named(c, out)
     for t, new in zip(given, out[kept:], strict=True):
         storage.write(t, fit(value_of(new), storage.aval_of(t)))
+    node = out[0]._node
+    if node is not None:        # its vjp knows of the write, which is part of the op
+        node.versions = tuple([(counter, version if counter is None else counter.version)
+                               for counter, version in node.versions])
     return out[0] if kept == 1 else tuple(out[:kept])
 
 

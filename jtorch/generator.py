@@ -113,12 +113,12 @@ class Generator:
 
     def __reduce__(self):
         offset = None if self.stream is not None else self._offset
-        return _restored, (self.device, self.initial_seed(), offset, self.get_state())
+        return Generator, (self.device,), (self.initial_seed(), offset, self.get_state())
 
-
-def _restored(device: Any, seed: int, offset: int | None, state: Any) -> Generator:
-    generator = Generator(device).manual_seed(seed)
-    return generator.set_state(state)
+    def __setstate__(self, state: tuple) -> None:
+        seed, _, raw = state        # the bytes of an accelerator's state hold the offset too
+        self.manual_seed(seed)
+        self.set_state(raw)
 
 
 def _key(seed: int) -> Any:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import itertools
-import weakref
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -28,30 +28,47 @@ def as_value(grad) -> Value:
 
 
 class RemovableHandle:
-    """Removes a hook again. See torch.utils.hooks.RemovableHandle."""
+    """Removes a hook again, and what ``extra_dict`` (a dict or several) says of it. See torch.utils.hooks.RemovableHandle."""
 
     _ids = itertools.count()
 
-    def __init__(self, hooks: dict, fn=None, *, first: bool = False):
-        self.hooks_dict_ref = weakref.ref(hooks) if not isinstance(hooks, dict) else (lambda: hooks)
+    def __init__(self, hooks_dict: dict, fn=None, *, extra_dict: Any = None, first: bool = False):
         self.id = next(RemovableHandle._ids)
+        self.dicts = (hooks_dict, *([] if extra_dict is None else [extra_dict] if isinstance(extra_dict, dict) else extra_dict))
         if fn is not None:
-            hooks[self.id] = fn
+            hooks_dict[self.id] = fn
             if first:
-                for key in list(hooks)[:-1]:
-                    hooks[key] = hooks.pop(key)
+                for key in list(hooks_dict)[:-1]:
+                    hooks_dict[key] = hooks_dict.pop(key)
 
     def remove(self) -> None:
         """Takes the hook off."""
-        hooks = self.hooks_dict_ref()
-        if hooks is not None:
+        for hooks in self.dicts:
             hooks.pop(self.id, None)
+
+    def __getstate__(self) -> tuple:
+        return self.dicts[0], self.id, self.dicts[1:]
+
+    def __setstate__(self, state: tuple) -> None:       # as PyTorch's pickles have it
+        hooks, self.id, *extra = state
+        self.dicts = ({} if hooks is None else hooks, *(extra[0] if extra and extra[0] else ()))
+        while next(RemovableHandle._ids) <= self.id:    # no later hook may take a number that came with a pickle
+            pass
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exc):
         self.remove()
+
+
+def warn_not_saved(hooks: dict | None) -> None:
+    """UserWarning for each of a tensor's hooks: pickles do not hold them."""
+    for key, hook in (hooks or {}).items():
+        if key != RETAIN and not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                          "function with @torch.utils.hooks.unserializable_hook to suppress this warning", UserWarning,
+                          stacklevel=3)
 
 
 RETAIN = "retain_grad"      # the key of the hook that keeps a tensor's gradient: it runs after the others

@@ -4,6 +4,7 @@ As in PyTorch, the basic part (ints, slices, None, ellipsis) is applied first; i
 """
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
 from jtorch.creation import as_tensor, from_host, tensor
+from jtorch.dispatch import _view_of as view_of
 from jtorch.dispatch import (
     call,
     call_inplace,
@@ -22,7 +24,7 @@ from jtorch.dispatch import (
     make_node,
     write_with_history,
 )
-from jtorch.engine import call_of
+from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T
 from jtorch.python_data import type_name
@@ -58,6 +60,10 @@ def _select(t: Tensor, dim: int, i: int) -> Tensor:
     shape = storage.aval_of(t).shape
     if not -shape[dim] <= i < shape[dim]:
         raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {shape[dim]}")
+    if dim == 0:
+        rows = _rows(t, i % shape[0], 1, -1)
+        if rows is not None:
+            return rows
     return call_view(call_of(OPS["select"], (T, dim, i % shape[dim])), (t,))
 
 
@@ -177,10 +183,59 @@ def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
     if step <= 0:
         raise ValueError("slice step cannot be zero" if not step else "step must be greater than zero")
     n = storage.aval_of(t).shape[dim]
-    start, stop, _ = slice(start, stop, step).indices(n)
-    if start == 0 and stop == n and step == 1 and not always:
+    if not start and stop in (None, n) and step == 1 and not always:
         return t
+    start, stop, _ = slice(start, stop, step).indices(n)
+    if dim == 0:
+        rows = _rows(t, start, step, len(range(start, stop, step)))
+        if rows is not None:
+            return rows
     return call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
+
+
+MANY = 64       # rows of one storage that are taken by recorded calls
+
+
+def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
+    """A row of ``t`` (or ``count`` rows, where that is not -1) as a view that no call is recorded for, or None.
+
+    A call of each index would be a kernel and a path in the engine's records of its own. So a tensor that has been indexed
+    many times, as a data set is, gives its rows as new inputs of what is computed with them.
+    """
+    s, view = t._storage, t._view
+    s.sliced += 1
+    if s.sliced <= MANY or requires_grad(t):
+        return None
+    aval, stride, offset = (s.aval, None, 0) if view is None else (view.aval, view.stride, view.offset)
+    if aval.device is not engine.CPU or aval.traced:
+        return None
+    shown, inner, apart, in_order = _shown(aval, stride, step, count)
+    value = None
+    if s.host is None:
+        source = value_of(t)
+        if source.array is None or source.born is engine.local.rec.stamp:
+            return None
+        value = Value(shown, _part(source, start, step, count))
+    made = view_of(t, shown, inner, offset + start * apart, in_order, value)
+    if not mode.grad:
+        made._creation = "no_grad"
+    return made
+
+
+@functools.lru_cache(4096)
+def _shown(aval: engine.Aval, stride: tuple[int, ...] | None, step: int, count: int) -> tuple[engine.Aval, tuple, int, bool]:
+    """The aval of rows of such a tensor, their strides, the step from one row to the next, and whether they are in order."""
+    stride = storage.contiguous_strides(aval.shape) if stride is None else stride
+    shape = aval.shape[1:] if count < 0 else (count, *aval.shape[1:])
+    inner = stride[1:] if count < 0 else (stride[0] * step, *stride[1:])
+    return engine.aval_of(shape, aval.np, aval.device), inner, stride[0], inner == storage.contiguous_strides(shape)
+
+
+def _part(source: Value, start: int, step: int, count: int) -> np.ndarray:
+    """Rows of a computed value; copied where it is XLA's memory, which may be given away later."""
+    array = engine.host_array(source)
+    part = array[start, ...] if count < 0 else array[start:start + count * step:step]
+    return part if source.array.__class__ is np.ndarray else part.copy()
 
 
 def _bound(x: Any) -> int:
@@ -200,20 +255,32 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
             copy_(call_view(call_of(OPS["unsqueeze"], (T, 0)), (t,)), _fitting(value, (1, *t.shape)))
         return
     if isinstance(index, Tensor) and index.dtype.name in ("bool", "uint8") and (number or not value.dim()) and \
-            index.shape == t.shape[:index.dim()]:
+            index.dim() and index.shape == t.shape[:index.dim()]:
         mask = index.reshape(*index.shape, *[1] * (t.dim() - index.dim()))     # type: ignore[attr-defined]
-        t.masked_fill_(mask, value)        # type: ignore[attr-defined]
+        call_inplace(call_of(OPS["masked_fill"], (T, T, T)), (t, mask, value), name="IndexPutBackward0")
         return
     viewed, tensors = _split(t, index)
     if tensors is None:
-        copy_(viewed if viewed is not t else _alias_view(t), _fitting(value, tuple(viewed.shape)))
+        if not value.dim() and viewed.dim():
+            OPS_FUNCTIONS["fill_"](viewed, value)
+        else:
+            size = tuple(viewed.shape)
+            value = _fitting(value, size)
+            copy_(viewed, value.expand(size) if value._storage is viewed._storage and tuple(value.shape) != size else value)  # type: ignore[attr-defined]
         return
+    if value.dtype is not t.dtype and value.numel() == 1 and _only_masks(index):
+        value = value.to(t.dtype)       # type: ignore[attr-defined]
     if value.dtype is not t.dtype:
         raise RuntimeError(f"Index put requires the source and destination dtypes match, got {t.dtype.scalar_name} for the "
                            f"destination and {value.dtype.scalar_name} for the source.")
     marks = tuple([None if x is None else T for x in tensors])
     c = call_of(OPS["index_put"], (T, marks, T, False))
     call_inplace(c, [viewed, *[x for x in tensors if x is not None], _without_leading_ones(value)])
+
+
+def _only_masks(index: Any) -> bool:
+    tensors = [x for x in _as_tuple(index) if isinstance(x, Tensor)]
+    return len(tensors) == 1 and tensors[0].dtype.name in ("bool", "uint8")
 
 
 def delitem(t: Tensor, index: Any) -> None:
@@ -239,7 +306,7 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 def _fitting(value: Tensor, size: tuple[int, ...]) -> Tensor:
     """``value`` as it can be broadcast to ``size``; RuntimeError if it cannot."""
     shape = storage.aval_of(value).shape
-    if len(shape) and shape[0] == 1:
+    if shape != size and len(shape) and shape[0] == 1:
         value = _without_leading_ones(value)
         shape = storage.aval_of(value).shape
     if len(shape) > len(size):
@@ -254,22 +321,33 @@ def _fitting(value: Tensor, size: tuple[int, ...]) -> Tensor:
     return value
 
 
+def _shows_same(target: Tensor, src: Tensor) -> bool:
+    return src._storage is target._storage and storage.aval_of(src) is storage.aval_of(target) and \
+        storage.geometry_of(src) == storage.geometry_of(target)
+
+
 def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Writes ``src``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
     if not isinstance(src, Tensor):
         if not isinstance(src, (bool, int, float, complex)):
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
         src = tensor(src)
-    storage.check_overlap(target, src)
+    if not _shows_same(target, src):
+        storage.check_overlap(target, src)
     if src.device != target.device:
         src = src.to(target.device)     # type: ignore[attr-defined]
     tracked = mode.grad and (requires_grad(target) or requires_grad(src))
     check_inplace(target, tracked)
     aval = storage.aval_of(target)
-    c = call_of(OPS["_copy_into"], (T, aval.shape, aval.dtype))
-    args = [value_of(src)]
+    if tracked and aval.kind:
+        flat = [target, src]
+        c = call_of(OPS["_copy_over"], (T, T))
+    else:
+        flat = [src]
+        c = call_of(OPS["_copy_into"], (T, aval.shape, aval.dtype))
+    args = [value_of(t) for t in flat]
     out = engine.record(c, args)
-    node = make_node(c, [src], args) if tracked and aval.kind else None
+    node = make_node(c, flat, args) if len(flat) == 2 else None
     write_with_history(target, fit(out, aval), node)
     return target
 

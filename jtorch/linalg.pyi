@@ -17,6 +17,8 @@ from jtorch._bound import linalg_cholesky_ex_result
 from jtorch._bound import linalg_eig_result
 from jtorch._bound import linalg_eigh_result
 from jtorch._bound import linalg_inv_ex_result
+from jtorch._bound import linalg_ldl_factor_ex_result
+from jtorch._bound import linalg_ldl_factor_result
 from jtorch._bound import linalg_lstsq_result
 from jtorch._bound import linalg_lu_factor_ex_result
 from jtorch._bound import linalg_lu_factor_result
@@ -57,6 +59,12 @@ def inv_ex(A: Tensor, *, check_errors: builtins.bool = False, out: Sequence[Tens
     """The inverse, and for each matrix 0 or where it is singular. See torch.linalg.inv_ex."""
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices. See torch.linalg.inv."""
+def ldl_factor(A: Tensor, *, hermitian: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_ldl_factor_result:
+    """L and D of A = LDLᵀ (LDLᴴ) in one matrix, and the pivots, in LAPACK's form. See torch.linalg.ldl_factor."""
+def ldl_factor_ex(A: Tensor, *, hermitian: builtins.bool = False, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_ldl_factor_ex_result:
+    """linalg.ldl_factor, and for each matrix 0 or where D is 0. See torch.linalg.ldl_factor_ex."""
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """X of AX = B from linalg.ldl_factor's result. See torch.linalg.ldl_solve."""
 def lstsq(A: Tensor, B: Tensor, rcond: builtins.float | None = None, *, driver: builtins.str | None = None) -> linalg_lstsq_result:
     """X that makes AX - B least; which other results are not empty depends on the driver. See torch.linalg.lstsq."""
 def lu(A: Tensor, *, pivot: builtins.bool = True, out: Sequence[Tensor] | None = None) -> linalg_lu_result:

@@ -414,7 +414,20 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self._lrs()
 
+    def _fit_min_lrs(self) -> None:
+        """Groups may have been added since."""
+        n = len(self.optimizer.param_groups)
+        if n == len(self.min_lrs):
+            return
+        if self.default_min_lr is None:
+            raise RuntimeError(f"The number of param groups in the `optimizer` ({n}) differs from when `ReduceLROnPlateau` was "
+                               f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the "
+                               "optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` param "
+                               "groups.")
+        self.min_lrs = [self.default_min_lr] * n
+
     def _reduce_lr(self) -> None:
+        self._fit_min_lrs()
         for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             old = float(group["lr"])
             new = max(old * self.factor, least)

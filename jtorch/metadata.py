@@ -5,33 +5,42 @@ from typing import Any
 
 import numpy as np
 
-from jtorch import engine, tape
-from jtorch.dispatch import call_view
+from jtorch import engine, storage, tape
+from jtorch.dispatch import call_view, check_inplace, rebase
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
+from jtorch.ops import check
 from jtorch.ops.registry import OPS, T, freeze
-from jtorch.ops.strided import contiguous_strides
-from jtorch.storage import Storage, VersionCounter, View, geometry_of
-from jtorch.tensor import Tensor, requires_grad
+from jtorch.storage import Storage, View
+from jtorch.tape import NotImplementedNode, node_class
+from jtorch.tensor import Tensor, edge_of, keep_counter, requires_grad
 
 
 def _inplace_view(name: str):
     op = OPS[name]
 
     def method(self: Tensor, *args: Any, **kw: Any) -> Tensor:
-        if mode.grad and self._requires_grad and self._node is None:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        tracked = mode.grad and requires_grad(self)
+        check_inplace(self, tracked, once=False)
         given = dict(zip([p.name for p in op.params[1:]], args, strict=False), **kw)
         template = (T, *[freeze(given.get(p.name, p.default)) for p in op.params[1:]])
         shown = call_view(call_of(op, template), (self,))
+        if shown._node is not None:
+            shown._node.__class__ = node_class(_renamed(type(shown._node).__name__))
         self._view, self._storage = shown._view, shown._storage
-        self._node, self._output_nr, self._requires_grad = shown._node, shown._output_nr, shown._requires_grad
+        if tracked:
+            self._node, self._output_nr, self._requires_grad = shown._node, shown._output_nr, True
         tape.counter_of(self).version += 1
         self._node_version = tape.counter_of(self).version
         return self
     method.__name__ = f"{name}_"
     method.__doc__ = f"The in-place form of {name}: changes how this tensor shows its memory. See torch.Tensor.{name}_."
     return method
+
+
+def _renamed(name: str) -> str:
+    """The in-place form's name: ``TBackward0`` -> ``TBackward1``, but three further for squeeze, which has three forms."""
+    return f"{name[:-1]}{int(name[-1]) + (3 if name.startswith('Squeeze') else 1)}"
 
 
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
@@ -41,31 +50,10 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     shape = tuple(int(n) for n in (size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size))
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
-    _, _, offset = geometry_of(self)
-    aval = engine.aval_of(shape, self.dtype.np, self.device)
-    needed = offset + aval.numel
-    if needed > self._storage.aval.numel:
-        _grow(self, needed)
-    s = self._storage
-    if aval.shape != tuple(self.shape):
+    if shape != tuple(self.shape):
+        storage.resize(self, shape)
         tape.counter_of(self).version += 1
-    same = aval is s.aval and not offset
-    self._view = None if same else View(aval, contiguous_strides(shape), offset, None, -1)
     return self
-
-
-def _grow(t: Tensor, numel: int) -> None:
-    """Gives the storage room for ``numel`` elements, in place, so that all who share it see the old ones."""
-    s = t._storage
-    if s.host is not None:
-        raise RuntimeError("Trying to resize storage that is not resizable")
-    engine.read(s.value)
-    flat = np.zeros(numel, s.aval.np)
-    old = engine.host_array(s.value).reshape(-1)
-    flat[:old.size] = old
-    s.aval = engine.aval_of((numel,), s.aval.np, s.aval.device)
-    s.value = Value(s.aval, flat if s.aval.device is engine.CPU else engine.put(flat, s.aval.device))
-    s.generation += 1
 
 
 def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
@@ -75,9 +63,22 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Makes the tensor show another tensor's memory. See torch.Tensor.set_."""
-    version = tape.counter_of(self).version + 1
+    sources = [t for t in (self, source) if isinstance(t, Tensor)]
+    tracked = mode.grad and any([requires_grad(t) for t in sources])
+    check_inplace(self, tracked, once=False)
+    if len(sources) == 2 and source.dtype is not self.dtype:
+        names = [check.cpp_name(t.dtype.np) for t in (source, self)]
+        raise RuntimeError(f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}")
+    node = NotImplementedNode("set_", tuple([edge_of(t) if requires_grad(t) else None for t in sources])) if tracked else None
+    keep_counter(self)
     _show(self, source, storage_offset, size, stride)
-    self._counter = VersionCounter(version)
+    self._counter.version += 1
+    if node is not None and self._base is not None:     # as any write to a view
+        node.__class__ = node_class("CopySlices", NotImplementedNode)
+        rebase(self._base, node, 0)
+        self._requires_grad = True
+    elif node is not None:
+        self._node, self._output_nr, self._requires_grad = node, 0, True
     return self
 
 
@@ -89,10 +90,10 @@ def _show(self: Tensor, source: Any, storage_offset: int, size: Any, stride: Any
     if isinstance(source, Tensor) and size is None:
         self._storage, self._view = source._storage, source._view
         return
-    s = source._storage
-    shape = tuple(size) if size is not None else (s.aval.numel,)
-    aval = engine.aval_of(shape, self.dtype.np, s.aval.device)
-    self._storage, self._view = s, View(aval, tuple(stride or contiguous_strides(shape)), storage_offset, None, -1)
+    s, dtype = source._storage, self.dtype
+    shape = tuple(size) if size is not None else (s.aval.nbytes // dtype.itemsize,)
+    self._storage, self._view = s, View(engine.aval_of((), dtype.np, s.aval.device), (), storage_offset, None, -1)
+    storage.resize(self, shape, tuple(stride) if stride is not None else None)
 
 
 def bind(cls: type) -> None:

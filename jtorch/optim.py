@@ -5,12 +5,14 @@ import functools
 import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from jtorch import engine, storage
+from jtorch._optimizers import groups
+from jtorch._optimizers import optimizer as optimizer
+from jtorch._optimizers.groups import required as required
 from jtorch.engine import Value, call_of
 from jtorch.hooks import RemovableHandle
 from jtorch.no_grad import enable_grad, no_grad
@@ -18,13 +20,7 @@ from jtorch.ops.registry import NUMBERS, OPS, T
 from jtorch.storage import value_of
 from jtorch.tensor import Tensor, wrap
 
-
-class _Required:
-    def __repr__(self):
-        return "<required parameter>"
-
-
-required = _Required()
+_pre_hooks, _post_hooks = optimizer._global_optimizer_pre_hooks, optimizer._global_optimizer_post_hooks
 
 
 def write_all(tensors: Iterable[Tensor], values: Iterable[Value]) -> None:
@@ -48,13 +44,16 @@ def values_of(tensors: list[Tensor]) -> list[Value]:
 class Optimizer:
     """The base of all optimizers. See torch.optim.Optimizer.
 
-    A subclass gives ``defaults`` and ``_update(group)``, which records the new values of one group's parameters.
+    A subclass gives ``defaults`` and ``_update(group)``, which records the new values of one group's parameters, or, as in
+    PyTorch, a ``step`` of its own.
 
     Args:
         params: tensors, (name, tensor) pairs, or dicts that each describe a group.
         defaults: the options of groups that do not set them.
 
     """
+
+    _step_supports_amp_scaling = False
 
     def __init__(self, params, defaults: dict[str, Any]):
         if isinstance(params, Tensor):
@@ -64,11 +63,22 @@ class Optimizer:
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self._hooks_init()
-        groups = list(params)
-        if not groups:
+        given = list(params)
+        if not given:
             raise ValueError("optimizer got an empty parameter list")
-        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+        for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.add_param_group(group)
+        groups.check_fused(defaults)
+        if defaults.get("fused"):
+            self._step_supports_amp_scaling = True
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        own = cls.__dict__.get("step")
+        if own is not None and not hasattr(own, "hooked"):
+            cls.step = optimizer.with_hooks(own)       # type: ignore[method-assign]
+
+    profile_hook_step = staticmethod(optimizer.with_hooks)
 
     def _hooks_init(self) -> None:
         self._step_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
@@ -82,44 +92,13 @@ class Optimizer:
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group with options of its own. See torch.optim.Optimizer.add_param_group."""
-        if not isinstance(param_group, dict):
-            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        group = dict(param_group)
-        params = group["params"]
-        if isinstance(params, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                            "sets will change between runs. Please use a list instead.")
-        params = [params] if isinstance(params, Tensor) else list(params)
-        if params and isinstance(params[0], tuple):
-            group["param_names"] = [n for n, _ in params]
-            params = [p for _, p in params]
-        self._check_params(params)
-        group["params"] = params
-        for name, default in self.defaults.items():
-            if default is required and name not in group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
-            group.setdefault(name, default)
-        self.param_groups.append(group)
-
-    def _check_params(self, params: list) -> None:
-        for p in params:
-            if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
-            if not self.defaults.get("differentiable", None) and not (p.is_leaf or p.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
-        if len(params) != len({id(p) for p in params}):
-            import warnings
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
-                          "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
-        known = {id(p) for g in self.param_groups for p in g["params"]}
-        if any(id(p) in known for p in params):
-            raise ValueError("some parameters appear in more than one parameter group")
+        groups.add_group(param_group, self.defaults, self.param_groups)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for i, group in enumerate(self.param_groups):
-            lines += [f"Parameter Group {i}", *[f"    {k}: {group[k]}" for k in sorted(group) if k != "params"]]
-        return "\n".join([*lines, ")"])
+            text += f"\nParameter Group {i}\n" + "".join([f"    {k}: {group[k]}\n" for k in sorted(group) if k != "params"])
+        return text + ")"
 
     # ------------------------------------------------------------ stepping
 
@@ -135,31 +114,46 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None):
         """One step of optimization; ``closure`` re-evaluates the model and returns the loss."""
-        if self._step_pre_hooks or self._step_post_hooks:
-            return self._step_with_hooks(closure)
+        if self._step_pre_hooks or self._step_post_hooks or _pre_hooks or _post_hooks:
+            return optimizer.with_hooks(_step)(self, closure) if closure is not None else optimizer.with_hooks(_step)(self)
         return self._step(closure)
 
     def _step(self, closure):
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = self._loss(closure)
+        if self.defaults.get("differentiable"):
+            self._step_differentiable()
+            return loss
+        if self._step_supports_amp_scaling and scaled.step(self):
+            engine.end()
+            return loss
         with no_grad():
             for group in self.param_groups:
+                if group.get("capturable"):
+                    groups.check_flags(group, self.defaults)
                 self._update(group)
         engine.end()
         return loss
 
-    def _step_with_hooks(self, closure):
-        args, kwargs = (closure,) if closure is not None else (), {}
-        for hook in list(self._step_pre_hooks.values()):
-            new = hook(self, args, kwargs)
-            if new is not None:
-                args, kwargs = new
-        loss = self._step(*(args or (None,)), **kwargs)
-        for hook in list(self._step_post_hooks.values()):
-            hook(self, args, kwargs)
-        return loss
+    def _loss(self, closure):
+        if closure is None:
+            return None
+        with enable_grad():
+            return closure()
+
+    def _step_differentiable(self) -> None:
+        """A step that autograd sees; in optimizers that have no such option ``defaults`` never asks for it."""
+        with enable_grad():
+            for group in self.param_groups:
+                groups.check_flags(group, self.defaults)
+                self._update_differentiable(group, with_gradients(group))
+
+    def _update_differentiable(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        raise NotImplementedError(f"{type(self).__name__} with differentiable=True is not built")
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Nothing: there are no CUDA graphs here."""
+
+    _accelerator_graph_capture_health_check = _optimizer_step_code = _cuda_graph_capture_health_check
 
     def _update(self, group: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -179,14 +173,14 @@ class Optimizer:
         for hook in self._state_dict_pre_hooks.values():
             hook(self)
         numbers: dict[int, int] = {}
-        groups = []
+        packed = []
         for group in self.param_groups:
             for p in group["params"]:
                 numbers.setdefault(id(p), len(numbers))
-            groups.append({**{k: v for k, v in group.items() if k != "params"},
+            packed.append({**{k: v for k, v in group.items() if k != "params"},
                            "params": [numbers[id(p)] for p in group["params"]]})
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
-        out = {"state": state, "param_groups": groups}
+        out: dict[str, Any] = {"state": state, "param_groups": packed}
         for hook in self._state_dict_post_hooks.values():
             new = hook(self, out)
             out = out if new is None else new
@@ -198,15 +192,9 @@ class Optimizer:
         for hook in self._load_pre_hooks.values():
             new = hook(self, state_dict)
             state_dict = state_dict if new is None else new
-        mine, theirs = self.param_groups, [dict(g) for g in state_dict["param_groups"]]
-        if len(mine) != len(theirs):
-            raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(a["params"]) != len(b["params"]) for a, b in zip(mine, theirs, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
-        params = dict(zip(chain.from_iterable(g["params"] for g in theirs), chain.from_iterable(g["params"] for g in mine),
-                          strict=True))
-        self.state = defaultdict(dict, {params.get(k, k): _loaded(params.get(k), v) for k, v in state_dict["state"].items()})
-        self.param_groups = [{**b, "params": a["params"]} for a, b in zip(mine, theirs, strict=True)]
+        saved = state_dict["param_groups"]
+        new, numbers = groups.matched(self.param_groups, saved)
+        self.__setstate__({"state": groups.loaded_state(state_dict["state"], saved, numbers), "param_groups": new})
         for hook in self._load_post_hooks.values():
             hook(self)
 
@@ -231,19 +219,14 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._hooks_init()
+        if "_step_pre_hooks" not in self.__dict__:
+            self._hooks_init()
+        self.defaults.setdefault("differentiable", False)
+        groups.completed(self.param_groups, self.state, self.defaults)
 
 
-def _loaded(param: Tensor | None, value: Any, key: str = "") -> Any:
-    """A state entry in its parameter's dtype and device; ``step`` stays as it is."""
-    if isinstance(value, Tensor):
-        if param is None or key == "step":
-            return value.clone()        # type: ignore[attr-defined]
-        dtype = param.dtype if param.is_floating_point() and value.is_floating_point() else value.dtype
-        return value.to(dtype=dtype, device=param.device, copy=True)        # type: ignore[attr-defined]
-    if isinstance(value, dict):
-        return {k: _loaded(param, v, k) for k, v in value.items()}
-    return type(value)(_loaded(param, v) for v in value) if isinstance(value, (list, tuple)) else value
+def _step(self: Optimizer, closure: Callable[[], Any] | None = None):
+    return self._step(closure)
 
 
 def with_gradients(group: dict[str, Any]) -> list[Tensor]:
@@ -254,9 +237,20 @@ def with_gradients(group: dict[str, Any]) -> list[Tensor]:
 def number(x: Any):
     """(argument, marker) of an option that is a Python number or a tensor of one element."""
     if isinstance(x, Tensor):
-        return value_of(x), T
+        return value_of(x if x.ndim == 0 else x.detach().reshape(())), T      # type: ignore[attr-defined]
     x = float(x)
     return x, NUMBERS[float]
+
+
+def scalars(options: tuple) -> tuple[list | tuple, tuple]:
+    """The arguments and markers of several such options."""
+    if set(map(type, options)) == _FLOAT:
+        return options, (NUMBERS[float],) * len(options)
+    made = [number(x) for x in options]
+    return [a for a, _ in made], tuple([m for _, m in made])
+
+
+_FLOAT = {float}
 
 
 def check_option(name: str, value: Any, ok: bool) -> None:
@@ -276,6 +270,7 @@ class SGD(Optimizer):
     def __init__(self, params, lr=1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
                  nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None):
+        groups.check_tensor(lr, "lr")
         check_option("learning rate", lr, not lr < 0.0)
         check_option("momentum value", momentum, not momentum < 0.0)
         check_option("weight_decay value", weight_decay, not weight_decay < 0.0)
@@ -294,23 +289,20 @@ class SGD(Optimizer):
         self._update_some(group, known, [self.state[p]["momentum_buffer"] for p in known])
         self._update_some(group, fresh, [])
 
+    def _update_differentiable(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        differentiable.sgd(self, group, params)
+
     def _update_some(self, group: dict[str, Any], params: list[Tensor], buffers: list[Tensor]) -> None:
         if not params:
             return
         n, decay, momentum = len(params), group["weight_decay"], group["momentum"] != 0
-        options = [number(group[k]) for k in ("lr", "momentum", "dampening")]
-        options += [number(decay)] if decay else []
-        template = (_marks(n), _marks(n), _marks(len(buffers)), *[m for _, m in options], *(() if decay else (None,)),
+        options, marks = scalars((group["lr"], group["momentum"], group["dampening"], *((decay,) if decay else ())))
+        template = (_marks(n), _marks(n), _marks(len(buffers)), *marks, *(() if decay else (None,)),
                     bool(group["nesterov"]), bool(group["maximize"]), momentum)
-        args: list = [value_of(p) for p in params]
-        args += [value_of(p._grad) for p in params]         # type: ignore[arg-type]
-        args += [value_of(b) for b in buffers]
-        args += [a for a, _ in options]
-        outs = engine.record(call_of(OPS["_sgd_step"], template), args)
-        write_all(params, outs[:n])
-        if buffers:
-            write_all(buffers, outs[n:])
-        elif momentum:
+        args = values_of([*params, *[p._grad for p in params], *buffers])       # type: ignore[list-item]
+        outs = engine.record(call_of(OPS["_sgd_step"], template), [*args, *options])
+        write_all([*params, *buffers], outs if buffers else outs[:n])
+        if momentum and not buffers:
             for p, v in zip(params, outs[n:], strict=True):
                 self.state[p]["momentum_buffer"] = wrap(v)
 
@@ -323,11 +315,13 @@ class Adam(Optimizer):
     def __init__(self, params, lr=1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
                  amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False, fused: bool | None = None, decoupled_weight_decay: bool = False):
+        groups.check_tensor(lr, "lr", foreach=foreach and not capturable)
         check_option("learning rate", lr, 0.0 <= lr)
         check_option("epsilon value", eps, 0.0 <= eps)
         check_option("beta parameter at index 0", betas[0], 0.0 <= betas[0] < 1.0)
         check_option("beta parameter at index 1", betas[1], 0.0 <= betas[1] < 1.0)
         check_option("weight_decay value", weight_decay, 0.0 <= weight_decay)
+        betas = groups.checked_betas(betas, foreach=foreach and not capturable)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
                                       foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused,
                                       decoupled_weight_decay=self._decoupled or decoupled_weight_decay))
@@ -344,35 +338,35 @@ class Adam(Optimizer):
         params = with_gradients(group)
         if not params:
             return
-        amsgrad = group["amsgrad"]
-        known = self.state
+        amsgrad, known, decay = group["amsgrad"], self.state, group["weight_decay"]
         states = [known[p] or self._start(p, amsgrad) for p in params]
-        columns = [[s["exp_avg"] for s in states], [s["exp_avg_sq"] for s in states],
-                   [s["max_exp_avg_sq"] for s in states] if amsgrad else []]
-        steps = values_of([s["step"] for s in states])
-        distinct = list(dict.fromkeys(steps))
-        args: list = values_of(params)
-        args += values_of([p._grad for p in params])        # type: ignore[misc]
-        for column in columns:
-            args += values_of(column)
-        args += distinct
-        template = self._template(group, len(params), [len(c) for c in columns], steps, distinct, args)
-        outs = engine.record(call_of(OPS["_adam_step"], template), args)
-        targets = [*params, *columns[0], *columns[1], *columns[2]]
-        write_all(targets, outs[:len(targets)])
+        n = len(params)
+        targets = [*params, *[s["exp_avg"] for s in states], *[s["exp_avg_sq"] for s in states]]
+        if amsgrad:
+            targets += [s["max_exp_avg_sq"] for s in states]
+        counters = [s["step"] for s in states]
+        steps = values_of(counters)
+        distinct = [steps[0]] if steps.count(steps[0]) == n else list(dict.fromkeys(steps))
+        options, marks = scalars((group["lr"], *group["betas"], group["eps"], *((decay,) if decay else ())))
+        c = _adam_call(n, amsgrad, len(distinct), () if len(distinct) == 1 else tuple(map(distinct.index, steps)), marks,
+                       bool(self._decoupled or group.get("decoupled_weight_decay")), bool(group["maximize"]))
+        arguments = values_of([*params, *[p._grad for p in params], *targets[n:]])      # type: ignore[list-item]
+        outs = engine.record(c, [*arguments, *distinct, *options])
         new = dict(zip(distinct, outs[len(targets):], strict=True))
-        write_all([s["step"] for s in states], [new[v] for v in steps])
+        write_all([*targets, *counters], outs[:len(targets)] + [new[v] for v in steps])
 
-    def _template(self, group: dict[str, Any], n: int, sizes: list[int], steps: list, distinct: list, args: list) -> tuple:
-        """The template of the step's call; the options that are runtime scalars are added to ``args``."""
-        decay = group["weight_decay"]
-        options = [number(group["lr"]), *[number(b) for b in group["betas"]], number(group["eps"])]
-        options += [number(decay)] if decay else []
-        args += [a for a, _ in options]
-        place = {v: i for i, v in enumerate(distinct)}
-        return (_marks(n), _marks(n), *[_marks(k) for k in sizes], _marks(len(distinct)), *[m for _, m in options],
-                *(() if decay else (None,)), tuple([place[v] for v in steps]),
-                bool(self._decoupled or group.get("decoupled_weight_decay")), bool(group["maximize"]))
+    def _update_differentiable(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        if params:
+            differentiable.adam(self, group, params)
+
+
+@functools.lru_cache(256)
+def _adam_call(n: int, amsgrad: bool, distinct: int, places: tuple[int, ...], marks: tuple, decoupled: bool,
+               maximize: bool) -> engine.Call:
+    """The call of a step of ``n`` parameters, of which number ``i`` has step number ``places[i]``."""
+    columns = (*[_marks(n)] * 4, _marks(n) if amsgrad else ())
+    options = marks if len(marks) == 5 else (*marks, None)
+    return call_of(OPS["_adam_step"], (*columns, _marks(distinct), *options, places or (0,) * n, decoupled, maximize))
 
 
 class AdamW(Adam):
@@ -404,11 +398,20 @@ def _zeros(aval: engine.Aval) -> Value:
 
 # Beside this file, since each builds on the classes above.
 from jtorch import lr_scheduler as lr_scheduler  # noqa: E402
+from jtorch._optimizers import differentiable, scaled  # noqa: E402
+from jtorch._optimizers import swa_utils as swa_utils  # noqa: E402
 from jtorch._optimizers.adam_family import Adamax, NAdam, RAdam, SparseAdam  # noqa: E402
 from jtorch._optimizers.adaptive import ASGD, Adadelta, Adafactor, Adagrad, RMSprop, Rprop  # noqa: E402
+from jtorch._optimizers.lbfgs import LBFGS  # noqa: E402
 from jtorch._optimizers.muon import Muon  # noqa: E402
+from jtorch._optimizers.optax import Optax  # noqa: E402
+from jtorch._optimizers.swapped import swap_in_optimizer_params_and_state  # noqa: E402
 
-sys.modules["jtorch.optim.lr_scheduler"] = lr_scheduler      # a file has no submodules of its own
+# A file has no submodules of its own.
+for _module in (lr_scheduler, swa_utils, optimizer):
+    sys.modules[f"jtorch.optim.{_module.__name__.rpartition('.')[2]}"] = _module
+optimizer.Optimizer = Optimizer     # type: ignore[attr-defined]
 
-__all__ = ["ASGD", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
-           "RMSprop", "Rprop", "SparseAdam", "lr_scheduler"]
+__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optax",
+           "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler",
+           "swa_utils", "swap_in_optimizer_params_and_state"]

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -10,9 +11,9 @@ import numpy as np
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch import engine, generator, storage
+from jtorch import engine, generator
 from jtorch.creation import from_host, place_of
-from jtorch.dispatch import call, check_inplace
+from jtorch.dispatch import call, check_inplace, write_with_history, zero_node
 from jtorch.engine import Value, call_of
 from jtorch.generator import Generator
 from jtorch.no_grad import mode
@@ -21,6 +22,7 @@ from jtorch.ops import random_choice, random_rejection
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import geometry_of
 from jtorch.tensor import Tensor, requires_grad, with_grad, wrap
+from jtorch.vjp import camel_case
 
 
 def _to_tensor(array: np.ndarray) -> Tensor:
@@ -38,6 +40,18 @@ default_generator = generator.default_generator
 _accelerators: dict[devices.device, Generator] = {}
 
 
+class _Here(threading.local):
+    cpu = default_generator         # a DataLoader's worker thread has one of its own
+
+
+_here = _Here()
+
+
+def use_in_thread(generator: Generator) -> None:
+    """Makes a generator the CPU's default one for the calls of this thread."""
+    _here.cpu = generator
+
+
 def generator_of(device: devices.device, given: Generator | None = None) -> Generator:
     """The generator a call draws from: the given one, or the device's default."""
     if given is not None:
@@ -45,7 +59,7 @@ def generator_of(device: devices.device, given: Generator | None = None) -> Gene
             raise RuntimeError(f"Expected a '{device.type}' device type for generator but found '{given.device.type}'")
         return given
     if device.type == "cpu":
-        return default_generator
+        return _here.cpu
     if device not in _accelerators:
         _accelerators[device] = Generator(device)
         _accelerators[device].manual_seed(default_generator.initial_seed())
@@ -57,12 +71,12 @@ def manual_seed(seed: int) -> Generator:
     seed = int(seed)
     for g in _accelerators.values():
         g.manual_seed(seed)
-    return default_generator.manual_seed(seed)
+    return _here.cpu.manual_seed(seed)
 
 
 def seed() -> int:
     """Seeds all generators with a random number, which is returned. See torch.seed."""
-    made = default_generator.seed()
+    made = _here.cpu.seed()
     for g in _accelerators.values():
         g.manual_seed(made)
     return made
@@ -70,17 +84,17 @@ def seed() -> int:
 
 def initial_seed() -> int:
     """The seed of the CPU generator. See torch.initial_seed."""
-    return default_generator.initial_seed()
+    return _here.cpu.initial_seed()
 
 
 def get_rng_state() -> Tensor:
     """The CPU generator's state, byte for byte PyTorch's. See torch.get_rng_state."""
-    return default_generator.get_state()
+    return _here.cpu.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
     """Sets the CPU generator's state. See torch.set_rng_state."""
-    default_generator.set_state(new_state)
+    _here.cpu.set_state(new_state)
 
 
 @contextlib.contextmanager
@@ -90,7 +104,7 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
     if not enabled:
         yield
         return
-    saved = [(g, g.get_state()) for g in (default_generator, *_accelerators.values())]
+    saved = [(g, g.get_state()) for g in (_here.cpu, *_accelerators.values())]
     try:
         yield
     finally:
@@ -110,9 +124,28 @@ def _sizes(size: tuple) -> tuple[int, ...]:
     return out
 
 
+class _Restricted:
+    """Whether drawing numbers is an error now."""
+
+    forbidden = False
+
+
+@contextlib.contextmanager
+def restricted(randomness: str) -> Iterator[None]:
+    """While it lasts, drawing numbers is an error if ``randomness`` says so: what a mapped function may do."""
+    before, _Restricted.forbidden = _Restricted.forbidden, randomness == "error"
+    try:
+        yield
+    finally:
+        _Restricted.forbidden = before
+
+
 def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, given: Generator | None, host: Callable,
            accelerator: Callable) -> Value:
     """A value drawn by ``host(stream)`` on the CPU and by ``accelerator(key)`` elsewhere."""
+    if _Restricted.forbidden:
+        raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                           "'different' randomness flags on vmap or perform the randomness operation out of vmap")
     g = generator_of(place, given)
     aval = engine.aval_of(shape, dtype.np, place)
     if place.type == "cpu":
@@ -287,15 +320,17 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 # ---------------------------------------------------------------- filling tensors
 
-def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: Callable) -> Tensor:
-    """Writes random numbers into a tensor, in the order of its memory as PyTorch does."""
-    check_inplace(t, mode.grad and requires_grad(t))
+def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: Callable, name: str) -> Tensor:
+    """Writes random numbers into a tensor, in the order of its memory as PyTorch does. ``name``: of the node."""
+    tracked = mode.grad and requires_grad(t)
+    check_inplace(t, tracked)
     size, stride, _ = geometry_of(t)
 
     def in_place(stream):
         flat = host(stream)
         return flat if t.is_contiguous() else draw.place(flat.reshape(-1), size, stride)
-    storage.write(t, drawn(tuple(size), t.dtype, t.device, given, in_place, accelerator))
+    value = drawn(tuple(size), t.dtype, t.device, given, in_place, accelerator)
+    write_with_history(t, value, zero_node(name, [t]) if tracked else None)
     return t
 
 
@@ -305,24 +340,25 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     size, d = tuple(self.shape), self.dtype
     _float_or_complex(d, "normal_kernel_cpu")
     return fill_with(self, generator, lambda s: draw.normal(s, size, d.np, mean, std, contiguous=self.is_contiguous()),
-                     lambda k: jax.random.normal(k, size, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np))
+                     lambda k: jax.random.normal(k, size, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np), "NormalBackward0")
 
 
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **kw: float) -> Tensor:
     """Fills with uniform numbers from [from, to). See torch.Tensor.uniform_."""
     low, size, d = kw.get("from", from_), tuple(self.shape), self.dtype
     return fill_with(self, generator, lambda s: draw.uniform(s, size, d.np, low, to),
-                     lambda k: jax.random.uniform(k, size, d.np, low, to))
+                     lambda k: jax.random.uniform(k, size, d.np, low, to), "UniformBackward0")
 
 
 def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None,
             **kw: int) -> Tensor:
     """Fills with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
     low, size, d = kw.get("from", from_), tuple(self.shape), self.dtype
+    overload = 2 if to is None and low is None else 0
     if to is None and low is not None and "from" not in kw:
-        low, to = 0, low
+        low, to, overload = 0, low, 1
     return fill_with(self, generator, lambda s: draw.random(s, size, d.np, low, to),
-                     lambda k: jax.random.randint(k, size, low or 0, to or 2 ** 24))
+                     lambda k: jax.random.randint(k, size, low or 0, to or 2 ** 24), f"RandomBackward{overload}")
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
@@ -331,8 +367,9 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     if isinstance(p, Tensor):
         probabilities = np.broadcast_to(p._numpy_copy(), size)
         return fill_with(self, generator, lambda s: draw.bernoulli_of(s, probabilities, d.np),
-                         lambda k: jax.random.bernoulli(k, probabilities))
-    return fill_with(self, generator, lambda s: draw.bernoulli(s, size, d.np, p), lambda k: jax.random.bernoulli(k, p, size))
+                         lambda k: jax.random.bernoulli(k, probabilities), "BernoulliBackward1")
+    return fill_with(self, generator, lambda s: draw.bernoulli(s, size, d.np, p), lambda k: jax.random.bernoulli(k, p, size),
+                     "BernoulliBackward2")
 
 
 def _filler(name: str, defaults: tuple, accelerator: Callable):
@@ -340,7 +377,8 @@ def _filler(name: str, defaults: tuple, accelerator: Callable):
         values = [kw.get(n, args[i] if i < len(args) else d) for i, (n, d) in enumerate(defaults)]
         size, d = tuple(self.shape), self.dtype
         host = getattr(draw, name)
-        return fill_with(self, generator, lambda s: host(s, size, d.np, *values), lambda k: accelerator(k, size, *values))
+        return fill_with(self, generator, lambda s: host(s, size, d.np, *values), lambda k: accelerator(k, size, *values),
+                         f"{camel_case(name)}Backward0")
     fill.__name__ = f"{name}_"
     fill.__doc__ = f"Fills with {name.replace('_', '-')} numbers. See torch.Tensor.{name}_."
     return fill

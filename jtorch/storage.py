@@ -5,32 +5,40 @@ shows a storage either whole (``tensor._view`` is None) or through a ``View``: s
 """
 from __future__ import annotations
 
+import gc
+import weakref
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine
 from jtorch.engine import CPU, Aval, Value
 from jtorch.ops import memory  # noqa: F401  (declares the two ops)
+from jtorch.ops import view as _views  # noqa: F401  (declares permute)
+from jtorch.ops.layout import memory_order
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides, is_non_overlapping_and_dense
 
 if TYPE_CHECKING:
     from jtorch.tensor import Tensor
 
-READ, WRITE = OPS["_read_view"], OPS["_write_view"]
+READ, WRITE, PERMUTE = OPS["_read_view"], OPS["_write_view"], OPS["permute"]
 
 
 class Storage:
     """Content, and how often it was replaced. ``version`` is what autograd checks, ``generation`` what views look at."""
 
+    laid: Any = None        # (value, dims from the slowest to the fastest): the content, until somebody needs it in memory order
     host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any
+    order: Any = None       # the dims of ``laid``, kept: the tensor made with this storage writes all of it at once
     version = generation = address = 0
+    sliced = 0              # how often rows were taken of it by an index
 
     def __init__(self, value: Value):
-        self.value: Any = value         # None where the host memory is the content
+        self.value: Any = value         # None where the host memory or what is laid out is the content
         self.aval = value.aval
 
     def host_view(self, view: View | None) -> np.ndarray:
@@ -45,6 +53,10 @@ class Storage:
         """The whole content as a value; host memory is copied as it is now."""
         if self.value is not None:
             return self.value
+        if self.laid is not None:
+            value, order = self.laid
+            self.value, self.laid = engine.record(engine.call_of(PERMUTE, (T, order)), (value,)), None
+            return self.value
         if getrefcount(self.host) <= _ONLY_HERE and self.host.base is None:
             self._take_back()
             return self.value       # type: ignore[return-value]
@@ -58,8 +70,9 @@ class Storage:
     def to_host(self) -> None:
         """Moves the content into host memory that NumPy arrays may share and write to."""
         if self.host is None:
-            engine.read(self.value)
-            self.host = np.array(engine.host_array(self.value)).reshape(-1)
+            value = self.content()
+            engine.read(value)
+            self.host = np.array(engine.host_array(value)).reshape(-1)
             self.value = None
             self.generation += 1
 
@@ -67,10 +80,12 @@ class Storage:
 class View:
     """The geometry of a tensor that does not simply show its whole storage, and what it last showed."""
 
-    __slots__ = ("aval", "generation", "offset", "stride", "value")
+    __slots__ = ("aval", "generation", "in_order", "offset", "order", "stride", "value")
 
-    def __init__(self, aval: Aval, stride: tuple[int, ...], offset: int, value: Value | None, generation: int):
+    def __init__(self, aval: Aval, stride: tuple[int, ...], offset: int, value: Value | None, generation: int, order: Any = None):
         self.aval, self.stride, self.offset, self.value, self.generation = aval, stride, offset, value, generation
+        self.in_order = False   # whether it is known to be contiguous
+        self.order = order      # for a tensor that shows its whole storage with its dims in another order: that order
 
     def key(self) -> tuple:
         """The static arguments of the two memory ops."""
@@ -89,6 +104,23 @@ class VersionCounter:
         self.version = version
 
 
+class Seen:
+    """What a tensor showed when it was saved for backward, where it did not simply show its storage: counter and geometry."""
+
+    __slots__ = ("counter", "storage", "view")
+
+    def __init__(self, counter: Any, storage: Storage, view: View | None):
+        self.counter, self.storage, self.view = counter, storage, view
+
+    @property
+    def version(self) -> int:
+        """The version of the tensor."""
+        return self.counter.version
+
+
+silent: weakref.WeakSet[Storage] = weakref.WeakSet()    # storages written to behind the back of somebody who may have saved them
+
+
 def value_of(t: Tensor) -> Value:
     """What the tensor shows now."""
     view, storage = t._view, t._storage
@@ -100,7 +132,7 @@ def value_of(t: Tensor) -> Value:
             return value_of(t)
         return Value(view.aval, storage.host_view(view).copy())
     if view.generation != storage.generation or view.value is None:
-        view.value = engine.record(engine.call_of(READ, (T, *view.key())), (storage.value,))
+        view.value = engine.record(engine.call_of(READ, (T, *view.key())), (storage.value or storage.content(),))
         view.generation = storage.generation
     return view.value
 
@@ -140,20 +172,67 @@ def check_bounds(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int) ->
                            f"itemsize {width} requiring a storage size of {needed} are out of bounds for storage of size {room}")
 
 
-def check_overlap(target: Tensor, source: Tensor) -> None:
-    """RuntimeError where a tensor that is read shares some memory with the one written to, but does not show it the same way."""
-    if source._storage is not target._storage or source is target:
+def check_overlap(target: Tensor, source: Tensor, entirely: bool = True) -> None:
+    """RuntimeError where what is read shares memory with what is written to, unless both are the same memory (``entirely``)."""
+    if source._storage is not target._storage:
         return
-    (size, stride, offset), (from_size, from_stride, from_offset) = geometry_of(target), geometry_of(source)
-    if not is_dense(size, stride) or not is_dense(from_size, from_stride) or 0 in size or 0 in from_size:
-        return      # PyTorch too does not look closer
-    if offset == from_offset and aval_of(target).numel == aval_of(source).numel:
-        if stride == from_stride and size == from_size:
+    if source is not target:
+        places = [_span(t) for t in (target, source)]
+        if None in places:
+            return      # PyTorch too does not look closer
+        (begin, end, _stride), (from_begin, from_end, _from_stride) = places      # type: ignore[misc]
+        if end <= from_begin or from_end <= begin or (entirely and places[0] == places[1]):
             return
-    elif offset + aval_of(target).numel <= from_offset or from_offset + aval_of(source).numel <= offset:
+    elif entirely:
         return
     raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                        "memory location. Please clone() the tensor before performing the operation.")
+
+
+def _span(t: Tensor) -> tuple[int, int, tuple[int, ...]] | None:
+    """Where in memory a dense tensor begins and ends, and its strides; None for others."""
+    size, stride, offset = geometry_of(t)
+    aval = aval_of(t)
+    if not aval.numel or not is_dense(size, stride):
+        return None
+    return offset * aval.np.itemsize, (offset + aval.numel) * aval.np.itemsize, tuple(stride)
+
+
+def resize(t: Tensor, shape: tuple[int, ...], stride: tuple[int, ...] | None = None) -> None:
+    """Gives a tensor another size where it starts in its storage, which grows if it has to; what is new is 0."""
+    s, (_, _, offset) = t._storage, geometry_of(t)
+    aval = engine.aval_of(shape, aval_of(t).np, s.aval.device)
+    stride = contiguous_strides(shape) if stride is None else stride
+    needed = (offset + 1 + sum([(n - 1) * k for n, k in zip(shape, stride, strict=True)])) * aval.np.itemsize if aval.numel else 0
+    if needed > s.aval.nbytes:
+        _grow(t, -(-needed // s.aval.np.itemsize))
+    whole = aval is s.aval and not offset and stride == contiguous_strides(shape)
+    t._view = None if whole else View(aval, stride, offset, None, -1)
+
+
+def _grow(t: Tensor, numel: int) -> None:
+    s = t._storage
+    if s.host is not None:
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    value = s.content()
+    engine.read(value)
+    flat = np.zeros(numel, s.aval.np)
+    old = engine.host_array(value).reshape(-1)
+    flat[:old.size] = old
+    for other in sharing(s):
+        if other._view is None:
+            other._view = View(s.aval, contiguous_strides(s.aval.shape), 0, None, -1)
+    s.aval = engine.aval_of((numel,), s.aval.np, s.aval.device)
+    s.value = Value(s.aval, flat if s.aval.device is CPU else engine.put(flat, s.aval.device))
+    s.order = s.laid = None
+    s.generation += 1
+
+
+def sharing(s: Storage) -> list:
+    """The tensors of a storage. Slow: it looks at all objects that there are."""
+    holders = gc.get_referrers(s)
+    owners = [o for h in holders if h.__class__ is dict for o in gc.get_referrers(h)]
+    return [o for o in (*holders, *owners) if getattr(o, "_storage", None) is s and hasattr(o, "_view")]
 
 
 def write(t: Tensor, value: Value) -> None:
@@ -163,7 +242,9 @@ def write(t: Tensor, value: Value) -> None:
         engine.read(value)
         storage.host_view(view)[...] = engine.host_array(value)
     elif view is None:
-        storage.value = value
+        storage.value, storage.laid = value, None
+    elif view.order is not None and view.order is storage.order:
+        storage.value, storage.laid, view.value = None, (value, view.order), value
     else:
         call = engine.call_of(WRITE, (T, T, *view.key()))
         storage.value = engine.record(call, (storage.content(), value))
@@ -171,7 +252,37 @@ def write(t: Tensor, value: Value) -> None:
     storage.generation += 1
     if view is not None:
         view.generation = storage.generation if storage.host is None else -1
-    (t._counter or storage).version += 1
+    if t._counter is None:
+        storage.version += 1
+    else:
+        t._counter.version += 1
+        if t._counter is not storage and getrefcount(storage) > _FEW:
+            silent.add(storage)
+
+
+_FEW = 4        # the tensor written to, the one it was taken of, and this function's own references
+
+
+def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0) -> None:
+    """Gives a tensor just made, which owns its storage, other strides. Where they are dense nothing is computed for it."""
+    s = t._storage
+    if t._view is not None:
+        s.value, s.aval, s.laid, s.order, t._view = t._view.value, t._view.aval, None, None, None
+    aval, value = s.aval, s.value
+    if aval.traced or (stride == contiguous_strides(aval.shape) and not offset):
+        return
+    order = memory_order(aval.shape, stride) if not offset else None
+    if order is None:
+        span = offset + 1 + sum([(n - 1) * s for n, s in zip(aval.shape, stride, strict=True)]) if aval.numel else 0
+        empty = Value(engine.aval_of((span,), aval.np, aval.device))
+        room = np.zeros(span, aval.np)
+        empty.array = room if aval.device is CPU else engine.put(room, aval.device)
+        s.value = engine.record(engine.call_of(WRITE, (T, T, aval.shape, stride, offset, aval.dtype)), (empty, value))
+    else:
+        s.value, s.laid = None, (value, order)
+        s.order = order
+    s.aval = engine.aval_of((span,) if order is None else tuple([aval.shape[d] for d in order]), aval.np, aval.device)
+    t._view = View(aval, stride, offset, value, s.generation, order)
 
 
 def contiguous(shape: tuple[int, ...], dtype: dtypes.dtype, device=CPU) -> Aval:
@@ -225,6 +336,31 @@ class UntypedStorage:
         """Where the memory is."""
         return self._storage.aval.device
 
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a GPU's."""
+        return self.device.type == "cuda"
+
+    def to(self, *, device, non_blocking: bool = False) -> UntypedStorage:
+        """The same content on a device; itself if it is there already."""
+        place, aval = devices.canonical(devices.as_device(device)), self._storage.aval
+        if place is aval.device:
+            return self
+        there = engine.aval_of(aval.shape, aval.np, place)
+        if place.type == "meta":
+            return UntypedStorage(Storage(Value(there, np.broadcast_to(np.zeros((), aval.np), aval.shape))))
+        value = self._storage.content()
+        engine.read(value)
+        return UntypedStorage(Storage(Value(there, engine.moved(value, place))))
+
+    def cpu(self) -> UntypedStorage:
+        """The same content in the CPU's memory."""
+        return self.to(device="cpu")
+
+    def cuda(self, device=None, non_blocking: bool = False) -> UntypedStorage:
+        """The same content in a GPU's memory."""
+        return self.to(device="cuda" if device is None else devices.device("cuda", device) if isinstance(device, int) else device)
+
 
 def deepcopy(s: Storage, memo: dict) -> Storage:
     """A storage of its own with the same content, the same one for all tensors that share ``s``."""
@@ -240,8 +376,9 @@ def pickled(s: Storage):
     """How a storage is pickled: its elements as a NumPy array, its dtype and device."""
     if s.host is not None:
         return s.host.reshape(s.aval.shape).copy()
-    engine.read(s.value)
-    return np.array(engine.host_array(s.value))
+    value = s.content()
+    engine.read(value)
+    return np.array(engine.host_array(value))
 
 
 def unpickled(array: np.ndarray, device: str) -> Storage:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from jtorch.device import device as Device
 from jtorch.engine import Value
 from jtorch.hooks import RemovableHandle
 from jtorch.no_grad import mode
+from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
 from jtorch.size import Size
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
@@ -39,6 +41,7 @@ class Tensor(Bound):
     _node: Node | None = None
     _output_nr = 0
     _base: Tensor | None = None         # the tensor a view was taken of
+    _view_op: str | None = None         # what made a view of another dtype than its base's
     _node_version = 0                   # the version at which a view's node was made
     _creation: str | None = None        # how a view was made, where PyTorch restricts writes to it
     _inference = False
@@ -157,7 +160,11 @@ class Tensor(Bound):
     def is_contiguous(self, memory_format=None) -> bool:
         """Whether the elements lie in memory in order."""
         size, stride, _ = geometry_of(self)
-        return self._view is None or is_contiguous(size, stride)
+        if memory_format is None or memory_format.name == "contiguous_format":
+            return self._view is None or is_contiguous(size, stride)
+        if memory_format.name == "preserve_format":
+            raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+        return is_channels_last(size, stride, 4 if memory_format.name == "channels_last" else 5)
 
     def data_ptr(self) -> int:
         """An address that is the same for tensors that start at the same place of one storage."""
@@ -193,8 +200,8 @@ class Tensor(Bound):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
         if self._requires_grad and not storage.aval_of(other).kind:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        keep_counter(self)
         self._storage, self._view = other._storage, other._view
-        self._counter = VersionCounter(tape.counter_of(self).version)
 
     # ------------------------------------------------------------ autograd
 
@@ -207,6 +214,8 @@ class Tensor(Bound):
     def requires_grad(self, value: bool) -> None:
         if value is True and not storage.aval_of(self).kind:
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if self._node is not None:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables." + ("" if value else _DETACH_INSTEAD))
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -215,8 +224,7 @@ class Tensor(Bound):
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                             f"{type(requires_grad).__name__}")
         if not requires_grad and self.grad_fn is not None:
-            raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                               "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+            raise RuntimeError("you can only change requires_grad flags of leaf variables." + _DETACH_INSTEAD)
         if requires_grad and not storage.aval_of(self).kind:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self._inference and not mode.inference:
@@ -354,7 +362,7 @@ class Tensor(Bound):
         """The elements as a NumPy array that shares this tensor's memory. See torch.Tensor.numpy."""
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
-        if self.requires_grad:
+        if mode.grad and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu":
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
@@ -467,17 +475,24 @@ class Tensor(Bound):
         memo[id(self)] = t
         t._storage = storage.deepcopy(self._storage, memo)
         if self._view is not None:
-            t._view = View(self._view.aval, self._view.stride, self._view.offset, None, -1)
+            t._view = View(self._view.aval, self._view.stride, self._view.offset, None, -1, self._view.order)
         t._requires_grad = self._requires_grad
         t._grad = copy.deepcopy(self._grad, memo)
         t.__dict__.update(copy.deepcopy(self._attributes(), memo))
+        t._counter = VersionCounter(0 if t._is_parameter else 1)
         return t
 
     def __reduce_ex__(self, protocol):
         from jtorch.creation import rebuild
+        hooks.warn_not_saved(self._own_hooks())
         size, stride, offset = geometry_of(self)
         return rebuild, (type(self), self._storage, tuple(size), tuple(stride), offset, self.dtype, str(self.device),
-                         self._requires_grad, self._attributes())
+                         self.requires_grad, self._attributes())
+
+    def _own_hooks(self) -> dict | None:
+        """What ``register_hook`` has put on the tensor."""
+        node = node_of(self)
+        return self._leaf_hooks if node is None else (node.tensor_hooks or {}).get(self._output_nr)
 
     def _attributes(self) -> dict:
         """What the user has set on the tensor."""
@@ -499,6 +514,12 @@ class Parameter(Tensor):
 
     def __init__(self, data=None, requires_grad=True):
         pass
+
+    def __deepcopy__(self, memo):
+        """Only the elements are copied, as in PyTorch: not the gradient, nor what the user has set."""
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)      # type: ignore[attr-defined]
+        return memo[id(self)]
 
 
 class layout:
@@ -543,8 +564,26 @@ def alias(t: Tensor) -> Tensor:
     made._storage, made._counter, made._inference = t._storage, t._counter, t._inference
     view = t._view
     if view is not None:
-        made._view = View(view.aval, view.stride, view.offset, view.value, view.generation)
+        made._view = View(view.aval, view.stride, view.offset, view.value, view.generation, view.order)
     return made
+
+
+def keep_counter(t: Tensor) -> None:
+    """Gives a tensor that is to show another storage a version of its own, or, where others share it, the one it has."""
+    if t._counter is None:
+        s = t._storage
+        t._counter = VersionCounter(s.version) if getrefcount(s) <= _ALONE else s
+
+
+def _references() -> int:
+    """What ``getrefcount`` says of a storage that one tensor holds, asked as ``keep_counter`` asks."""
+    t = _new(Tensor)
+    t._storage = object()       # type: ignore[assignment]
+    s = t._storage
+    return getrefcount(s)
+
+
+_ALONE = _references()
 
 
 def requires_grad(t: Tensor) -> bool:
@@ -558,32 +597,40 @@ def requires_grad(t: Tensor) -> bool:
 def node_of(t: Tensor) -> Node | None:
     """The tensor's node; that of a view whose base was written to is made anew."""
     base = t._base
-    if base is None or t._node_version == tape.counter_of(t).version or not requires_grad(t):
+    if base is None or t._node_version == tape.counter_of(t).version or (t._node is None and not requires_grad(base)):
         return t._node
-    if requires_grad(base):
-        if t._creation is not None:
-            raise RuntimeError(forbidden_view(t, "and its base or another view of its base has been modified inplace"))
-        _regenerate(t, base)
+    if t._creation is not None:
+        raise RuntimeError(forbidden_view(t, "its base or another view of its base has been"))
+    _regenerate(t, base)
     t._node_version = tape.counter_of(t).version
     return t._node
 
 
 def forbidden_view(t: Tensor, what: str) -> str:
-    """PyTorch's text for a view of a kind that does not allow ``what`` has happened."""
-    if t._creation == "no_grad":
-        return (f"A view was created in no_grad mode {what} with grad mode enabled. Given that this use case is ambiguous and "
-                "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
-                "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
-                "to be tracked).")
-    start = (f"A view was created in no_grad mode {what} with grad mode enabled. " if t._node is None else
-             f"Output {t._output_nr} of {tape.short_name(t._node)} is a view {what}. ")
-    if t._creation == "custom":
-        return (f"{start}This view was created inside a custom Function (or because an input was returned as-is) and "
-                f"the autograd "
-                "logic to handle view+inplace would override the custom backward associated with the custom Function, leading to "
-                "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
-    return (f"{start}This view is the output of a function that returns multiple views. Such functions do not allow the output "
-            "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
+    """PyTorch's text for a view whose kind does not allow that it ``what`` (is being, or its base has been) modified."""
+    name, kind = tape.short_name(t._node) if t._node is not None else None, t._creation
+    if kind in _MODES or name is None:
+        made = "is a view of a view which was created" if name is not None else "view was created"
+        start = f"Output {t._output_nr} of {name} {made}" if name is not None else f"A {made}"
+        start = f"{start} in {_MODES.get(kind, 'no_grad')} mode and {what} modified inplace with grad mode enabled."
+    else:
+        start = f"Output {t._output_nr} of {name} is a view and {what} modified inplace."
+    return f"{start} {_FORBIDDEN[kind].format(mode=_MODES.get(kind))}"
+
+
+_MODES: dict = {"no_grad": "no_grad", "inference": "inference"}
+_AMBIGUOUS = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+              "view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or both "
+              "outside (if you want the inplace to be tracked).")
+_FORBIDDEN: dict = {
+    "no_grad": _AMBIGUOUS, "inference": _AMBIGUOUS,
+    "custom": "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+              "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+              "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+    "multi": "This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
+             "be modified inplace. You should replace the inplace operation by an out-of-place one."}
+_DETACH_INSTEAD = (" If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
+                   "var.detach().")
 
 
 def _regenerate(t: Tensor, base: Tensor) -> None:
@@ -591,7 +638,7 @@ def _regenerate(t: Tensor, base: Tensor) -> None:
     size, stride, offset = geometry_of(t)
     bsize, bstride, boffset = geometry_of(base)
     c = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))
-    t._node = node_class("AsStridedBackward0")(c, [value_of(base)], (edge_of(base),), ())
+    t._node = node_class(t._view_op or "AsStridedBackward0")(c, [value_of(base)], (edge_of(base) if requires_grad(base) else None,), ())
     t._output_nr, t._requires_grad = 0, True
 
 

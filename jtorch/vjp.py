@@ -48,7 +48,8 @@ def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call
         op = _vjp_ops.get(call.op)
         if op is None:
             op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "",     # type: ignore[arg-type]
-                                           backward_name=_second_name(call))
+                                           backward_name=_second_name(call),
+                                           saves="all" if call.op.saves == "all" else "inputs")
         found = call.vjps[needs, given] = Call(op, (call.template, (T,) * len(given), needs, given))
     return found
 

@@ -15,6 +15,8 @@ from libraries import HAS_TORCH, NO_TORCH, library
 ROOT = Path(__file__).resolve().parent.parent
 CORE = Path(__file__).resolve().parent / "core"
 
+os.environ.setdefault("JTORCH_CACHE", "0")       # each run of the tests compiles for itself
+
 # Bodies of ops cast and broadcast explicitly: PyTorch's rules are not JAX's.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")

@@ -18,13 +18,17 @@ LAYERS = [
     {"storage"},
     {"no_grad"},
     {"vjp", "hooks"},
+    {"walks"},
     {"tape"},
+    {"overwritten"},
+    {"backward"},
     {"tensor", "_print"},
     {"dispatch"},
-    {"creation", "python_data", "bind", "conversion", "indexing", "functional", "overloads", "random", "dropout", "legacy",
-     "metadata", "trees", "serialization"},
-    {"autograd", "nn", "optim", "_optimizers", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "backends",
-     "amp"},
+    {"creation", "python_data", "bind", "conversion", "indexing", "functional", "overloads", "random", "dropout", "pooling",
+     "recurrent", "attention", "legacy",
+     "metadata", "trees", "native", "lowrank", "argument_errors", "settings"},
+    {"autograd", "nn", "optim", "_optimizers", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "cpu", "backends",
+     "amp", "serialization"},
     {"__init__", "__main__"},
 ]
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
@@ -34,6 +38,7 @@ LATER = {
     ("tensor", "creation"): "Tensor(...) and pickles make tensors from data",
     ("tensor", "autograd"): "Tensor.backward is autograd.backward",
     ("tensor", "_print"): "repr is asked for rarely",
+    ("utils", "__main__"): "a DataLoader's worker imports a script that was run as torch the same way",
 }
 
 

@@ -78,6 +78,64 @@ def test_plateau(torch, options):
     assert found[0] == found[1]
 
 
+def test_a_plateau_meets_new_groups(xp):
+    def worse(**options):
+        o = optimizer(xp)
+        s = xp.optim.lr_scheduler.ReduceLROnPlateau(o, patience=0, **options)
+        o.add_param_group({"params": [xp.ones(1, requires_grad=True)]})
+        s.step(1.0)
+        s.step(2.0)
+        return [g["lr"] for g in o.param_groups]
+    assert worse() == pytest.approx([0.01, 0.05, 0.01])
+    with pytest.raises(RuntimeError, match="The number of param groups in the `optimizer` \\(3\\) differs"):
+        worse(min_lr=[0.0, 0.0])
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("name", [*SCHEDULES, "plateau"])
+def test_tensor_rates_are_pytorchs(torch, name):
+    """A rate that is a tensor stays the same tensor, and ``get_last_lr`` gives copies."""
+    make = {**SCHEDULES, "plateau": lambda s, o: s.ReduceLROnPlateau(o, patience=1)}[name]
+    found = []
+    for xp in (torch, library("jtorch")):
+        o = optimizer(xp)
+        for g in o.param_groups:
+            g["lr"] = xp.tensor(g["lr"], dtype=xp.float64)
+        tensors = [g["lr"] for g in o.param_groups]
+        try:
+            s, rows = make(xp.optim.lr_scheduler, o), []
+            for _ in range(8):
+                o.step()
+                s.step(*([1.0] if name == "plateau" else []))
+                rows.append([float(x) for x in s.get_last_lr()])
+            assert all(a is g["lr"] for a, g in zip(tensors, o.param_groups, strict=True)) or name in ("onecycle", "onecycle3")
+            found.append((rows, [type(x).__name__ for x in s.get_last_lr()]))
+        except (TypeError, RuntimeError) as error:
+            found.append(type(error))
+    assert found[0] == found[1] or (found[1][0] == [pytest.approx(row, rel=1e-9) for row in found[0][0]]
+                                    and found[0][1] == found[1][1])
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("to", ["torch", "jtorch"])
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_states_are_exchanged(torch, name, to):
+    other, mine = (library(n) for n in (("jtorch", "torch") if to == "torch" else ("torch", "jtorch")))
+    o = optimizer(other)
+    s = SCHEDULES[name](other.optim.lr_scheduler, o)
+    rates(o, s, 5)
+    p = optimizer(mine)
+    t = SCHEDULES[name](mine.optim.lr_scheduler, p)
+    t.load_state_dict(s.state_dict())
+    for g, h in zip(p.param_groups, o.param_groups, strict=True):
+        g.update({k: v for k, v in h.items() if k != "params"})
+    assert near(rates(p, t, 5), rates(o, s, 5))
+
+
+def near(a: list, b: list) -> bool:
+    return all(x == pytest.approx(y, rel=1e-12) for x, y in zip(a, b, strict=True))
+
+
 def test_order_of_calls_is_warned_about(xp):
     s = xp.optim.lr_scheduler.StepLR(optimizer(xp), 2)
     with pytest.warns(UserWarning, match="Detected call of `lr_scheduler.step\\(\\)` before `optimizer.step\\(\\)`"):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jtorch.ops.registry import OPS, Op
+from tools.dtypes import taken
 from tools.pages import write_or_check
 
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
@@ -36,7 +37,9 @@ a function is missing.
 {summary}
 
 In the tables: {yes} is here, {no} is in PyTorch but not here, {none} is not in PyTorch either, blank says that the function is
-not made from an op record. *gradient* is that of autograd, to any order; *in-place* is the form with an underscore (`exp_`).
+not made from an op record. *dtypes* are the kinds that PyTorch's test data has for it: b bool, i integers, h floats of 16 bits,
+f other floats, c complex numbers; ~~struck out~~ where PyTorch takes them and jtorch does not. *gradient* is that of autograd, to
+any order; *in-place* is the form with an underscore (`exp_`).
 """
 
 
@@ -46,12 +49,13 @@ class Row:
 
     name: str
     covered: bool
+    dtypes: str = ""
     gradient: str = ""
     inplace: str = ""
     out: str = ""
 
     def __str__(self):
-        return f"| {self.name} | {YES if self.covered else NO} | {self.gradient} | {self.inplace} | {self.out} |"
+        return f"| {self.name} | {YES if self.covered else NO} | {self.dtypes} | {self.gradient} | {self.inplace} | {self.out} |"
 
 
 def found(path: str) -> Any:
@@ -107,7 +111,13 @@ def row(path: str, prefix: str, name: str, theirs: Any) -> Row:
     if not is_built(getattr(space, name, None)):
         return Row(f"`{name}`", covered=False)
     op = RECORDS.get(prefix + name)
-    return Row(f"`{name}`", True, gradient(op), inplace(space, path, name), out(op, path, theirs))
+    return Row(f"`{name}`", True, dtypes(prefix + name), gradient(op), inplace(space, path, name), out(op, path, theirs))
+
+
+def dtypes(name: str) -> str:
+    """The kinds of dtypes that it takes, those that only PyTorch's takes struck out."""
+    ours, theirs = taken(name)
+    return ours + (f"~~{theirs}~~" if theirs else "")
 
 
 def gradient(op: Op | None) -> str:
@@ -140,12 +150,12 @@ def out(op: Op | None, path: str, theirs: Any) -> str:
         return NONE
     if op is None:
         return ""
-    return YES if op.out and not op.dynamic and not op.writes else NO
+    return YES if op.out and not op.writes else NO
 
 
 def table(path: str, rows: list[Row]) -> str:
     """The table of one namespace."""
-    head = "| name | here | gradient | in-place | out= |\n|---|---|---|---|---|"
+    head = "| name | here | dtypes | gradient | in-place | out= |\n|---|---|---|---|---|---|"
     return f"## {path}\n\n{head}\n" + "\n".join(map(str, rows))
 
 

@@ -1,6 +1,7 @@
 """What the further optimizers share: state, and one record for all parameters that have the same kinds of state."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
@@ -8,6 +9,8 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
+from jtorch._optimizers.differentiable import operand, step, write_scalars
+from jtorch._optimizers.groups import check_tensor
 from jtorch.engine import Value, call_of
 from jtorch.ops.registry import OPS, T, freeze
 from jtorch.optim import Optimizer, number, with_gradients, write_all
@@ -17,8 +20,7 @@ from jtorch.tensor import Tensor, wrap
 
 def check_lr(lr: Any) -> None:
     """ValueError for a learning rate that is negative or not one number."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:      # type: ignore[attr-defined]
-        raise ValueError("Tensor lr must be 1-element")
+    check_tensor(lr, "lr")
     if not lr >= 0.0:
         raise ValueError(f"Invalid learning rate: {lr}")
 
@@ -83,16 +85,36 @@ class Ruled(Optimizer):
         return {"maximize": bool(group["maximize"])}
 
     def _update(self, group: dict[str, Any]) -> None:
+        for names, params in self._by_columns(group, with_gradients(group)).items():
+            self._update_some(group, params, names)
+
+    def _by_columns(self, group: dict[str, Any], params: list[Tensor]) -> dict[tuple[str, ...], list[Tensor]]:
+        """The parameters by the kinds of state that they have, which is made for those that have none."""
         by_columns: dict[tuple[str, ...], list[Tensor]] = {}
-        for p in with_gradients(group):
+        for p in params:
             if not self.supports_complex and p.dtype.is_complex:
                 raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
             state = self.state[p]
             if not state:
                 state.update(self._start(p, group))
             by_columns.setdefault(self._columns(group, state), []).append(p)
-        for names, params in by_columns.items():
-            self._update_some(group, params, names)
+        return by_columns
+
+    def _update_differentiable(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        for names, some in self._by_columns(group, params).items():
+            states = [self.state[p] for p in some]
+            columns = [s[name] for name in names for s in states]
+            scalars = [s[name] for s in states for name in self.shared]
+            given = {k: (None, None) if v is None else operand(v) for k, v in self._numbers(group).items()}
+            options = [a for a, mark in given.values() if mark is not None]
+            template = self._template(group, len(some), len(columns), len(scalars), given, range(len(some)))
+            flat = [*some, *[p.grad for p in some], *columns, *scalars, *options]
+            new = step(call_of(OPS[self.rule], template), flat, [*some, *columns])
+            write_scalars(self.shared * len(some), scalars, new, options)
+
+    def _template(self, group: dict[str, Any], n: int, columns: int, scalars: int, given: dict, of: Iterable[int]) -> tuple:
+        return ((T,) * n, (T,) * n, (T,) * columns, (T,) * scalars, tuple([mark for _, mark in given.values()]), tuple(given),
+                freeze(list(self._options(group).items())), tuple(of) if self.shared else (), max(1, len(self.shared)))
 
     def _update_some(self, group: dict[str, Any], params: list[Tensor], names: tuple[str, ...]) -> None:
         states = [self.state[p] for p in params]
@@ -107,9 +129,8 @@ class Ruled(Optimizer):
         numbers = self._numbers(group)
         given = {k: (None, None) if v is None else number(v) for k, v in numbers.items()}
         args += [a for a, mark in given.values() if mark is not None]
-        template = ((T,) * len(params), (T,) * len(params), (T,) * len(columns), (T,) * (len(distinct) * len(self.shared)),
-                    tuple([mark for _, mark in given.values()]), tuple(given), freeze(list(self._options(group).items())),
-                    tuple([place[row] for row in rows]), max(1, len(self.shared)))
+        template = self._template(group, len(params), len(columns), len(distinct) * len(self.shared), given,
+                                  [place[row] for row in rows])
         outs = engine.record(call_of(OPS[self.rule], template), args)
         n = len(params) + len(columns)
         write_all([*params, *columns], outs[:n])

@@ -63,6 +63,7 @@ class BackwardCFunction(Node, FunctionCtx):
     _forward_cls: type[Function]
     _inputs: list
     needs_input_grad: tuple[bool, ...] = ()
+    runs_without_gradient = True
 
     def __init__(self) -> None:
         super().__init__(())

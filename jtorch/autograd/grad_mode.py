@@ -1,6 +1,7 @@
-"""torch.autograd.grad_mode: the grad modes, and two settings that change nothing here."""
+"""torch.autograd.grad_mode: the grad modes, versions kept over a block, and two settings that change nothing here."""
 from __future__ import annotations
 
+from jtorch import storage, tape
 from jtorch.no_grad import _Context, enable_grad, inference_mode, no_grad, set_grad_enabled
 
 
@@ -22,7 +23,28 @@ class set_multithreading_enabled(_Context):
 
 
 class enforce_grad_layout_policy(set_multithreading_enabled):
-    """Accepted: the strides of gradients are contiguous in any case."""
+    """Accepted: the strides of gradients are their leaf's, or contiguous, in any case."""
+
+
+class _unsafe_preserve_version_counter(_Context):
+    """Writes in this block are not noticed by autograd: the tensors' versions are set back at its end."""
+
+    def __init__(self, tensors) -> None:
+        self.tensors = tuple(tensors) if isinstance(tensors, (tuple, list)) else (tensors,)
+        self.before = tuple([t._version for t in self.tensors])
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc) -> None:
+        for t, version in zip(self.tensors, self.before, strict=True):
+            if tape.counter_of(t).version != version:
+                tape.counter_of(t).version = version
+                storage.silent.add(t._storage)
+
+    def clone(self):
+        """A fresh context of the same kind."""
+        return type(self)(self.tensors)
 
 
 __all__ = ["enable_grad", "enforce_grad_layout_policy", "inference_mode", "no_grad", "set_grad_enabled",

@@ -67,6 +67,8 @@ class _Gather:
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable):
         self.fn, self.lock = fn, threading.Lock()
+        for t in tensors:
+            assert requires_grad(t), "Expected gradient function to be set"
         self.nodes = [edge_of(t)[0] for t in tensors]
         self.waiting: dict[int, list] = {}      # by backward: [how many are still to come, the gradients]
 

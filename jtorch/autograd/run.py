@@ -9,10 +9,11 @@ import numpy as np
 from jtorch import engine, storage
 from jtorch.autograd._calls import filled, stack
 from jtorch.autograd.graph import GradientEdge
+from jtorch.backward import run_backward
 from jtorch.engine import Aval, Value
 from jtorch.hooks import as_tensor
 from jtorch.size import Size
-from jtorch.tape import Edge, run_backward
+from jtorch.tape import Edge
 from jtorch.tensor import Tensor, edge_of, node_of, requires_grad
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]
@@ -171,7 +172,8 @@ def _gradients(outputs: tuple, inputs: tuple, gradients: list, retain: bool, cre
         if not _needs_grad(t):
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     roots, edges = _roots(outputs, gradients, create_graph), [_edge(t) for t in inputs]
-    found = run_backward(roots, retain_graph=retain, create_graph=create_graph, captures=edges, accumulate=False)
+    found = run_backward(roots, retain_graph=retain, create_graph=create_graph, captures=[e for e in edges if e is not None],
+                         accumulate=False)
     for i, edge in enumerate(edges):
         if edge not in found and not allow_unused:
             raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jtorch.engine import host, stats
+from jtorch.engine import cache, host, stats
 from jtorch.engine.values import Aval, aval_of, put
 from jtorch.ops.registry import Op
 
@@ -120,7 +120,7 @@ class Kernel:
     def _compile(self) -> None:
         start = time.perf_counter()
         with jax.enable_x64(True):
-            self.compiled = jax.jit(self._flat).lower(*[a.placed for a in self._placed()]).compile()
+            self.compiled = cache.compiled(jax.jit(self._flat).lower(*[a.placed for a in self._placed()]))
         stats.kernel_compiled(self, time.perf_counter() - start)
 
     def _flat(self, *arrays):

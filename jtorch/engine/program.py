@@ -6,7 +6,6 @@ optimizer's update happens in place.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from sys import getrefcount
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.engine import stats
+from jtorch.engine import cache, stats
 from jtorch.engine.kernel import flatten, value_error
 from jtorch.engine.values import CPU, Value, aval_of, device_array, put
 from jtorch.flags import ENGINE_MODE
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from jtorch.engine.record import State
 
 MAX_PROGRAMS = 512
-_recent: OrderedDict[tuple, State] = OrderedDict()      # (state, pattern) of the compiled programs, oldest use first
+_compiled: dict[Program, tuple[State, bytes]] = {}      # all programs, with where they hang in the trie
 
 
 def _counts(values: list[Value]) -> list[int]:
@@ -106,10 +105,11 @@ def wanted(state: State, held: bytes, natural: bool) -> Program | None:
 def _compile(state: State, held: bytes, why: str) -> Program:
     made = Program(state, held, why)
     state.programs[held] = made
-    _recent[state, held] = state
-    while len(_recent) > MAX_PROGRAMS:
-        (old, old_held), _ = _recent.popitem(last=False)
+    _compiled[made] = (state, held)
+    if len(_compiled) > MAX_PROGRAMS:
+        old, old_held = _compiled.pop(min(_compiled, key=lambda p: p.last_run))
         old.programs.pop(old_held, None)
+        old.recent.clear()
         _cool(old)
     return made
 
@@ -126,7 +126,7 @@ def _cool(state: State) -> None:
 
 def forget() -> None:
     """Drops all programs, with the trie they hang in."""
-    _recent.clear()
+    _compiled.clear()
 
 
 def unconsumed(path: list[State]) -> list[int]:
@@ -152,6 +152,7 @@ class Program:
     def __init__(self, state: State, held: bytes, why: str):
         self.path = state.path()
         self.line, self.runs, self.why = state.line, 0, why
+        self.last_run = stats.counters.program_runs     # the least recently run goes first
         made = {i for s in self.path for i in range(s.first, s.first + len(s.outs))}
         self.ins = [i for i in range(len(held)) if i not in made]
         kept = set(unconsumed(self.path))
@@ -254,7 +255,7 @@ class Program:
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
         donated = tuple(range(2, 2 + len(self.donated)))
         with jax.enable_x64(True):
-            return jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed).compile()
+            return cache.compiled(jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed))
 
     def _pack(self, numbers: list) -> None:
         """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""
@@ -270,6 +271,7 @@ class Program:
         """Computes the record's held values."""
         self.runs += 1
         stats.counters.program_runs += 1
+        self.last_run = stats.counters.program_runs
         if numbers != self.last_numbers or not self.stays:
             self._pack(numbers)
         arrays = [values[i].array for i in self.order]

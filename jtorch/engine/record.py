@@ -7,6 +7,7 @@ held back run kernel by kernel, and the rest of the record runs call by call.
 from __future__ import annotations
 
 import threading
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ MAX_STATES = 200_000        # states in the trie; beyond that it starts anew
 CALL_SECONDS = 15e-6        # what a call costs beside its kernel when it runs at once
 EAGERNESS = 20              # a record is compiled when it has cost 1/20 of what compiling it is expected to
 MIN_REPEATS = 8
+MAX_RECENT = 16
 
 NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
                 bool: aval_of((), np.dtype(np.bool_), CPU), complex: aval_of((), np.dtype(np.complex128), CPU)}
@@ -32,13 +34,15 @@ class State:
     """A record so far: its last call, and the states that one more call has led to."""
 
     __slots__ = ("args", "call", "cost", "count", "depth", "device", "first", "hot", "kernel", "line", "next", "nnumbers", "outs",
-                 "parent", "programs", "seen", "single", "why")
+                 "parent", "programs", "recent", "seen", "single", "walks", "why")
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
         self.next: dict[tuple, State] = {}
         self.programs: dict[bytes, programs.Program] = {}     # by pattern of held values
+        self.recent: dict[tuple[int, ...], programs.Program] = {}       # the same by plain reference counts: quicker to look up
         self.seen: dict[bytes, int] = {}
+        self.walks: dict[Any, list] = {}    # for the tape: what backward from here has recorded before
         self.why: str | None = None         # why the record was given a program, once it was
         self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()
         self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None
@@ -204,7 +208,8 @@ def _run_traced(call: Call, args):
         if a.__class__ is Value and a.array is None:
             finish(a)
     with jax.enable_x64(True):
-        out = call.fn(*[a.array if a.__class__ is Value else np.asarray(a, NUMBER_AVALS[a.__class__].np) for a in args])
+        out = call.fn(*[jax.numpy.asarray(a.array) if a.__class__ is Value else np.asarray(a, NUMBER_AVALS[a.__class__].np)
+                        for a in args])     # bodies want JAX's arrays, and a value on the host has NumPy's
     made = [Value(traced_aval(x), x) for x in flatten(out)]
     return made if isinstance(out, (tuple, list)) else made[0]
 
@@ -283,13 +288,17 @@ def end(natural: bool = True) -> None:
 
 
 def _end_held(rec: Record, state: State, natural: bool) -> None:
-    pattern = programs.pattern(rec.values)
-    found = state.programs.get(pattern)
+    counts = tuple(map(getrefcount, rec.values))
+    found = state.recent.get(counts)
     if found is None:
-        found = programs.wanted(state, pattern, natural)
+        pattern = programs.pattern(rec.values)
+        found = state.programs.get(pattern) or programs.wanted(state, pattern, natural)
         if found is None:
             _catch_up(rec, state)
             return
+        if len(state.recent) >= MAX_RECENT:
+            state.recent.clear()
+        state.recent[counts] = found
     with LOCK:
         found.run(rec.values, rec.numbers)
 

@@ -15,8 +15,9 @@ class Report:
 
     def __str__(self):
         c = self.counters
-        head = (f"{c.programs} programs and {c.kernels} kernels compiled in {c.compile_seconds:.2f} s; "
-                f"{c.records} records ended, {c.program_runs} of them run as programs; {c.departures} departures")
+        head = (f"{c.programs} programs and {c.kernels} kernels compiled in {c.compile_seconds:.2f} s "
+                f"({c.loaded} read from disk); {c.records} records ended, {c.program_runs} of them run as programs; "
+                f"{c.departures} departures")
         return "\n".join([head, *[_row(e) for e in self.events]])
 
     __repr__ = __str__

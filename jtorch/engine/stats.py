@@ -38,6 +38,7 @@ class Counters:
     program_runs: int = 0
     departures: int = 0
     records: int = 0
+    loaded: int = 0             # of the programs and kernels, those read from disk
 
 
 events: deque[Event] = deque(maxlen=1000)

@@ -1,7 +1,9 @@
-"""Calls of modules that have hooks."""
+"""Hooks that hold for all modules, and calls of modules that have hooks."""
 from __future__ import annotations
 
+import functools
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -22,48 +24,67 @@ class Hooks:
     parameter: OrderedDict[int, Callable] = OrderedDict()
     buffer: OrderedDict[int, Callable] = OrderedDict()
     module: OrderedDict[int, Callable] = OrderedDict()
-    with_kwargs: set[int] = set()
-    always_called: set[int] = set()
+    with_kwargs: dict[int, bool] = {}
+    always_called: dict[int, bool] = {}
+    full_backward: bool | None = None       # of which kind ``backward`` is; both cannot be
 
 
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, args)`` runs before every module's forward."""
+    """``hook(module, args)`` runs before every module's forward. See torch.nn.modules.module."""
     return RemovableHandle(Hooks.forward_pre, hook)
 
 
 def register_module_forward_hook(hook: Callable, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
-    """``hook(module, args, output)`` runs after every module's forward."""
-    handle = RemovableHandle(Hooks.forward, hook)
-    if with_kwargs:
-        Hooks.with_kwargs.add(handle.id)
-    if always_call:
-        Hooks.always_called.add(handle.id)
+    """``hook(module, args, output)`` runs after every module's forward. See torch.nn.modules.module."""
+    handle = RemovableHandle(Hooks.forward, hook, extra_dict=[Hooks.with_kwargs, Hooks.always_called])
+    mark(handle, Hooks.with_kwargs, with_kwargs)
+    mark(handle, Hooks.always_called, always_call)
     return handle
 
 
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, grad_output)`` runs before every module's backward."""
+    """``hook(module, grad_output)`` runs before every module's backward. See torch.nn.modules.module."""
     return RemovableHandle(Hooks.backward_pre, hook)
 
 
 def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, grad_input, grad_output)`` runs after every module's backward."""
+    """``hook(module, grad_input, grad_output)`` runs after every module's backward. See torch.nn.modules.module."""
+    _choose_backward(True)
+    return RemovableHandle(Hooks.backward, hook)
+
+
+def register_module_backward_hook(hook: Callable) -> RemovableHandle:
+    """Deprecated in PyTorch: sees the gradients of every module's last operation only."""
+    _choose_backward(False)
     return RemovableHandle(Hooks.backward, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, name, parameter)`` runs when a module gets a parameter."""
+    """``hook(module, name, parameter)`` runs when a module gets a parameter; what it returns takes its place."""
     return RemovableHandle(Hooks.parameter, hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, name, buffer)`` runs when a module gets a buffer."""
+    """``hook(module, name, buffer)`` runs when a module gets a buffer; what it returns takes its place."""
     return RemovableHandle(Hooks.buffer, hook)
 
 
 def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
-    """``hook(module, name, submodule)`` runs when a module gets a submodule."""
+    """``hook(module, name, submodule)`` runs when a module gets a submodule; what it returns takes its place."""
     return RemovableHandle(Hooks.module, hook)
+
+
+def _choose_backward(full: bool) -> None:
+    if Hooks.full_backward is (not full):
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use "
+                           "only one of them.")
+    Hooks.full_backward = full
+
+
+def mark(handle: RemovableHandle, marks: dict, wanted: bool) -> None:
+    """Says of a hook what it wants."""
+    if wanted:
+        marks[handle.id] = True
 
 
 def registered(hooks: OrderedDict, module: Any, name: str, given: Any) -> Any:
@@ -72,6 +93,34 @@ def registered(hooks: OrderedDict, module: Any, name: str, given: Any) -> Any:
         new = hook(module, name, given)
         given = given if new is None else new
     return given
+
+
+class WrappedHook:
+    """A hook that gets its module too, which it does not keep alive, and which a copy of the module's hooks has anew."""
+
+    def __init__(self, hook: Callable, module: Any = None):
+        self.hook, self.with_module = hook, module is not None
+        functools.update_wrapper(self, hook)
+        if module is not None:
+            self.module = weakref.ref(module)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.with_module:
+            return self.hook(*args, **kwargs)
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args, **kwargs)
+
+    def __getstate__(self) -> dict:
+        return {"hook": self.hook, "with_module": self.with_module, "module": self.module() if self.with_module else None}
+
+    def __setstate__(self, state: dict) -> None:
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        if self.with_module:
+            if state["module"] is None:
+                raise RuntimeError("You are trying to revive the hook of a dead Module!")
+            self.module = weakref.ref(state["module"])
 
 
 class BackwardHookFunction(Function):
@@ -96,19 +145,19 @@ def _placed(index: list[int] | None, values: tuple, n: int) -> tuple:
     return tuple(out)
 
 
-class BackwardCall:
-    """The full backward hooks of one call of a module."""
+class BackwardHook:
+    """The full backward hooks of one call of a module. See torch.utils.hooks.BackwardHook."""
 
-    def __init__(self, module: Any, hooks: list[Callable], pre_hooks: list[Callable]):
-        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
-        self.grad_outputs: tuple | None = None
-        self.inputs: list[int] | None = None
-        self.outputs: list[int] | None = None
+    def __init__(self, module: Any, user_hooks: list[Callable], user_pre_hooks: list[Callable]):
+        self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
+        self.grad_outputs: Any = None
+        self.input_tensors_index: list[int] | None = None
+        self.output_tensors_index: list[int] | None = None
         self.n_inputs = self.n_outputs = -1
 
     def _through(self, args: tuple, hook: Callable) -> tuple[tuple, list[int] | None]:
         index = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-        if not (mode.grad and any(args[i].requires_grad for i in index)):
+        if not (mode.grad and any([args[i].requires_grad for i in index])):
             return args, None
         new = BackwardHookFunction.apply(*[args[i] for i in index])
         next(t.grad_fn for t in new if t.grad_fn is not None).register_hook(hook)
@@ -117,57 +166,52 @@ class BackwardCall:
             out[i] = t
         return (tuple(out) if type(args) is tuple else type(args)(*out)), index
 
-    def on_inputs(self, args: tuple) -> tuple:
+    def setup_input_hook(self, args: tuple) -> tuple:
         """The inputs, watched."""
         self.n_inputs = len(args)
-        args, self.inputs = self._through(args, self._input_hook)
+        args, self.input_tensors_index = self._through(args, self._input_hook)
         return args
 
-    def on_outputs(self, result: Any) -> Any:
+    def setup_output_hook(self, args: Any) -> Any:
         """The outputs, watched."""
-        args = result if isinstance(result, tuple) else (result,)
-        self.n_outputs = len(args)
-        args, self.outputs = self._through(args, self._output_hook)
-        return args if isinstance(result, tuple) else args[0]
+        outputs = args if isinstance(args, tuple) else (args,)
+        self.n_outputs = len(outputs)
+        outputs, self.output_tensors_index = self._through(outputs, self._output_hook)
+        return outputs if isinstance(args, tuple) else outputs[0]
 
     def _input_hook(self, grad_input: tuple, _: tuple) -> tuple | None:
         if self.grad_outputs is None:       # the gradient came past the outputs
             return None
-        res = _placed(self.inputs, grad_input, self.n_inputs)
-        for hook in self.hooks:
-            out = hook(self.module, res, self.grad_outputs)
-            if out is None:
-                continue
-            if len(out) != len(res):
-                raise RuntimeError("Backward hook returned an invalid number of grad_input, "
-                                   f"got {len(out)}, but expected {len(res)}")
-            res = out
+        res: Any = _placed(self.input_tensors_index, grad_input, self.n_inputs)
+        for hook in self.user_hooks:
+            res = self._checked(hook(self.module, res, self.grad_outputs), res, "Backward hook", "grad_input")
         self.grad_outputs = None
-        return tuple([res[i] for i in self.inputs or ()])
+        return tuple([res[i] for i in self.input_tensors_index or ()])
 
     def _output_hook(self, _: tuple, grad_output: tuple) -> tuple:
-        grads = _placed(self.outputs, grad_output, self.n_outputs)
-        for hook in self.pre_hooks:
-            new = hook(self.module, grads)
-            if new is None:
-                continue
-            new = new if isinstance(new, tuple) else (new,)
-            if len(new) != len(grads):
-                raise RuntimeError("Backward pre hook returned an invalid number of grad_output, "
-                                   f"got {len(new)}, but expected {len(grads)}")
-            grads = new
+        grads: Any = _placed(self.output_tensors_index, grad_output, self.n_outputs)
+        for hook in self.user_pre_hooks:
+            grads = self._checked(hook(self.module, grads), grads, "Backward pre hook", "grad_output")
         self.grad_outputs = grads
-        if self.inputs is None:
+        if self.input_tensors_index is None:
             self._without_inputs(grads)
-        return tuple([grads[i] for i in self.outputs or ()])
+        return tuple([grads[i] for i in self.output_tensors_index or ()])
 
-    def _without_inputs(self, grads: tuple) -> None:
+    @staticmethod
+    def _checked(new: Any, given: Any, kind: str, what: str) -> Any:
+        if new is None:
+            return given
+        if len(new) != len(given):
+            raise RuntimeError(f"{kind} returned an invalid number of {what}, got {len(new)}, but expected {len(given)}")
+        return new
+
+    def _without_inputs(self, grads: Any) -> None:
         warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
                       "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
                       "register_full_backward_hook for more details.", UserWarning, stacklevel=5)
-        for hook in self.hooks:
+        for hook in self.user_hooks:
             res = hook(self.module, (None,) * self.n_inputs, grads)
-            if res is not None and not (isinstance(res, tuple) and all(x is None for x in res)):
+            if res is not None and not (isinstance(res, tuple) and all([x is None for x in res])):
                 raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or None "
                                    "for all gradients.")
         self.grad_outputs = None
@@ -191,27 +235,27 @@ class _Call:
 
     def run(self) -> Any:
         module = self.module
-        full, old = module._sorted_backward_hooks()
+        full, old = module._get_backward_hooks()
         pre = [*Hooks.backward_pre.values(), *module._backward_pre_hooks.values()]
         self._forward_pre()
-        watch = BackwardCall(module, full, pre) if full or pre else None
+        watch = BackwardHook(module, full, pre) if full or pre else None
         if watch is not None:
-            self.args = watch.on_inputs(self.args)
+            self.args = watch.setup_input_hook(self.args)
         self.result = module.forward(*self.args, **self.kwargs)
-        for key, hook in self._forward_hooks():
+        for key, hook in [*Hooks.forward.items(), *module._forward_hooks.items()]:
             self.called.add(key)
             self._forward_hook(key, hook)
         if watch is not None:
-            if not isinstance(self.result, (Tensor, tuple)):
-                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                              f"received {type(self.result)}", UserWarning, stacklevel=4)
-            self.result = watch.on_outputs(self.result)
+            self._watch_outputs(watch)
         if old:
             self._old_backward(old)
         return self.result
 
-    def _forward_hooks(self) -> list:
-        return [*Hooks.forward.items(), *self.module._forward_hooks.items()]
+    def _watch_outputs(self, watch: BackwardHook) -> None:
+        if not isinstance(self.result, (Tensor, tuple)):
+            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                          f"received {type(self.result)}", UserWarning, stacklevel=5)
+        self.result = watch.setup_output_hook(self.result)
 
     def _forward_pre(self) -> None:
         module = self.module
@@ -242,16 +286,44 @@ class _Call:
             var = next(v for v in var.values() if isinstance(v, Tensor)) if isinstance(var, dict) else var[0]
         if var.grad_fn is not None:
             for hook in hooks:
-                var.grad_fn.register_hook(lambda gi, go, hook=hook: hook(self.module, gi, go))
+                var.grad_fn.register_hook(WrappedHook(hook, self.module))
+            wrong = _old_hook_problem(self.args, self.result, var.grad_fn)
+            if wrong is not None:
+                warnings.warn(f"Using {wrong}", FutureWarning, stacklevel=5)
 
     def always_called(self) -> None:
         """Runs the hooks that are called even though forward has raised."""
-        wanted = self.module._forward_hooks_always_called | Hooks.always_called
-        for key, hook in self._forward_hooks():
-            if key not in wanted or key in self.called:
-                continue
-            try:
-                self._forward_hook(key, hook)
-            except Exception as e:
-                warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as another "
-                              f"error was raised in forward: {e!s}", UserWarning, stacklevel=4)
+        own = self.module._forward_hooks_always_called
+        for hooks, wanted, kind in ((Hooks.forward, Hooks.always_called, "global module"),
+                                    (self.module._forward_hooks, own, "module")):
+            for key in [k for k in hooks if k in wanted and k not in self.called]:
+                try:
+                    self._forward_hook(key, hooks[key])
+                except Exception as e:
+                    warnings.warn(f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as "
+                                  f"another error was raised in forward: {e!s}", UserWarning, stacklevel=4)
+
+
+_NESTED = ("non-full backward hooks on a Module that does not {what} a single Tensor or a tuple of Tensors is deprecated and "
+           "will be removed in future versions. This hook will be missing some of the {grad}. Please use "
+           "register_full_backward_hook to get the documented behavior.")
+_NODES = ("a non-full backward hook when {what} is deprecated and will be removed in future versions. This hook will be missing "
+          "some {grad}. Please use register_full_backward_hook to get the documented behavior.")
+
+
+def _old_hook_problem(inputs: Any, result: Any, node: Any) -> str | None:
+    """Which gradients a non-full backward hook will not see, in PyTorch's words; None where it sees all."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    if not all([isinstance(r, Tensor) for r in outputs]):
+        return _NESTED.format(what="return", grad="grad_output")
+    if not all([isinstance(i, Tensor) for i in inputs]):
+        return _NESTED.format(what="take as input", grad="grad_input")
+    nodes = {r.grad_fn for r in outputs} - {None}
+    if len(nodes) > 1:
+        return _NODES.format(what="outputs are generated by different autograd Nodes", grad="grad_output")
+    if node not in nodes:
+        return ("a non-full backward hook when outputs are nested in python data structure is deprecated and will be removed in "
+                "future versions. This hook will be missing some grad_output.")
+    if {i.grad_fn for i in inputs} - {None} != {n for n, _ in node.next_functions}:
+        return _NODES.format(what="the forward contains multiple autograd Nodes", grad="grad_input")
+    return None

@@ -14,6 +14,9 @@ from jtorch.tensor import Parameter, Tensor
 
 def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor yet to be filled (zeros)."""
+    if any([n < 0 for n in shape]):
+        negative = next(n for n in shape if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(shape)}")
     found = dtypes.as_dtype(dtype, "empty") or dtypes.get_default_dtype()
     return from_host(np.zeros(shape, found.np), place_of(device))
 

@@ -1,6 +1,7 @@
-"""Loading a state dict into a module."""
+"""State dicts: what Module saves and loads."""
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
@@ -64,8 +65,8 @@ def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool
 def load_own(module: Any, state: Any, prefix: str, metadata: dict, strict: bool, missing: list[str],
              unexpected: list[str], errors: list[str]) -> None:
     """Loads what one module holds itself."""
-    own = {k: v for k, v in [*module._parameters.items(), *module._buffers.items()]
-           if v is not None and k not in module._non_persistent_buffers_set}
+    kept = [(k, b) for k, b in module._buffers.items() if k not in module._non_persistent_buffers_set]
+    own = {k: v for k, v in [*module._parameters.items(), *kept] if v is not None}
     assign = metadata.get("assign_to_params_buffers", False)
     for name, target in own.items():
         key = prefix + name
@@ -82,7 +83,7 @@ def load_own(module: Any, state: Any, prefix: str, metadata: dict, strict: bool,
 
 
 def _load_extra(module: Any, state: Any, key: str, strict: bool, missing: list[str], unexpected: list[str]) -> None:
-    if getattr(type(module).set_extra_state, "_is_default", False):
+    if type(module).set_extra_state is StateMethods.set_extra_state:
         if strict and key in state:
             unexpected.append(key)
     elif key in state:
@@ -96,6 +97,8 @@ def _load_one(module: Any, name: str, key: str, target: Tensor, given: Any, assi
         errors.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
                       f"but received {type(given)}")
         return
+    if hasattr(target, "materialize") and hasattr(given, "materialize"):
+        return      # neither has a shape yet
     if target.dim() == 0 and tuple(given.shape) == (1,):
         given = given[0]            # type: ignore[index]
     if given.shape != target.shape:
@@ -114,3 +117,80 @@ def _load_one(module: Any, name: str, key: str, target: Tensor, given: Any, assi
     except Exception as e:
         errors.append(f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and whose '
                       f"dimensions in the checkpoint are {given.size()}, an exception occurred : {e.args}.")
+
+
+_REPORT = ("should never be called. Please file an issue at "
+           "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug.")
+
+
+class StateMethods:
+    """What Module has for its state."""
+
+    _version = 1
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_hooks: OrderedDict
+    _state_dict_pre_hooks: OrderedDict
+    _load_state_dict_pre_hooks: OrderedDict
+
+    def get_extra_state(self) -> Any:
+        """What the state dict holds besides tensors: for subclasses to define."""
+        raise RuntimeError(f"Reached a code path in Module.get_extra_state() that {_REPORT}")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes back what ``get_extra_state`` gave: for subclasses to define."""
+        raise RuntimeError(f"Reached a code path in Module.set_extra_state() that {_REPORT}")
+
+    def _save_to_state_dict(self, destination: dict, prefix: str, keep_vars: bool) -> None:
+        kept = [(n, b) for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set]
+        for name, value in [*self._parameters.items(), *kept]:
+            if value is not None:
+                destination[prefix + name] = value if keep_vars else value.detach()
+        if type(self).get_extra_state is not StateMethods.get_extra_state:
+            destination[prefix + EXTRA] = self.get_extra_state()
+
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+        """All parameters and persistent buffers by name, without history unless ``keep_vars``. See torch.nn.Module.state_dict."""
+        if args:
+            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/"
+                          "generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning, stacklevel=2)
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            destination = given["destination"] if destination is None else destination
+            prefix, keep_vars = prefix or given.get("prefix", ""), keep_vars or given.get("keep_vars", False)
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local
+        for pre_hook in self._state_dict_pre_hooks.values():
+            pre_hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        return self._after_state_dict(destination, prefix, local)
+
+    def _after_state_dict(self, destination: Any, prefix: str, local: dict) -> Any:
+        for hook in self._state_dict_hooks.values():
+            new = hook(self, destination, prefix, local)
+            if new is not None and getattr(hook, "_from_public_api", False):
+                raise RuntimeError("state_dict post-hook must return None")
+            destination = destination if new is None else new
+        return destination
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                              error_msgs) -> None:
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> IncompatibleKeys:
+        """Copies a state dict into this module, or assigns its tensors. See torch.nn.Module.load_state_dict.
+
+        RuntimeError where sizes differ and, if ``strict``, where keys are missing or unexpected; what fits has been
+        loaded by then, as in PyTorch.
+        """
+        return load(self, state_dict, strict, assign)

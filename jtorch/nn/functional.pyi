@@ -11,12 +11,16 @@ from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
 from jtorch.generator import Generator as _Generator
 from jtorch.size import Size as _Size
+from jtorch.attention import multi_head_attention_forward as multi_head_attention_forward
 from jtorch.dropout import alpha_dropout as alpha_dropout
 from jtorch.dropout import dropout as dropout
 from jtorch.dropout import feature_alpha_dropout as feature_alpha_dropout
 from jtorch.dropout import gumbel_softmax as gumbel_softmax
 from jtorch.dropout import rrelu as rrelu
 from jtorch.dropout import scaled_dot_product_attention as scaled_dot_product_attention
+from jtorch.native import native_channel_shuffle as native_channel_shuffle
+from jtorch.nn.loss_functions import linear_cross_entropy as linear_cross_entropy
+from jtorch.nn.loss_functions import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from jtorch.tensor import Tensor
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
@@ -30,10 +34,16 @@ def adaptive_avg_pool3d(input: Tensor, output_size: builtins.int | Sequence[buil
     """Means of parts of the last three dimensions. See torch.nn.functional.adaptive_avg_pool3d."""
 def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Tensor:
     """Maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
+    """The maximum of each part, and where it is. See torch.nn.functional.adaptive_max_pool1d."""
 def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: builtins.bool = False) -> Tensor:
     """Maxima of parts of the last two dimensions. See torch.nn.functional.adaptive_max_pool2d."""
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
+    """The maximum of each part, and where it is. See torch.nn.functional.adaptive_max_pool2d."""
 def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: builtins.bool = False) -> Tensor:
     """Maxima of parts of the last three dimensions. See torch.nn.functional.adaptive_max_pool3d."""
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
+    """The maximum of each part, and where it is. See torch.nn.functional.adaptive_max_pool3d."""
 def affine_grid(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool | None = None) -> Tensor:
     """The grid that grid_sample needs for an affine map. See torch.nn.functional.affine_grid."""
 def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
@@ -62,6 +72,8 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: bu
     """The cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | builtins.str | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
     """The cross-correlation with each filter over three dimensions. See torch.nn.functional.conv3d."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
+    """A one-dimensional convolution along the first dim; the weight is (width, in, out). See torch.conv_tbc."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """The transpose of conv1d as a linear map. See torch.nn.functional.conv_transpose1d."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, output_padding: builtins.int | Sequence[builtins.int] = 0, groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
@@ -92,6 +104,14 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     """Sums, means or maxima of bags of rows. See torch.nn.functional.embedding_bag. Gradients are never sparse here."""
 def fold(input: Tensor, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
     """Images from sliding blocks, which add up where they overlap. See torch.nn.functional.fold."""
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
+    """Maxima of windows at random places. See torch.nn.functional.fractional_max_pool2d."""
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
+    """Maxima of windows at random places, and where they are. See torch.nn.functional.fractional_max_pool2d."""
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
+    """Maxima of windows at random places. See torch.nn.functional.fractional_max_pool3d."""
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
+    """Maxima of windows at random places, and where they are. See torch.nn.functional.fractional_max_pool3d."""
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Tensor:
     """Minus the log-likelihood of normal values with variance ``var``. See torch.nn.functional.gaussian_nll_loss."""
 def gelu(input: Tensor, *, approximate: builtins.str = 'none') -> Tensor:
@@ -152,10 +172,16 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     """How far the first input is from ``margin`` above the second. See torch.nn.functional.margin_ranking_loss."""
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
     """The maximum of each window over one dimension. See torch.nn.functional.max_pool1d."""
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The maximum of each window, and where it is. See torch.nn.functional.max_pool1d."""
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
     """The maximum of each window over two dimensions. See torch.nn.functional.max_pool2d."""
+def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The maximum of each window, and where it is. See torch.nn.functional.max_pool2d."""
 def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Tensor:
     """The maximum of each window over three dimensions. See torch.nn.functional.max_pool3d."""
+def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The maximum of each window, and where it is. See torch.nn.functional.max_pool3d."""
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
     """Maxima put back where max_pool1d found them, with 0 elsewhere. See torch.nn.functional.max_unpool1d."""
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:

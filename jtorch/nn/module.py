@@ -1,47 +1,51 @@
 """Module: parameters, buffers and submodules under names, and what can be done to all of them."""
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import jtorch.dtype as dtypes
-from jtorch.hooks import RemovableHandle
-from jtorch.nn import _state
-from jtorch.nn._hooks import Hooks, call_with_hooks, registered
-from jtorch.nn._make import typename
+from jtorch.nn._destination import destination
+from jtorch.nn._hook_methods import HookMethods
+from jtorch.nn._hooks import (
+    Hooks,
+    call_with_hooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
+)
+from jtorch.nn._make import empty, typename
+from jtorch.nn._state import StateMethods
+from jtorch.nn.parameter import Buffer
 from jtorch.no_grad import no_grad
-from jtorch.tensor import Parameter, Tensor, alias
-
-
-class Buffer(Tensor):
-    """A tensor that a module registers as a buffer when it is assigned. See torch.nn.Buffer."""
-
-    persistent = True
-
-    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True):
-        t = alias(data if data is not None else Tensor())
-        t.__class__ = cls
-        t.persistent = persistent       # type: ignore[attr-defined]
-        return t.requires_grad_(data is not None and data.requires_grad)
-
-    def __init__(self, data=None, *, persistent=True):
-        pass
+from jtorch.tensor import Parameter, Tensor
 
 
 def indented(text: str, n: int = 2) -> str:
     """The text with all lines but the first moved in."""
-    return text.replace("\n", "\n" + " " * n)
+    first, *lines = text.split("\n")
+    return "\n".join([first, *[" " * n + line if line.strip() else "" for line in lines]])
 
 
+_COMPLEX = ("Complex modules are a new feature under active development whose design may change, and some modules might not "
+            "work as expected when using complex tensors as parameters or buffers. Please file an issue at https://github.com/pytorch/"
+            "pytorch/issues/new?template=bug-report.yml if a complex module does not work as expected.")
 _OWN = ("_parameters", "_buffers", "_modules")
 _HOOKS = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_pre_hooks", "_state_dict_hooks",
           "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
-_SETS = ("_non_persistent_buffers_set", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
-         "_forward_pre_hooks_with_kwargs")
+_MARKS = ("_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs")
+_START = {**dict.fromkeys(_OWN, dict), **dict.fromkeys((*_HOOKS, *_MARKS), OrderedDict), "_non_persistent_buffers_set": set}
 
 
-class Module:
+class Module(HookMethods, StateMethods):
     """The base of all neural network modules. See torch.nn.Module.
 
     Parameters, buffers and modules assigned as attributes are registered under their names; a subclass says in
@@ -49,13 +53,11 @@ class Module:
     """
 
     dump_patches = False
-    _version = 1
     training: bool
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Any]
     call_super_init = False
-    _is_full_backward_hook: bool | None
 
     def __init__(self, *args: Any, **kwargs: Any):
         if not self.call_super_init and kwargs:
@@ -64,13 +66,9 @@ class Module:
             raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         state = self.__dict__
         state["training"] = True
-        for name in _OWN:
-            state[name] = {}
-        for name in _HOOKS:
-            state[name] = OrderedDict()
-        for name in _SETS:
-            state[name] = set()
         state["_is_full_backward_hook"] = None
+        for name, kind in _START.items():
+            state[name] = kind()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -123,7 +121,14 @@ class Module:
             raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
                             "expected)")
         kept = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
-        self.register_buffer(name, value, kept)
+        own = type(self).register_buffer
+        if own is Module.register_buffer or "persistent" in inspect.signature(own).parameters:
+            self.register_buffer(name, value, kept)
+            return
+        if not kept:
+            raise RuntimeError("Registering a non-persistent buffer on a Module subclass that implements register_buffer() "
+                               "without the persistent argument is not allowed.")
+        self.register_buffer(name, value)
 
     def _forget(self, name: str, keep: str) -> None:
         state = self.__dict__
@@ -147,10 +152,8 @@ class Module:
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
-        for name in _HOOKS:
-            self.__dict__.setdefault(name, OrderedDict())
-        for name in _SETS:
-            self.__dict__.setdefault(name, set())
+        for name, kind in _START.items():
+            self.__dict__.setdefault(name, kind())
         self.__dict__.setdefault("_is_full_backward_hook", None)
 
     # ------------------------------------------------------------ registering
@@ -329,11 +332,22 @@ class Module:
         return self
 
     def to(self, *args: Any, **kwargs: Any):
-        """Moves parameters and buffers to a device, and floating ones to a dtype. See torch.nn.Module.to."""
-        device, dtype = _destination(args, kwargs)
+        """Moves parameters and buffers to a device, and floating ones to a dtype. See torch.nn.Module.to.
+
+        ``to(device, dtype)``, ``to(dtype)`` or ``to(tensor)``; parameters stay the same objects. TypeError for a dtype that
+        is neither floating nor complex.
+        """
+        device, dtype, memory_format = destination(args, kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
-        return self._apply(lambda t: t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None))    # type: ignore[attr-defined]
+        if dtype is not None and dtype.is_complex:
+            warnings.warn(_COMPLEX, UserWarning, stacklevel=2)
+        return self._apply(lambda t: t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None,
+                                          memory_format=memory_format if memory_format and t.dim() in (4, 5) else None))
+
+    def to_empty(self, *, device: Any, recurse: bool = True):
+        """Moves to a device without the elements, which are zeros there. See torch.nn.Module.to_empty."""
+        return self._apply(lambda t: empty(*t.shape, device=device or t.device, dtype=t.dtype), recurse=recurse)
 
     def cuda(self, device: Any = None):
         """Moves parameters and buffers to a GPU."""
@@ -397,129 +411,14 @@ class Module:
             if set_to_none:
                 p.grad = None
             else:
-                p.grad = p.grad.detach()
+                if p.grad.grad_fn is not None:
+                    p.grad.detach_()
+                else:
+                    p.grad.requires_grad_(False)
                 p.grad.zero_()      # type: ignore[attr-defined]
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Nothing: what repeats is compiled anyway."""
-
-    # ------------------------------------------------------------ hooks
-
-    def _sorted_backward_hooks(self) -> tuple[list, list]:
-        """(full hooks, those of PyTorch's older kind)."""
-        own = list(self._backward_hooks.values())
-        full = list(Hooks.backward.values())
-        return (full + own, []) if self._is_full_backward_hook else (full, own)
-
-    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
-        """``hook(module, args)`` runs before forward; what it returns replaces the arguments."""
-        handle = RemovableHandle(self._forward_pre_hooks, hook, first=prepend)
-        if with_kwargs:
-            self._forward_pre_hooks_with_kwargs.add(handle.id)
-        return handle
-
-    def register_forward_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
-                              always_call: bool = False) -> RemovableHandle:
-        """``hook(module, args, output)`` runs after forward; what it returns replaces the output."""
-        handle = RemovableHandle(self._forward_hooks, hook, first=prepend)
-        if with_kwargs:
-            self._forward_hooks_with_kwargs.add(handle.id)
-        if always_call:
-            self._forward_hooks_always_called.add(handle.id)
-        return handle
-
-    def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_output)`` runs before the module's backward."""
-        return RemovableHandle(self._backward_pre_hooks, hook, first=prepend)
-
-    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_input, grad_output)`` runs after the module's backward."""
-        self._choose_backward(True)
-        return RemovableHandle(self._backward_hooks, hook, first=prepend)
-
-    def register_backward_hook(self, hook: Callable) -> RemovableHandle:
-        """Deprecated in PyTorch: sees the gradients of the last operation only."""
-        self._choose_backward(False)
-        return RemovableHandle(self._backward_hooks, hook)
-
-    def _choose_backward(self, full: bool) -> None:
-        if self._is_full_backward_hook is (not full):
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
-                               "only one of them.")
-        self._is_full_backward_hook = full
-
-    def register_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """``hook(module, state_dict, prefix, local_metadata)`` runs after ``state_dict``."""
-        return RemovableHandle(self._state_dict_hooks, hook)
-
-    def _register_state_dict_hook(self, hook: Callable) -> RemovableHandle:
-        return RemovableHandle(self._state_dict_hooks, hook)
-
-    def register_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """``hook(module, prefix, keep_vars)`` runs before ``state_dict``."""
-        return RemovableHandle(self._state_dict_pre_hooks, hook)
-
-    def register_load_state_dict_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """``hook(module, state_dict, prefix, ...)`` runs before a state dict is loaded."""
-        return RemovableHandle(self._load_state_dict_pre_hooks, lambda *args: hook(self, *args))
-
-    def _register_load_state_dict_pre_hook(self, hook: Callable, with_module: bool = False) -> RemovableHandle:
-        return RemovableHandle(self._load_state_dict_pre_hooks, (lambda *args: hook(self, *args)) if with_module else hook)
-
-    def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
-        """``hook(module, incompatible_keys)`` runs after a state dict is loaded."""
-        return RemovableHandle(self._load_state_dict_post_hooks, hook)
-
-    # ------------------------------------------------------------ state
-
-    def get_extra_state(self) -> Any:
-        """What the state dict holds besides tensors: for subclasses to define."""
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
-
-    def set_extra_state(self, state: Any) -> None:
-        """Takes back what ``get_extra_state`` gave: for subclasses to define."""
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
-
-    set_extra_state._is_default = True      # type: ignore[attr-defined]
-
-    def _save_to_state_dict(self, destination: dict, prefix: str, keep_vars: bool) -> None:
-        for name, value in [*self._parameters.items(), *self._buffers.items()]:
-            if value is not None and name not in self._non_persistent_buffers_set:
-                destination[prefix + name] = value if keep_vars else value.detach()
-        if type(self).get_extra_state is not Module.get_extra_state:
-            destination[prefix + _state.EXTRA] = self.get_extra_state()
-
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """All parameters and persistent buffers by name. See torch.nn.Module.state_dict."""
-        given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
-        destination, prefix = given.get("destination", destination), given.get("prefix", prefix)
-        keep_vars = given.get("keep_vars", keep_vars)
-        if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()
-        local = {"version": self._version}
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = local
-        for pre_hook in self._state_dict_pre_hooks.values():
-            pre_hook(self, prefix, keep_vars)
-        self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._state_dict_hooks.values():
-            new = hook(self, destination, prefix, local)
-            destination = destination if new is None else new
-        return destination
-
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-                              error_msgs) -> None:
-        for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        _state.load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-
-    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> _state.IncompatibleKeys:
-        """Copies a state dict into this module. See torch.nn.Module.load_state_dict."""
-        return _state.load(self, state_dict, strict, assign)
 
     # ------------------------------------------------------------ text
 
@@ -551,15 +450,8 @@ def _change(param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
             grad.data = fn(grad)
 
 
-def _destination(args: tuple, kwargs: dict) -> tuple[Any, Any]:
-    """(device, dtype) of the arguments of ``to``."""
-    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
-    other = kwargs.pop("tensor", None)
-    for a in (*args, other):
-        if isinstance(a, Tensor):
-            device, dtype = a.device, a.dtype
-        elif isinstance(a, dtypes.dtype) or a.__class__ is type:
-            dtype = dtypes.as_dtype(a, "to")
-        elif a is not None and a.__class__ is not bool:
-            device = a
-    return device, dtypes.as_dtype(dtype, "to")
+__all__ = [
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook", "register_module_parameter_registration_hook",
+]

@@ -29,25 +29,26 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     return input + (other if isinstance(alpha, int) and alpha == 1 else alpha * other)
 
 
-def _no_bools(input, other):
-    if kind(input) == "b":
+def _no_bools(dtypes):
+    if all(d == np.bool_ for d in dtypes):
         raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. "
                            "Use the `^` or `logical_xor()` operator instead.")
+    if any(d == np.bool_ for d in dtypes):
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                           "mask, use the `~` or `logical_not()` operator instead.")
 
 
-@op(promote="numeric", aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"), saves="none",
+@op(promote="numeric", aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"), saves="none", refuses=_no_bools,
     backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1")
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
-    _no_bools(input, other)
     return input - (other if isinstance(alpha, int) and alpha == 1 else alpha * other)
 
 
-@op(promote="numeric", saves="none", method=False, inplace=False, out=False,
+@op(promote="numeric", saves="none", method=False, inplace=False, out=False, refuses=_no_bools,
     backward_name=numbered("Rsub", 1, tensor=0, number=1))
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
     """``other`` minus ``alpha`` times ``input``. See torch.rsub."""
-    _no_bools(input, other)
     return other - (input if isinstance(alpha, int) and alpha == 1 else alpha * input)
 
 
@@ -97,15 +98,15 @@ def true_divide(input: Tensor | Number, other: Tensor | Number):
     return _true_div(input, other)
 
 
-@op(promote="numeric", operators=("__rtruediv__",), function=False, method=False, inplace=False, out=False,
+@op(promote="numeric", operators=("__rtruediv__", "__rdiv__"), function=False, method=False, inplace=False, out=False,
     backward_name="MulBackward0")
-def rdiv(input: Number, other: Tensor):
+def rdiv(input: Tensor | Number, other: Tensor):
     """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
     other = other.astype(promotion.to_float(np.dtype(other.dtype)))
     return _true_div(like(other, 1), other) * input.astype(other.dtype)
 
 
-@op(promote="numeric", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"), differentiable=False,
+@op(promote="numeric", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"), differentiable=False, not_derived=True,
     value_check=(divides_by_zero, zero_division))
 def floor_divide(input: Tensor | Number, other: Tensor | Number):
     """The quotient rounded down. See torch.floor_divide."""

@@ -54,6 +54,16 @@ def scalar_name(d: np.dtype) -> str:
     return dtypes.of_numpy(np.dtype(d)).scalar_name
 
 
+_CPP = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+        "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+        "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
+
+
+def cpp_name(dtype: np.dtype) -> str:
+    """The name of an element type in C++, as some of PyTorch's messages have it."""
+    return _CPP.get(np.dtype(dtype).name, str(dtype))
+
+
 def require(condition: Any, message: str, error: type[Exception] = RuntimeError) -> None:
     """Raises ``error(message)`` unless ``condition``."""
     if not condition:

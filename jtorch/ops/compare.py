@@ -6,43 +6,47 @@ import numpy as np
 
 from jtorch.ops import check, promotion
 from jtorch.ops.elementwise import broadcast, derivative, kind, unsupported
-from jtorch.ops.registry import Number, Tensor, op
+from jtorch.ops.registry import Number, T, Tensor, op
 
 
-@op(promote="bool", operators=("__eq__",), differentiable=False)
+def _inplace(name: str):
+    return lambda template: f"{name}Backward{int(template[1] is T)}"
+
+
+@op(promote="bool", operators=("__eq__",), differentiable=False, inplace_name=_inplace("Eq"))
 def eq(input: Tensor, other: Tensor | Number):
     """Whether the elements are equal. See torch.eq."""
     return input == other
 
 
-@op(promote="bool", aliases=("not_equal",), operators=("__ne__",), differentiable=False)
+@op(promote="bool", aliases=("not_equal",), operators=("__ne__",), differentiable=False, inplace_name=_inplace("Ne"))
 def ne(input: Tensor, other: Tensor | Number):
     """Whether the elements differ. See torch.ne."""
     return input != other
 
 
-@op(promote="bool", aliases=("less",), operators=("__lt__",), differentiable=False)
+@op(promote="bool", aliases=("less",), operators=("__lt__",), differentiable=False, inplace_name=_inplace("Lt"))
 def lt(input: Tensor, other: Tensor | Number):
     """Whether ``input`` is less. See torch.lt."""
     unsupported("lt_cpu", input, "c")
     return input < other
 
 
-@op(promote="bool", aliases=("less_equal",), operators=("__le__",), differentiable=False)
+@op(promote="bool", aliases=("less_equal",), operators=("__le__",), differentiable=False, inplace_name=_inplace("Le"))
 def le(input: Tensor, other: Tensor | Number):
     """Whether ``input`` is less or equal. See torch.le."""
     unsupported("le_cpu", input, "c")
     return input <= other
 
 
-@op(promote="bool", aliases=("greater",), operators=("__gt__",), differentiable=False)
+@op(promote="bool", aliases=("greater",), operators=("__gt__",), differentiable=False, inplace_name=_inplace("Gt"))
 def gt(input: Tensor, other: Tensor | Number):
     """Whether ``input`` is greater. See torch.gt."""
     unsupported("gt_cpu", input, "c")
     return input > other
 
 
-@op(promote="bool", aliases=("greater_equal",), operators=("__ge__",), differentiable=False)
+@op(promote="bool", aliases=("greater_equal",), operators=("__ge__",), differentiable=False, inplace_name=_inplace("Ge"))
 def ge(input: Tensor, other: Tensor | Number):
     """Whether ``input`` is greater or equal. See torch.ge."""
     unsupported("ge_cpu", input, "c")

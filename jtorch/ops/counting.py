@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.reduce import refuse
 from jtorch.ops.registry import Tensor, op
 
@@ -39,7 +39,7 @@ def _check_unique(input, dim: int | None) -> int | None:
     return dim
 
 
-@op(dynamic=True, differentiable=False)
+@op(dynamic=True, differentiable=False, out=False)
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None):
     """The distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
@@ -51,7 +51,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     return _chosen(values, inverse, counts, return_inverse, return_counts)
 
 
-@op(dynamic=True, differentiable=False)
+@op(dynamic=True, differentiable=False, out=False)
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None):
     """The elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""
@@ -67,7 +67,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     return _chosen(values, inverse, np.diff(starts, append=n), return_inverse, return_counts)
 
 
-@op(dynamic=True, differentiable=False)
+@op(dynamic=True, differentiable=False, out=False)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0):
     """How often each non-negative integer occurs, or the sum of its weights. See torch.bincount."""
     refuse("bincount_cpu", input, "bfcV")
@@ -124,6 +124,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0):
     return _add_up(place.astype(jnp.int64), inside, jnp.ones_like(input), bins)
 
 
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int"}
+
+
 def _linspace(low, high, bins: int):
     """``bins + 1`` edges from both ends towards the middle, as torch.linspace rounds them."""
     step = (high - low) / bins
@@ -132,21 +135,21 @@ def _linspace(low, high, bins: int):
     return jnp.where(i < (bins + 1) // 2, from_low, from_high)
 
 
-def _edges(input, bins, range):
+def _edges(input, bins, range, dim: int = 0):
     if not isinstance(bins, int):
         start = "torch.histogramdd: "
         check.require(bins.ndim == 1, f"{start}bins tensor should have one dimension, but got {bins.ndim} dimensions "
-                      "in the bins tensor for dimension 0")
+                      f"in the bins tensor for dimension {dim}")
         check.require(bins.size > 0, f"{start}bins tensor should have at least 1 element, but got 0 elements in the "
-                      "bins tensor for dimension 0")
-        names = [{"float32": "float", "float64": "double"}.get(x.dtype.name, x.dtype.name) for x in (input, bins)]
+                      f"bins tensor for dimension {dim}")
+        names = [_C_NAMES.get(x.dtype.name, x.dtype.name) for x in (input, bins)]
         check.require(bins.dtype == input.dtype, f"{start}input tensor and bins tensors should have the same dtype, "
-                      f"but got input with dtype {names[0]} and bins for dimension 0 with dtype {names[1]}")
+                      f"but got input with dtype {names[0]} and bins for dimension {dim} with dtype {names[1]}")
         return bins
-    check.require(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    check.require(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}")
     low, high = range or (0.0, 0.0 if input.size else 1.0)
     check.require(low <= high, f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for "
-                  "dimension 0")
+                  f"dimension {dim}")
     if range is not None and low == high:
         low, high = low - 0.5, high + 0.5
     return _linspace(*_limits(input, low, high, 0.5), bins)
@@ -180,3 +183,49 @@ def histogram(input: Tensor, bins: Tensor | int = 100, *, range: tuple[float, fl
     if density:
         hist = hist / jnp.sum(hist) / (lax.slice(edges, (1,), edges.shape) - lax.slice(edges, (0,), (edges.size - 1,)))
     return hist, edges
+
+
+def _boxes_infinite(input, edges, bins=None, range=None, weight=None, density=False):
+    none = jnp.zeros((), jnp.int64)
+    if bins is None or range is not None or not input.size or not promotion.is_float(input.dtype):
+        return none != 0, none
+    bad = ~jnp.all(jnp.isfinite(input.reshape(-1, input.shape[-1])), 0)
+    return jnp.any(bad), jnp.argmax(bad)
+
+
+def _boxes_infinite_error(detail: int, input, *args, **options):
+    content = np.asarray(input, np.float64)[..., detail]
+    return RuntimeError(f"torch.histogramdd: dimension {detail}'s range [{content.min():g}, {content.max():g}] is not finite")
+
+
+@op(name="_histogramdd", differentiable=False, method=False, out=False, tested=False, value_check=(_boxes_infinite, _boxes_infinite_error))
+def histogramdd(input: Tensor, edges: list[Tensor], bins: tuple[int, ...] | None = None, range: tuple[float, ...] | None = None,
+                weight: Tensor | None = None, density: bool = False):
+    """How many points, or what weight, lie in each box of a space, and each dim's edges. See torch.histogramdd."""
+    refuse("histogramdd", input, "biuc")
+    shape, n = input.shape, input.shape[-1]
+    check.require(weight is None or weight.shape == shape[:-1], "torch.histogramdd: if weight tensor is provided it should have "
+                  f"the same shape as the input tensor excluding its innermost dimension, but got input with shape {list(shape)} "
+                  f"and weight with shape {None if weight is None else list(weight.shape)}")
+    check.require(range is None or len(range) == 2 * n, f"torch.histogramdd: for a {n}-dimensional histogram range should have "
+                  f"{2 * n} elements, but got {len(range or ())}")
+    points = input.reshape(-1, n)
+    limits = [None] * n if range is None else list(zip(range[::2], range[1::2], strict=True))
+    all_edges = [_edges(points[:, d], b, limit, d) for d, (b, limit) in enumerate(zip(edges or bins or (), limits, strict=True))]
+    inside, index = jnp.ones(points.shape[0], bool), jnp.zeros(points.shape[0], np.int64)
+    for d, e in enumerate(all_edges):
+        x = points[:, d]
+        inside = inside & (x >= e[0]) & (x <= e[-1])
+        index = index * (e.size - 1) + jnp.clip(jnp.searchsorted(e, x, side="right").astype(np.int64) - 1, 0, e.size - 2)
+    weights = jnp.ones(points.shape[0], input.dtype) if weight is None else weight.reshape(-1).astype(input.dtype)
+    sizes = [e.size - 1 for e in all_edges]
+    hist = _add_up(index, inside, weights, int(np.prod(sizes))).reshape(sizes)
+    return (_as_density(hist, all_edges) if density else hist), *all_edges
+
+
+def _as_density(hist, edges):
+    """Counts as shares per volume."""
+    hist = hist / jnp.sum(hist)
+    for d, e in enumerate(edges):
+        hist = hist / jnp.diff(e).reshape((1,) * d + (-1,) + (1,) * (len(edges) - d - 1))
+    return hist

@@ -39,7 +39,7 @@ def ones(size: Size, *, dtype: dtype | None = None):
 
 
 @op(creates=True, tested=False)
-def empty(size: Size, *, dtype: dtype | None = None, memory_format=None):
+def empty(size: Size, *, dtype: dtype | None = None):
     """A tensor whose values do not matter; here they are zeros. See torch.empty."""
     return jnp.zeros(_nonnegative(size, "empty"), default_float(dtype))
 
@@ -80,25 +80,25 @@ _C_TYPE = {"float32": "float", "float64": "double", "float16": "at::Half", "bflo
 
 
 @op(creates=True, out=False, differentiable=False)
-def zeros_like(input: Tensor, *, dtype: dtype | None = None, memory_format=None):
+def zeros_like(input: Tensor, *, dtype: dtype | None = None):
     """Zeros in the shape of another tensor. See torch.zeros_like."""
     return jnp.zeros(input.shape, input.dtype if dtype is None else dtype)
 
 
 @op(creates=True, out=False, differentiable=False)
-def ones_like(input: Tensor, *, dtype: dtype | None = None, memory_format=None):
+def ones_like(input: Tensor, *, dtype: dtype | None = None):
     """Ones in the shape of another tensor. See torch.ones_like."""
     return jnp.ones(input.shape, input.dtype if dtype is None else dtype)
 
 
 @op(creates=True, out=False, tested=False, differentiable=False)
-def empty_like(input: Tensor, *, dtype: dtype | None = None, memory_format=None):
+def empty_like(input: Tensor, *, dtype: dtype | None = None):
     """A tensor in the shape of another whose values do not matter; here zeros. See torch.empty_like."""
     return jnp.zeros(input.shape, input.dtype if dtype is None else dtype)
 
 
 @op(creates=True, out=False, differentiable=False)
-def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None, memory_format=None):
+def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None):
     """One number in the shape of another tensor. See torch.full_like."""
     return _filled(input.shape, fill_value, input.dtype if dtype is None else dtype)
 

@@ -6,10 +6,12 @@ import math
 import jax.numpy as jnp
 
 from jtorch.ops.check import require
-from jtorch.ops.registry import Number, Tensor, op
+from jtorch.ops.registry import Number, T, Tensor, op
 
 
-@op(inplace=True, out=False, method=True, saves="none")
+@op(inplace=True, out=False, method=True, saves="none",
+    backward_name=lambda template: f"FillBackward{int(template[1] is T)}",
+    inplace_name=lambda template: f"FillBackward{2 + int(template[1] is T)}")
 def fill(input: Tensor, value: Tensor | Number):
     """All elements replaced by one value. See torch.Tensor.fill_."""
     require(jnp.ndim(value) == 0, "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -23,7 +25,7 @@ def zero(input: Tensor):
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, out=False, function=False, method=True, saves="none", tested=False)
+@op(inplace=True, out=False, function=False, method=True, saves="none", tested=False, inplace_name="CopySlices")
 def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False):
     """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
     require(input.ndim >= 2, "dimensions must larger than 1")

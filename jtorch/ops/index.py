@@ -7,6 +7,7 @@ value stays.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ import numpy as np
 
 from jtorch.ops import check, strided
 from jtorch.ops.registry import Number, T, Tensor, op
-from jtorch.ops.view_part import diagonal_geometry, select_geometry, slice_geometry
+from jtorch.ops.view_part import check_strided, diagonal_geometry, select_geometry, slice_geometry
 
 # which values of an index are errors
 
@@ -135,10 +136,47 @@ def add_at(x, at: tuple, values):
 
 
 def set_last(x, at: tuple, values):
-    """``x.at[at].set(values)`` where the last of several values for a place stays; ``at``: indices and full slices."""
+    """``x.at[at].set(values)`` where the last of several values for a place stays; ``at``: indices and full slices.
+
+    As in PyTorch the gradient of every value is that of its place, also where another one stays there.
+    """
+    def filled(places) -> tuple:
+        left = iter(places)
+        return tuple([i if isinstance(i, slice) else next(left) for i in at])
+
+    @jax.custom_jvp
+    def put(x, values, *places):
+        return _set_last(x, filled(places), values)
+
+    @put.defjvp
+    def put_jvp(primals, tangents):
+        slots = filled(primals[2:])
+        kept = jnp.ones(x.shape, np.bool_).at[slots].set(False, mode="promise_in_bounds")
+        tangent = jnp.where(kept, tangents[0], jnp.zeros((), x.dtype))
+        return put(*primals), tangent.at[slots].add(tangents[1], mode="promise_in_bounds")
+
+    places = [i for i in at if not isinstance(i, slice)]
+    if x.dtype.kind not in "fcV" or not places or 0 in values.shape:
+        return _set_last(x, at, values)
+    return put(x, values, *places)
+
+
+def _set_last(x, at: tuple, values):
     dims = [d for d, i in enumerate(at) if not isinstance(i, slice)]
     if not dims or 0 in values.shape:
         return jnp.broadcast_to(values, x.shape) if not dims else x
+    return _set_last(tuple(not isinstance(i, slice) for i in at), x, [i for i in at if not isinstance(i, slice)], values)
+
+
+def _placed(indexed: tuple[bool, ...], indices: list) -> tuple:
+    """The index tuple of indices at the places marked, full slices at the others."""
+    left = iter(indices)
+    return tuple(next(left) if marked else slice(None) for marked in indexed)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _set_last(indexed: tuple[bool, ...], x, indices: list, values):
+    at, dims = _placed(indexed, indices), [d for d, marked in enumerate(indexed) if marked]
     count = math.prod(x.shape[d] for d in dims)
     place = at[dims[0]].astype(np.int32 if count < 2**31 else np.int64)
     for d in dims[1:]:
@@ -149,6 +187,15 @@ def set_last(x, at: tuple, values):
         first = jnp.where(place < count, at[dims[0]].astype(place.dtype), place)
         at = (*at[:dims[0]], first, *at[dims[0] + 1:])
     return x.at[at].set(values, mode="drop", unique_indices=True)
+
+
+@_set_last.defjvp
+def _set_last_jvp(indexed: tuple[bool, ...], primals, tangents):
+    """As in PyTorch, a value that another one replaced gets the gradient of its place too."""
+    at = _placed(indexed, primals[1])
+    written = jnp.zeros(primals[0].shape, bool).at[at].set(True, mode="promise_in_bounds")
+    emptied = jnp.where(written, 0, tangents[0])
+    return _set_last(indexed, *primals), emptied.at[at].add(tangents[2], mode="promise_in_bounds")
 
 
 @op(value_check=_in_flat(""))
@@ -420,6 +467,30 @@ def _argwhere(input):
     return np.argwhere(np.asarray(input)).astype(np.int64)
 
 
+@op(differentiable=False, out=True)
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1):
+    """The first ``size`` rows of ``nonzero``, or all and then rows of ``fill_value``. See torch.nonzero_static."""
+    check.require(size >= 0, "nonzero_static: 'size' must be an non-negative integer")
+    if not input.ndim:
+        return jnp.zeros((size, 0), np.int64)
+    if not (size and input.size):
+        return jnp.full((size, input.ndim), fill_value, np.int64)
+    found = jnp.nonzero(input, size=size, fill_value=fill_value)
+    return jnp.stack([i.astype(np.int64) for i in found], 1)
+
+
+@op(method=False, out=False, differentiable=False)
+def unravel_index(indices: Tensor, shape: tuple[int, ...]):
+    """The coordinates in ``shape``, in a last dim, of places in its flattened form. See torch.unravel_index."""
+    check.require(indices.dtype.kind in "iu", f"expected 'indices' to be integer dtype, but got torch.{indices.dtype.name}",
+                  TypeError)
+    check.require(all(n >= 0 for n in shape), f"'shape' cannot have negative values, but got {tuple(shape)}", ValueError)
+    steps = np.cumprod((1, *shape[:0:-1]))[::-1].astype(np.int64) if shape else np.zeros(0, np.int64)
+    places = jnp.broadcast_to(indices.astype(np.int64)[..., None], (*indices.shape, len(shape)))
+    steps, sizes = (jnp.broadcast_to(jnp.asarray(a, np.int64), places.shape) for a in (steps, shape))
+    return places // steps % sizes if shape else places
+
+
 # a view of a new tensor written: the view's geometry over dense elements
 
 
@@ -456,4 +527,10 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def as_strided_scatter(input: Tensor, src: Tensor, size: tuple[int, ...], stride: tuple[int, ...],
                        storage_offset: int | None = None):
     """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
-    return _write_view(input, src, (size, stride, storage_offset or 0))
+    offset = storage_offset or 0
+    check_strided(size, stride, offset)
+    end, width = offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)), input.dtype.itemsize
+    check.require(0 in size or end <= input.size, f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
+                  f"{offset}, and itemsize {width} requiring a storage size of {end * width} are out of bounds for storage of "
+                  f"size {input.size * width}")
+    return _write_view(input, src, (size, stride, offset))

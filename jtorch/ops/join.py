@@ -263,6 +263,7 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
     check.require(len(shifts) > 0, "`shifts` required")
     if not dims and len(shifts) == 1:
         return jnp.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
+    check.require(input.ndim > 0, f"Dimension specified as {dims[0] if dims else 0} but tensor has no dimensions", IndexError)
     check.require(len(shifts) == len(dims), f"shifts and dimensions must align. shifts: {len(shifts)}, "
                   f"dims:{len(dims)}")
     dims = tuple(check.wrap_dim(d, input.ndim) for d in dims)

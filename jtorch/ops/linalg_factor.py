@@ -407,7 +407,8 @@ def _svd_tangents(U, s, V, dA):
     dP = product(product(adjoint(U), dA), V)
     row, column = s[..., None, :], s[..., :, None]
     F = _reciprocal((row + column) * (row - column)).astype(dP.dtype)
-    skew = (dP - adjoint(dP)) / 2 * _reciprocal(s)[..., None, :].astype(dP.dtype) * jnp.eye(s.shape[-1], dtype=dP.dtype)
+    on_diagonal = jnp.broadcast_to(jnp.eye(s.shape[-1], dtype=dP.dtype), dP.shape)
+    skew = (dP - adjoint(dP)) / 2 * _reciprocal(s)[..., None, :].astype(dP.dtype) * on_diagonal
     right, left = row.astype(dP.dtype) * dP, column.astype(dP.dtype) * dP
     dU = product(U, F * (right + adjoint(right)) + skew)
     dV = product(V, F * (left + adjoint(left)))

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops.check import broadcast_shapes
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.registry import Tensor, Tensors, op
 from jtorch.ops.strided import is_contiguous, reinterpret, strided_read, strided_write
 
 
@@ -54,6 +54,8 @@ def _spread(base: jax.Array, size: tuple[int, ...], stride: tuple[int, ...]) -> 
 @op(name="_to_dtype", function=False, method=False, out=False, saves="none", backward_name="ToCopyBackward0", tested=False)
 def to_dtype(input: Tensor, dtype: np.dtype):
     """The elements cast as PyTorch casts them: complex to real drops the imaginary part, floats truncate to integers."""
+    if dtype == np.bool_:
+        return input != jnp.zeros((), input.dtype)
     if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype, jnp.complexfloating):
         input = input.real
     if jnp.issubdtype(input.dtype, jnp.floating) and dtype != np.bool_ and not jnp.issubdtype(dtype, jnp.inexact):
@@ -91,6 +93,18 @@ def copy_into(src: Tensor, shape: tuple[int, ...], dtype: np.dtype):
     if broadcast_shapes(shape, src.shape) != shape:
         raise RuntimeError(f"expand(torch.{{}}{list(src.shape)}, size={list(shape)}): the number of sizes provided")
     return jnp.broadcast_to(to_dtype(src, dtype), shape)
+
+
+@op(name="_copy_over", function=False, method=False, out=False, saves="none", backward_name="CopyBackwards", tested=False)
+def copy_over(input: Tensor, src: Tensor):
+    """``_copy_into`` with what is written over, whose gradient is 0."""
+    return copy_into(src, input.shape, input.dtype)
+
+
+@op(name="_zero_of", function=False, method=False, out=False, saves="none", tested=False)
+def zero_of(tensors: Tensors):
+    """Zeros like the first tensor, and gradients of 0 for all of them."""
+    return jnp.zeros_like(tensors[0])
 
 
 @op(name="_drawn_from", function=False, method=False, out=False, saves="none", backward_name="BernoulliBackward0", tested=False)

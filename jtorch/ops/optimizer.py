@@ -16,6 +16,11 @@ def _as(scalar, like: jax.Array):
     return jnp.asarray(scalar).astype(jnp.finfo(like.dtype).dtype)
 
 
+def _wide(*scalars):
+    """The options in float64, tensors among them too."""
+    return [x if x is None else jnp.asarray(x).astype(np.float64) for x in scalars]
+
+
 def _decayed(grad: jax.Array, param: jax.Array, weight_decay, maximize: bool) -> jax.Array:
     grad = -grad if maximize else grad
     return grad if weight_decay is None else grad + _as(weight_decay, param) * param
@@ -25,6 +30,7 @@ def _decayed(grad: jax.Array, param: jax.Array, weight_decay, maximize: bool) ->
 def sgd(params: list[Tensor], grads: list[Tensor], buffers: list[Tensor], lr: Number, momentum: Number, dampening: Number,
         weight_decay: Number | None = None, nesterov: bool = False, maximize: bool = False, has_momentum: bool = False):
     """The new parameters, and the new momentum buffers if there is momentum (``buffers`` is empty on the first step)."""
+    lr, momentum, dampening, weight_decay = _wide(lr, momentum, dampening, weight_decay)
     new_params, new_buffers = [], []
     for i, (p, g) in enumerate(zip(params, grads, strict=True)):
         d = _decayed(g, p, weight_decay, maximize)
@@ -44,6 +50,7 @@ def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_
 
     Loshchilov and Hutter's AdamW where ``decoupled``; Kingma and Ba's Adam otherwise.
     """
+    lr, beta1, beta2, eps, weight_decay = _wide(lr, beta1, beta2, eps, weight_decay)
     new_steps = [s + jnp.ones((), s.dtype) for s in steps]
     counts = [s.astype(np.float64) for s in new_steps]
     out: list[list] = [[], [], [], []]

@@ -48,7 +48,8 @@ def rule(name: str, shared: Callable = _counted, real: bool = True):
     def declare(one: Callable) -> Callable:
         def body(params: list[Tensor], grads: list[Tensor], columns: list[Tensor], scalars: list[Tensor], numbers: list[Tensor],
                  names: tuple[str, ...] = (), options: tuple[tuple, ...] = (), of: tuple[int, ...] = (), width: int = 1):
-            o = SimpleNamespace(**dict(zip(names, numbers, strict=True)), **dict(options))
+            wide = [x if x is None else jnp.asarray(x).astype(np.float64) for x in numbers]
+            o = SimpleNamespace(**dict(zip(names, wide, strict=True)), **dict(options))
             before = [[s.astype(np.float64) for s in scalars[i:i + width]] for i in range(0, len(scalars), width)]
             after = [shared(o, *b) for b in before]
             n, out = len(params), []

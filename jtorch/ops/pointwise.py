@@ -447,7 +447,7 @@ def ldexp(input: Tensor, other: Tensor):
     return input * jnp.exp2(other)
 
 
-@op(differentiable=False, inplace=True)
+@op(differentiable=False, not_derived=True, inplace=True)
 def heaviside(input: Tensor, values: Tensor):
     """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
     for x in (input, values):

@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
-from jtorch.ops.registry import Tensor, dtype, op
+from jtorch.ops.registry import Size, Tensor, dtype, op
 
 Dims = int | tuple[int, ...] | None
 
@@ -59,6 +59,16 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype 
     """The sum of all elements, or along ``dim``; of integers in int64. See torch.sum."""
     input = _summand(input, dtype)
     return jnp.sum(input, check.wrap_dims(dim, input.ndim), dtype=input.dtype, keepdims=keepdim)
+
+
+@op(saves="none", function=False, backward_name="SumBackward1")
+def sum_to_size(input: Tensor, size: Size):
+    """The sum over the dims that broadcasting from ``size`` repeats. See torch.Tensor.sum_to_size."""
+    more = input.ndim - len(size)
+    differing = [n for n, m in zip(size, input.shape[more:], strict=True) if n not in (1, m)] if more >= 0 else size
+    check.require(not differing, f"size {{{list(size)}}} is not expandable to size {{{list(input.shape)}}}.")
+    axes = [d for d in range(input.ndim) if d < more or input.shape[d] != size[d - more]]
+    return jnp.sum(input, axes, dtype=_summand(input, None).dtype).reshape(size)
 
 
 @op
@@ -328,7 +338,7 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False):
 
 def _truth(reduce, input, dim, keepdim: bool):
     axes = check.wrap_dims(dim, input.ndim, empty_is_all=False)
-    result = reduce(input, axes, keepdims=keepdim)
+    result = reduce(input != jnp.zeros((), input.dtype), axes, keepdims=keepdim)
     return result.astype(jnp.uint8) if input.dtype == jnp.uint8 else result
 
 

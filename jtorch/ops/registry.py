@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch.ops import check, promotion
+from jtorch.ops import check, layout, promotion
 
 # What the annotations of bodies mean to a type checker; their text is what counts here.
 Tensor = jax.Array
@@ -146,7 +146,12 @@ class Op:
     returns: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     value_check: tuple[Callable, Callable] | None = None
+    warns: Callable | None = None
     tested: bool = True
+    inplace_name: str | Callable | None = None
+    not_derived: bool = False
+    refuses: Callable | None = None
+    layout: Any = None          # which strides results have: see layout.py
     _functions: dict = field(default_factory=dict)
 
     def __hash__(self):
@@ -180,6 +185,21 @@ class Op:
         if "source" in accepts and accepts["source"].kind is inspect.Parameter.KEYWORD_ONLY:
             keywords["source"] = avals[0].np
         return self.view(*key, *plain, **keywords)
+
+    def uncast(self, template: tuple, avals: Sequence) -> list[bool]:
+        """Which of the arrays that ``template`` marks are computed with as they are, and not cast to a common dtype first."""
+        if self.promote is None:
+            return [True] * len(avals)
+        left = iter(avals)
+        given = [(p, t, next(left)) for p, t in zip(self.params, template, strict=True) if t.__class__ is Marker]
+        taking = [(t, a) for p, t, a in given if (p.name in self.promotes if self.promotes else p.kind.startswith("tensor"))]
+        common = promotion.RULES[self.promote](promotion.result_type(_operand(t, a.sds) for t, a in taking))
+        return [a.np == common or not any([a is x for _, x in taking]) for _, _, a in given]
+
+    @property
+    def counts_numbers(self) -> bool:
+        """Whether a number among the operands counts as a 0-dim tensor where strides are decided."""
+        return self.promote is not None and self.name not in ("pow", "clamp", "clamp_min", "clamp_max")
 
     def check_of(self, template: tuple) -> Callable:
         """The pure function of the same arrays that says whether their values are wrong: (bool, int64 detail)."""
@@ -219,6 +239,8 @@ def _promote(op: Op, template: tuple, args: list) -> None:
     """Casts the promoted arguments to the dtype the op computes in and gives them one shape, in place."""
     taking = [i for i, p in enumerate(op.params) if template[i].__class__ is Marker
               and (p.name in op.promotes if op.promotes else p.kind.startswith("tensor"))]
+    if op.refuses is not None:
+        op.refuses([np.dtype(args[i].dtype) for i in taking])
     compute = promotion.RULES[op.promote](promotion.result_type(_operand(template[i], args[i]) for i in taking))
     for i, (p, mark) in enumerate(zip(op.params, template, strict=True)):
         if i in taking or (mark.__class__ is Marker and p.kind == "number"):
@@ -262,14 +284,22 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     through_storage: the view shows elements of the storage that the argument itself may not show (as_strided).
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
-    saves:      ``inputs`` (the default: those that the vjp uses), ``result`` or ``none``: what the version check of the
-                backward looks at, as PyTorch saves it.
+    saves:      ``inputs`` (the default: those that the vjp uses), ``all`` (where the vjp depends on inputs whose values it
+                does not use), ``result`` or ``none``: what the version check of the backward looks at, as PyTorch saves
+                it.
     backward_name:  PyTorch's ``grad_fn`` name where it is not the op's in camel case + ``Backward0``, or a function of
                 the template that gives it.
     differentiable: False where PyTorch gives the result no ``grad_fn``.
     returns:    field names of the named tuple returned (``values indices``).
     writes:     names of arguments that the last outputs are written into (``running_mean running_var``).
     value_check: (flag, error): ``flag(*args) -> (bad, detail)`` of arrays, ``error(detail, *args) -> Exception``.
+    warns:      a function of all arguments, in order, that gives PyTorch's warnings at each call (a body is traced once): the
+                avals of tensors (which come first), other arguments as they are. The user's line is at stacklevel 3.
+    inplace_name: the ``grad_fn`` name of the in-place form where it is another one. An op that is not differentiable, but
+                has this, gives a tensor that it is written into a gradient of 0.
+    refuses:    a function of the promoted arguments' dtypes, before promotion, that raises where they are not allowed.
+    not_derived: PyTorch gives the result a ``grad_fn`` whose backward raises.
+    layout:     the rule of ``layout.py`` for the strides of results, where its table does not have it.
     tested:     False keeps the op out of the generated matrix.
     """
     if fn is None:
@@ -277,6 +307,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
                             operators=operators, returns=returns, writes=writes, **facts)
     full = name or fn.__name__
     is_view = facts.get("view") is not None
+    facts.setdefault("layout", None if is_view else layout.rule_of(full, facts.get("promote") is not None))
     record = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
                 method=("." not in full and not facts.get("creates")) if method is None else method,
                 inplace=(facts.get("promote") in ("numeric", "int_to_float", "bool")) if inplace is None else inplace,

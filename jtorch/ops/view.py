@@ -20,6 +20,7 @@ from jtorch.ops import check, strided
 from jtorch.ops.registry import Size, Tensor, Tensors, dtype, op
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
+ITSELF = "itself"       # instead of a geometry: no new tensor is made
 
 
 # view, reshape and what is built of them
@@ -86,9 +87,9 @@ def _flat_size(size, start_dim, end_dim) -> tuple[int, ...]:
     return (*size[:start], math.prod(size[start:end + 1]), *size[end + 1:])
 
 
-def _flatten(size, stride, offset, start_dim=0, end_dim=-1) -> Geometry | None:
+def _flatten(size, stride, offset, start_dim=0, end_dim=-1) -> Geometry | str | None:
     shape = _flat_size(size, start_dim, end_dim)
-    return (shape, tuple(stride), offset) if len(shape) == len(size) else _reshape(size, stride, offset, shape)
+    return ITSELF if len(shape) == len(size) and size else _reshape(size, stride, offset, shape)
 
 
 @op(view=_flatten, saves="none", backward_name="ViewBackward0")
@@ -218,10 +219,12 @@ def _h_dims(ndim: int, name: str = "tensor.H") -> list[int]:
 
 def _adjoint(name: str, dims_of, advice: str = "Consider using x.conj()."):
     """The geometry of a transpose that conjugates complex elements, which is a copy."""
-    def geometry(size, stride, offset, *, source=None) -> Geometry | None:
+    def geometry(size, stride, offset, *, source=None) -> Geometry | str | None:
         dims = dims_of(len(size), name)
         if not size:
             _warn_0d(name.replace("tensor.", "Tensor."), advice)
+            if source is None or source.kind != "c":
+                return ITSELF
         is_complex = source is not None and source.kind == "c" and name != "tensor.mT"
         return None if is_complex else _permute(size, stride, offset, dims)
     return geometry
@@ -499,9 +502,12 @@ def alias(input: Tensor):
     return input
 
 
-@op(view=lambda size, stride, offset: (tuple(size), tuple(stride), offset), saves="none",
-    backward_name="AliasBackward0", operators=("__pos__",))
+def _positive(size, stride, offset, *, source=None) -> str:
+    check.require(source != np.bool_, "The `+` operator, on a bool tensor is not supported.")
+    return ITSELF
+
+
+@op(view=_positive, saves="none", operators=("__pos__",))
 def positive(input: Tensor):
     """The input itself. See torch.positive."""
-    check.require(input.dtype != np.bool_, "The `+` operator, on a bool tensor is not supported.")
     return input

@@ -4,6 +4,8 @@ See https://docs.pytorch.org/docs/stable/tensor_view.html, and ``view.py`` for w
 """
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 from jax import lax
 
@@ -53,6 +55,7 @@ def cut(x, dim: int, start: int, n: int, step: int = 1):
 
 def _narrow_args(size, dim, start, length) -> tuple[int, int]:
     check.require(len(size) > 0, "narrow() cannot be applied to a 0-dim tensor.")
+    check.require(isinstance(start, int) and not isinstance(start, bool), "start must be an 0-dim integral Tensor.")
     check.require(length >= 0, "narrow(): length must be non-negative.")
     dim = check.wrap_dim(dim, len(size))
     n = size[dim]
@@ -69,7 +72,7 @@ def _narrow(size, stride, offset, dim, start, length) -> Geometry:
 
 
 @op(view=_narrow, saves="none", backward_name="SliceBackward0")
-def narrow(input: Tensor, dim: int, start: int, length: int):
+def narrow(input: Tensor, dim: int, start: Any, length: int):
     """``length`` elements of a dim from ``start`` on. See torch.narrow."""
     dim, start = _narrow_args(input.shape, dim, start, length)
     return cut(input, dim, start, length)
@@ -293,6 +296,8 @@ def unbind(input: Tensor, dim: int = 0):
 def _numpy_split(name: str, min_ndim: int, dim: int):
     """The dim of hsplit, vsplit or dsplit, checked: those want equal parts."""
     def checked(size, parts) -> int:
+        check.require(isinstance(parts, (int, tuple)), f"{name}() received an invalid combination of arguments - got (Tensor, "
+                      f"{type(parts).__name__})", TypeError)
         check.require(len(size) >= min_ndim, f"torch.{name} requires a tensor with at least {min_ndim} dimension, but "
                       f"got a tensor with {len(size)} dimensions!")
         d = 0 if len(size) == 1 else dim

@@ -138,19 +138,19 @@ def general_cosine(M: int, *, a, sym: bool = True, dtype: dtype | None = None):
 @op(name="signal.windows.general_hamming", creates=True, out=False)
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: dtype | None = None):
     """alpha - (1 - alpha) * cosine. See torch.signal.windows.general_hamming."""
-    return _general_cosine("general_hamming", M, (alpha, 1 - alpha), sym, dtype)
+    return general_cosine(M, a=(alpha, 1 - alpha), sym=sym, dtype=dtype)
 
 
 @op(name="signal.windows.hamming", creates=True, out=False)
 def hamming(M: int, *, sym: bool = True, dtype: dtype | None = None):
     """The Hamming window. See torch.signal.windows.hamming."""
-    return _general_cosine("hamming", M, (0.54, 0.46), sym, dtype)
+    return general_cosine(M, a=(0.54, 0.46), sym=sym, dtype=dtype)
 
 
 @op(name="signal.windows.hann", creates=True, out=False)
 def hann(M: int, *, sym: bool = True, dtype: dtype | None = None):
     """A raised cosine that is 0 at both ends. See torch.signal.windows.hann."""
-    return _general_cosine("hann", M, (0.5, 0.5), sym, dtype)
+    return general_cosine(M, a=(0.5, 0.5), sym=sym, dtype=dtype)
 
 
 @op(name="signal.windows.blackman", creates=True, out=False)
@@ -162,4 +162,4 @@ def blackman(M: int, *, sym: bool = True, dtype: dtype | None = None):
 @op(name="signal.windows.nuttall", creates=True, out=False)
 def nuttall(M: int, *, sym: bool = True, dtype: dtype | None = None):
     """The sum of four cosines. See torch.signal.windows.nuttall."""
-    return _general_cosine("nuttall", M, (0.3635819, 0.4891775, 0.1365995, 0.0106411), sym, dtype)
+    return general_cosine(M, a=(0.3635819, 0.4891775, 0.1365995, 0.0106411), sym=sym, dtype=dtype)

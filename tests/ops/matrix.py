@@ -93,6 +93,30 @@ class Run:
                 except Wrong as wrong:
                     self.wrong[wrong.check or name].append(f"sample {number}: {wrong}")
 
+    def check_errors(self) -> None:
+        """What PyTorch's tests say must raise raises the same here, with the same first sentence."""
+        for number, wrong_call in enumerate(self.info.error_inputs("cpu")):
+            try:
+                self._error(wrong_call.sample_input)
+            except Unsupported:
+                continue
+            except Wrong as wrong:
+                self.wrong[wrong.check or "error"].append(f"error input {number}: {wrong}")
+
+    def _error(self, sample: Any) -> None:
+        _, a = self.theirs(sample)
+        if not isinstance(a, Exception):
+            return      # PyTorch accepts it on the CPU
+        _, b = self.ours(sample)
+        self.ran.add("error")
+        if not isinstance(b, Exception):
+            raise Wrong(f"does not raise {type(a).__name__} ({_line(a)})")
+        if type(a).__name__ != type(b).__name__:
+            raise Wrong(f"raises {type(b).__name__} ({_line(b)}), not {type(a).__name__} ({_line(a)})")
+        if sentence(a) != sentence(b):
+            with _as("error text"):
+                raise Wrong(f"says {sentence(b)!r}, not {sentence(a)!r}")
+
     # ---------------------------------------------------------------- calling
 
     def theirs(self, sample: Any, function: Callable | None = None, *, grad: bool = True, **more) -> Any:
@@ -245,7 +269,7 @@ class Run:
             return      # where PyTorch refuses a dtype, jtorch may cast: see docs/differences.md
         if isinstance(b, Exception):
             raise Wrong(f"{into}raises {type(b).__name__} ({_line(b)})")
-        (a, b) = self._processed(sample, a_out[0], b_out[0]) if single else self._processed(sample, a, b)
+        (a, b) = self._processed(sample, *((a_out[0], b_out[0]) if single else (a, b) if a is not None else (a_out, b_out)))
         wrong = differences(a, b, tolerance(self.dtype, *(d for _, d in made)))
         if wrong:
             raise Wrong(into + wrong)
@@ -346,6 +370,12 @@ def _without_none(expected: Any, got: Any) -> tuple[list, list]:
         elif y is None:
             a[i], b[i] = (0 if not bool((x != 0).any()) else x), 0
     return a, b
+
+
+def sentence(error: Any) -> str:
+    """The first sentence of an error's text, without what names a C++ file, a device or an overload."""
+    text = re.split(r"(?<=[^.\d])\. |\n|, but expected one of", str(error).strip())[0].rstrip(". ")
+    return re.sub(r"\s+", " ", text)
 
 
 def _line(error: Any) -> str:

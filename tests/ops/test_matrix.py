@@ -83,6 +83,22 @@ def sorted_out(op: str, dtype: str, run: matrix.Run) -> tuple[list[str], list]:
     return unknown, known
 
 
+def erring() -> list[str]:
+    return [name for name, case in cases().items() if case.info.error_inputs_func is not None] if HAS_TORCH else []
+
+
+@pytest.mark.parametrize("name", erring())
+@pytest.mark.filterwarnings("ignore")
+def test_errors(name):
+    """Calls that PyTorch's tests say must raise."""
+    run = matrix.Run(cases()[name], "float32", translator())
+    run.check_errors()
+    unknown, known = sorted_out(name, "float32", run)
+    assert not unknown, f"{name} raises otherwise than PyTorch:\n" + "\n".join(unknown)
+    if known:
+        pytest.xfail("; ".join(dict.fromkeys(d.reason for d in known)))
+
+
 # Ops that PyTorch has no samples of, called here; X and V are a matrix and a vector that need gradients.
 WITHOUT_SAMPLES = {
     "range": "xp.range(1, 4, 0.5)", "vander": "xp.vander(V.detach(), 3, increasing=True)", "chain_matmul": "xp.chain_matmul(X, X.T, X)",
@@ -96,7 +112,15 @@ WITHOUT_SAMPLES = {
     "bartlett_window": "xp.bartlett_window(6)", "hann_window": "xp.hann_window(6, periodic=False)",
     "hamming_window": "xp.hamming_window(6, True, 0.5)", "blackman_window": "xp.blackman_window(6)",
     "kaiser_window": "xp.kaiser_window(6, True, 8.0)", "view_dtype": "X.detach().view(xp.int32)", "alias": "X[...]",
-    "slice": "X[1:, ::2]", "rdiv": "2 / X", "invert": "~(X > 0)", "index": "X[[0, 2], [1, 1]]",
+    "slice": "X[1:, ::2]", "invert": "~(X > 0)", "index": "X[[0, 2], [1, 1]]",
+    "select_copy": "xp.select_copy(X, 1, -1)", "slice_copy": "xp.slice_copy(X, 1, 0, 4, 2)", "detach_copy": "xp.detach_copy(X)",
+    "split_copy": "xp.split_copy(X, 2)[1]", "unsafe_split_with_sizes": "X.unsafe_split_with_sizes((1, 2))[1]",
+    "view_as_complex_copy": "xp.view_as_complex_copy(X.detach()[:, :2])", "view_as_real_copy": "xp.view_as_real_copy(X + 2j * X)",
+    "conv_tbc": "xp.conv_tbc(X[None].repeat(5, 1, 1), X.reshape(1, 4, 3).repeat(2, 1, 1), V[:3], 1)",
+    "_weight_norm": "xp._weight_norm(X, X[:, :1], 0)", "norm_except_dim": "xp.norm_except_dim(X, 2, 0)",
+    "rnn_relu_cell": "xp.rnn_relu_cell(X, X, X.T @ X, X.T @ X)", "rnn_tanh_cell": "xp.rnn_tanh_cell(X, X, X.T @ X, X.T @ X)",
+    "gru_cell": "xp.gru_cell(X, X, X.repeat(4, 1), X.repeat(4, 1))",
+    "lstm_cell": "xp.lstm_cell(X, (X, X), X.repeat(6, 1)[:16], X.repeat(6, 1)[:16])[0]",
 }
 
 

@@ -1,12 +1,15 @@
 """PyTorch's values and test functions, as jtorch's: a sample that PyTorch tests itself with becomes one for jtorch."""
 from __future__ import annotations
 
+import dataclasses
 import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
+MOST_DIMS = 32      # of an array in NumPy and JAX: some have 64, none more
 
 
 class Unsupported(Exception):
@@ -28,6 +31,8 @@ class Translator:
         """A tensor of the same content, geometry and need of a gradient, in memory of its own."""
         if t.layout != self.torch.strided or t.device.type != "cpu":
             raise Unsupported(f"{t.layout} on {t.device}")
+        if t.dim() > MOST_DIMS:
+            raise Unsupported(f"{t.dim()} dimensions")
         with self.torch.no_grad(), self.jtorch.no_grad():
             plain = t.detach().resolve_conj().resolve_neg()
             if _is_whole(plain):
@@ -49,6 +54,8 @@ class Translator:
         torch = self.torch
         if isinstance(v, torch.Tensor):
             return self.tensor(v)
+        if isinstance(v, torch.layout) and v is not torch.strided:
+            raise Unsupported(str(v))
         if isinstance(v, (torch.dtype, torch.memory_format, torch.layout)):
             return self.named(str(v).removeprefix("torch."))
         if isinstance(v, torch.device):
@@ -60,7 +67,22 @@ class Translator:
             return made if isinstance(v, list) else type(v)(*made) if hasattr(v, "_fields") else tuple(made)
         if isinstance(v, slice):
             return slice(*map(self.value, (v.start, v.stop, v.step)))
+        if isinstance(v, torch.nn.Module) or dataclasses.is_dataclass(v):
+            return self._object(v)
         return self.function(v) if callable(v) else v
+
+    def _object(self, v: Any) -> Any:
+        """A module without parameters, or options: jtorch's class of that name with the same attributes."""
+        if isinstance(v, type) or self.jtorch is self.torch:
+            return v
+        cls = getattr(self.jtorch.nn, type(v).__name__, None)
+        if cls is None:
+            return v
+        if dataclasses.is_dataclass(v):
+            return cls(**{f.name: self.value(getattr(v, f.name)) for f in dataclasses.fields(v)})
+        made = cls()
+        vars(made).update({k: self.value(x) for k, x in vars(v).items() if not k.startswith("_")})
+        return made
 
     def function(self, f: Any) -> Any:
         """jtorch's counterpart of a function: the one of that name, or, of a test function, one that calls jtorch's."""

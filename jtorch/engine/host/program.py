@@ -68,7 +68,7 @@ def compile_on_host(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct]) -> Host
     closed = traced.jaxpr
     if closed.effects:
         return None
-    is_tuple = not jax.tree_util.treedef_is_leaf(traced.out_tree)
+    is_tuple = not traced.out_tree.num_leaves or not jax.tree_util.treedef_is_leaf(traced.out_tree)     # [] is a leaf to JAX
     try:
         return build(closed, is_tuple)
     except (Unsupported, KeyError):     # a KeyError: this version of JAX calls a parameter otherwise

@@ -1,55 +1,25 @@
-"""torch.nn.utils: parameters and gradients taken together."""
+"""torch.nn.utils: gradients clipped, parameters computed, layers fused, sequences packed."""
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from jtorch.nn.utils import parametrizations, parametrize, prune, rnn, stateless
+from jtorch.nn.utils.clip_grad import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
+from jtorch.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+from jtorch.nn.utils.fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
+from jtorch.nn.utils.init import skip_init
+from jtorch.nn.utils.memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
+from jtorch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from jtorch.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
-from jtorch.creation import tensor
-from jtorch.nn._make import torch
-from jtorch.no_grad import no_grad
-from jtorch.tensor import Tensor
-
-
-def _grads(parameters: Any) -> list[Any]:
-    given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    return [p.grad for p in given if p.grad is not None]
-
-
-@no_grad()
-def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                    foreach: bool | None = None) -> Tensor:
-    """Scales the gradients so that their common norm is at most ``max_norm``; returns what it was."""
-    grads, order = _grads(parameters), float(norm_type)
-    if not grads:
-        return tensor(0.0)
-    norm = torch("norm")(torch("stack")([torch("norm")(g, order) for g in grads]), order)
-    if error_if_nonfinite and not norm.isfinite():
-        raise RuntimeError(f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be "
-                           "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                           "`error_if_nonfinite=False`")
-    factor = (float(max_norm) / (norm + 1e-6)).clamp(max=1.0)
-    for g in grads:
-        g.mul_(factor)
-    return norm
-
-
-@no_grad()
-def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
-    """Limits each element of the gradients."""
-    for g in _grads(parameters):
-        g.clamp_(-float(clip_value), float(clip_value))
-
-
-def parameters_to_vector(parameters: Iterable[Any]) -> Tensor:
-    """All parameters as one vector."""
-    return torch("cat")([p.view(-1) for p in parameters])
-
-
-def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Gives the parameters the elements of a vector."""
-    if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__module__}.{type(vec).__qualname__}")
-    at = 0
-    for p in parameters:
-        p.data = vec[at:at + p.numel()].view_as(p).data     # type: ignore[index]
-        at += p.numel()
+__all__ = [
+    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format", "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "prune",
+    "remove_spectral_norm",
+    "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters", "weight_norm",
+]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ def functional(fn: Callable | None = None, /, **facts) -> Any:
         return lambda f: functional(f, **facts)
     facts.setdefault("inplace", False)
     facts.setdefault("out", False)
+    facts.setdefault("warns", _reduction_warner(fn))
     return op(fn, name=f"nn.functional.{fn.__name__}", method=False, **facts)
 
 
@@ -59,20 +61,48 @@ def clamp_min(x: jax.Array, low) -> jax.Array:
     return jnp.where(x < low, jnp.asarray(low, x.dtype), x)
 
 
-def _from_legacy(size_average: bool | None, reduce: bool | None) -> str:
-    average, reduce = size_average is None or size_average, reduce is None or reduce
-    reduction = "mean" if average and reduce else "sum" if reduce else "none"
+def reduction_from_legacy(size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction that the deprecated arguments mean."""
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
+
+
+def warn_of_legacy(size_average: bool | None, reduce: bool | None, stacklevel: int) -> str:
+    """The reduction that the deprecated arguments mean, with PyTorch's warning."""
+    reduction = reduction_from_legacy(size_average, reduce)
     warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-                  stacklevel=2)
+                  stacklevel=stacklevel + 1)
     return reduction
+
+
+def warn_of_reduction(size_average: bool | None, reduce: bool | None, reduction: str, stacklevel: int = 4) -> None:
+    """PyTorch's warnings of deprecated ways to say how a loss is reduced."""
+    if size_average is not None or reduce is not None:
+        warn_of_legacy(size_average, reduce, stacklevel)
+    elif reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
+                      stacklevel=stacklevel)
+
+
+def _reduction_warner(fn: Callable) -> Callable | None:
+    """What an op with the deprecated arguments warns of."""
+    names = list(inspect.signature(fn).parameters)
+    if "size_average" not in names:
+        return None
+    average, reduce, reduction = (names.index(n) for n in ("size_average", "reduce", "reduction"))
+
+    def warns(*args):
+        if args[average] is not None or args[reduce] is not None or args[reduction] == "elementwise_mean":
+            warn_of_reduction(args[average], args[reduce], args[reduction])
+    return warns
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """``none``, ``mean`` or ``sum`` from a loss's arguments, of which the first two are deprecated."""
     if size_average is not None or reduce is not None:
-        return _from_legacy(size_average, reduce)
+        return reduction_from_legacy(size_average, reduce)
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
         return "mean"
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")

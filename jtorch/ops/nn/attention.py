@@ -68,7 +68,7 @@ def _weights(query, key, attn_mask, is_causal: bool, scale: float | None, enable
         key = _repeat_heads(key, query.shape[-3])
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf
-    scores = widen(_matmul(query, jnp.swapaxes(key, -1, -2))) * scale
+    scores = _matmul(widen(query), widen(jnp.swapaxes(key, -1, -2))) * scale
     return _safe_softmax(_masked(scores, attn_mask, is_causal)).astype(query.dtype)
 
 

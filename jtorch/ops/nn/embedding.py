@@ -7,7 +7,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check
-from jtorch.ops.nn._common import functional
+from jtorch.ops.nn._common import functional, size_text
 from jtorch.ops.nn.distance import vector_norm
 from jtorch.ops.registry import Tensor, op
 
@@ -105,19 +105,45 @@ def _bag_maximum(rows: jax.Array, bag: jax.Array, bags: int, kept: jax.Array) ->
     return jax.ops.segment_sum(jnp.where(order == first[bag], rows, 0), bag, bags)
 
 
-def _check_bag(input, weight, mode: str, per_sample_weights, sparse: bool) -> None:
+def _check_bag(input, weight, mode: str, per_sample_weights, scale_grad_by_freq: bool, sparse: bool) -> None:
     check.require(mode in ("sum", "mean", "max"), "mode has to be one of sum, mean or max", ValueError)
     check.require(per_sample_weights is None or input.shape == per_sample_weights.shape, "embedding_bag: If "
-                  f"per_sample_weights ({list(per_sample_weights.shape) if per_sample_weights is not None else ''}) is "
-                  f"not None, then it must have the same shape as the input ({list(input.shape)})", ValueError)
+                  f"per_sample_weights ({size_text(per_sample_weights.shape) if per_sample_weights is not None else ''}) is "
+                  f"not None, then it must have the same shape as the input ({size_text(input.shape)})", ValueError)
     check.require(per_sample_weights is None or mode == "sum", "embedding_bag: per_sample_weights was not None. "
                   f"per_sample_weights is only supported for mode='sum' (got mode='{mode}'). Please open a feature "
                   "request on GitHub.", NotImplementedError)
+    check.require(not (scale_grad_by_freq and mode == "max"), "max mode does not support scaling the gradient by the "
+                  "frequency", ValueError)
     check.require(not (sparse and mode == "max"), "max mode does not support sparse weights", ValueError)
     _check_indices(input, "embedding_bag")
 
 
-@functional(writes="weight", value_check=(_flag, _error))
+def _bag_flag(input, weight, offsets=None, *_):
+    """Wrong offsets (first not 0: details from -3 on down; last beyond the end: odd) before wrong indices."""
+    wrong, found = _bad_index(input, weight.shape[0])
+    found = jnp.argmax(input.reshape(-1) == found) << 32 | found & 0xFFFFFFFF if input.size else found
+    if offsets is None or offsets.ndim != 1 or offsets.size == 0 or input.ndim != 1:
+        return wrong, found
+    first, last = offsets[0].astype(jnp.int64), offsets[-1].astype(jnp.int64)
+    bad_first, bad_last = first != 0, last > input.shape[0]
+    detail = jnp.where(bad_first, -2 * jnp.abs(first) - 2, jnp.where(bad_last, -2 * last - 1, found))
+    return wrong | bad_first | bad_last, detail
+
+
+def _bag_error(detail: int, input, weight, *_) -> Exception:
+    if detail < 0 and detail % 2 == 0:
+        return RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position "
+                            f"0. However, got {-detail // 2 - 1}")
+    if detail < 0:
+        return RuntimeError(f"offsets[-1] can not be greater than input's length {input.shape[0]} but got offsets[-1] of "
+                            f"{-detail // 2}")
+    value = (detail & 0xFFFFFFFF) - (1 << 32 if detail & 0x80000000 else 0)
+    return RuntimeError(f"Index {detail >> 32} of input takes value {value} which is not in the valid range [0, "
+                        f"{weight.shape[0]})")
+
+
+@functional(writes="weight", value_check=(_bag_flag, _bag_error))
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
                   norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
@@ -126,7 +152,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
 
     With ``max_norm`` it also returns the weight with the named rows scaled down.
     """
-    _check_bag(input, weight, mode, per_sample_weights, sparse)
+    _check_bag(input, weight, mode, per_sample_weights, scale_grad_by_freq, sparse)
     pad = _wrapped_padding(padding_idx, weight.shape[0])
     bag, bags = _bag_of(input, offsets, include_last_offset)
     flat = input.reshape(-1)
@@ -143,6 +169,14 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         count = jax.ops.segment_sum(kept.astype(out.dtype), bag, bags)
         out = out / jnp.maximum(count, 1)[:, None]
     return out if new_weight is None else (out, new_weight)
+
+
+@op(name="embedding", method=False, out=False, value_check=(lambda weight, indices, *_: _flag(indices, weight), _error),
+    tested=False)
+def torch_embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+                    sparse: bool = False):
+    """nn.functional.embedding with torch.embedding's arguments: ``padding_idx`` -1 is none."""
+    return embedding(indices, weight, None if padding_idx == -1 else padding_idx, None, 2.0, scale_grad_by_freq, sparse)
 
 
 def _check_one_hot(tensor, num_classes: int) -> int:

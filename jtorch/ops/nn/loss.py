@@ -19,17 +19,24 @@ from jtorch.ops.nn._common import (
     reduction_of,
     require_float,
     size_text,
+    warn_of_reduction,
     widen,
 )
 from jtorch.ops.registry import Tensor
 
 
-def _broadcast(input: jax.Array, target: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Both in their common shape, with PyTorch's warning if that takes broadcasting."""
-    if input.shape != target.shape:
+def _warn_of_broadcast(input, target, *args) -> None:
+    """The warning that input and target differ in shape, besides those of the deprecated arguments."""
+    if input is not target and input.shape != target.shape:
         warnings.warn(f"Using a target size ({size_text(target.shape)}) that is different to the input size "
                       f"({size_text(input.shape)}). This will likely lead to incorrect results due to broadcasting. "
-                      "Please ensure they have the same size.", stacklevel=2)
+                      "Please ensure they have the same size.", stacklevel=3)
+    if args[0].__class__ is not str and (args[0] is not None or args[1] is not None or args[2] == "elementwise_mean"):
+        warn_of_reduction(args[0], args[1], args[2])
+
+
+def _broadcast(input: jax.Array, target: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Both in their common shape."""
     shape = check.broadcast_shapes(input.shape, target.shape)
     return jnp.broadcast_to(input, shape), jnp.broadcast_to(target, shape)
 
@@ -43,7 +50,7 @@ def _weighted(loss: jax.Array, weight: jax.Array, shape: tuple[int, ...], reduct
     return jnp.sum(loss) / jnp.sum(weight) if reduction == "mean" and over_weights else reduced(loss, reduction)
 
 
-@functional(promote="numeric", promotes="input target", broadcast=False)
+@functional(promote="numeric", promotes="input target", broadcast=False, warns=_warn_of_broadcast)
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
              reduction: str = "mean", weight: Tensor | None = None):
     """The squared difference. See torch.nn.functional.mse_loss."""
@@ -60,7 +67,8 @@ def _l1_name(template: tuple) -> str:
     return {"none": "AbsBackward0", "sum": "SumBackward0"}.get(template[4], "MeanBackward0")
 
 
-@functional(promote="numeric", promotes="input target", broadcast=False, backward_name=_l1_name)
+@functional(promote="numeric", promotes="input target", broadcast=False, backward_name=_l1_name,
+            warns=_warn_of_broadcast)
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
             reduction: str = "mean", weight: Tensor | None = None):
     """The absolute difference. See torch.nn.functional.l1_loss."""
@@ -72,7 +80,8 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
     return reduced(magnitude(x - y), reduction)
 
 
-@functional(promote="numeric", promotes="input target", broadcast=False, backward_name="SmoothL1LossBackward0")
+@functional(promote="numeric", promotes="input target", broadcast=False, backward_name="SmoothL1LossBackward0",
+            warns=_warn_of_broadcast)
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                    reduction: str = "mean", beta: float = 1.0):
     """Squared below ``beta``, absolute above. See torch.nn.functional.smooth_l1_loss."""
@@ -86,7 +95,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     return reduced(jnp.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta), reduction)
 
 
-@functional(backward_name="HuberLossBackward0")
+@functional(backward_name="HuberLossBackward0", warns=_warn_of_broadcast)
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None):
     """Squared below ``delta``, ``delta`` times absolute above. See torch.nn.functional.huber_loss."""
@@ -170,21 +179,25 @@ def _by_reduction(position: int, unreduced: str):
     return lambda t: {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(t[position], unreduced)
 
 
+def _warn_of_mean(input, target, size_average, reduce, reduction, log_target) -> None:
+    warn_of_reduction(size_average, reduce, reduction)
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
+                      "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                      "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+                      stacklevel=3)
+
+
 def _kl_div_name(template: tuple) -> str:
     unreduced = "MulBackward0" if template[5] else "SubBackward0"
     return {"none": unreduced, "sum": "SumBackward0", "batchmean": "DivBackward0"}.get(template[4], "MeanBackward0")
 
 
-@functional(promote="numeric", promotes="input target", broadcast=False, backward_name=_kl_div_name)
+@functional(promote="numeric", promotes="input target", broadcast=False, backward_name=_kl_div_name, warns=_warn_of_mean)
 def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
            reduction: str = "mean", log_target: bool = False):
     """The divergence of ``target`` from the log-probabilities ``input``. See torch.nn.functional.kl_div."""
     batchmean = reduction == "batchmean" and size_average is None and reduce is None
-    if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
-                      "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-                      "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-                      stacklevel=2)
     reduction = "sum" if batchmean else reduction_of(size_average, reduce, reduction)
     check.require(promotion.is_float(np.dtype(input.dtype)), "kl_div: Integral inputs not supported.")
     rows, shape = input.shape[0] if input.ndim else 1, check.broadcast_shapes(input.shape, target.shape)

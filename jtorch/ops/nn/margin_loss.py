@@ -133,7 +133,16 @@ def _check_multi_margin(input: jax.Array, target: jax.Array, weight: jax.Array |
     check.require(target.dtype == jnp.int64, f"expected scalar type Long but found {check.scalar_name(target.dtype)}")
 
 
-@functional(backward_name="MultilabelMarginLossBackward0")
+def _labels_flag(input, target, *_):
+    wrong = (target < -1) | (target >= (input.shape[-1] if input.ndim else 1))
+    return jnp.any(wrong), jnp.zeros((), jnp.int64)
+
+
+def _labels_error(detail: int, *_) -> Exception:
+    return RuntimeError("argument #2 'target' is out of range")
+
+
+@functional(backward_name="MultilabelMarginLossBackward0", value_check=(_labels_flag, _labels_error))
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                            reduction: str = "mean"):
     """Margins between target and other classes. See torch.nn.functional.multilabel_margin_loss."""
@@ -142,6 +151,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     require_float(input, "multilabel_margin_loss_forward_out_frame")
     check.require(target.shape == input.shape or input.ndim == 0, f"inconsistent target size: {list(target.shape)} for "
                   f"input of size: {list(input.shape)}")
+    check.require(target.dtype == jnp.int64, f"expected scalar type Long but found {check.scalar_name(target.dtype)}")
     rows, labels = (x.reshape(-1, x.shape[-1] if x.ndim else 1) for x in (input, target))
     listed = jnp.cumsum((labels < 0).astype(np.int32), axis=1) == 0
     own = jnp.take_along_axis(rows, jnp.where(listed, labels, 0), axis=1, mode="clip")

@@ -145,6 +145,8 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     else:
         check.require(running_mean is not None and running_var is not None,
                       f"running_{'mean' if running_mean is None else 'var'} must be defined in evaluation mode")
+    check.require(eps > 0 or not training, f"batch_norm eps must be positive during training, but got {eps}", ValueError)
+    check.require(eps >= 0, f"batch_norm eps must be non-negative, but got {eps}", ValueError)
     if input.ndim == 1 and input.size == 0:
         return (input, running_mean, running_var) if training and running_mean is not None else input
     _check_batch_norm(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
@@ -158,7 +160,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     out = _affine(out, weight, bias, per_channel).astype(input.dtype)
     if running_mean is None or running_var is None:
         return out
-    unbiased = _unbiased(var, input.size // max(input.shape[1], 1))
+    if not input.size:
+        return out, running_mean, running_var
+    unbiased = _unbiased(var, input.size // input.shape[1])
     return (out, _updated(running_mean, mean.reshape(running_mean.shape), momentum),
             _updated(running_var, unbiased.reshape(running_var.shape), momentum))
 

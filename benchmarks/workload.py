@@ -1,0 +1,33 @@
+"""A workload, and what those written for jax.jit share."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+Step = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A named step for PyTorch and jtorch (``eager``: one body for both) and, where it can be written, for jax.jit."""
+
+    name: str
+    eager: Callable[[Any], Step]
+    jitted: Callable[[], Step] | None = None
+    steps: int = 200                        # in one round
+    bars: tuple[float | None, float | None] = (None, None)      # of PyTorch's time, of jax.jit's
+
+
+def cross_entropy(logits, labels):
+    """The mean over the batch."""
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits, -1), labels[:, None], 1).mean()
+
+
+def adam(p, g, m, v, t, lr=1e-3):
+    """The new parameter and moments."""
+    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+    return p - lr * (m / (1 - 0.9 ** t)) / (jnp.sqrt(v) / jnp.sqrt(1 - 0.999 ** t) + 1e-8), m, v

@@ -1,0 +1,276 @@
+"""LBFGS: a quasi-Newton method that calls its closure several times a step."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from jtorch import engine
+from jtorch._optimizers.base import check_lr
+from jtorch.dispatch import call, call_view
+from jtorch.engine import call_of
+from jtorch.no_grad import enable_grad, no_grad
+from jtorch.ops.registry import OPS, T
+from jtorch.optim import Optimizer
+from jtorch.tensor import Tensor
+
+Numbers = tuple[float, float, float]        # where on the line, the loss there, the slope there
+_MEMORY = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+
+
+class LBFGS(Optimizer):
+    """Limited-memory BFGS, with a line search that satisfies the strong Wolfe conditions if asked for.
+
+    One group of parameters only. ``step`` needs a closure that clears the gradients, computes the loss, calls ``backward``
+    and returns the loss. Nocedal and Wright, Numerical Optimization (2006), algorithms 7.4, 7.5 and 3.5.
+
+    Args:
+        params: the parameters, all on one device.
+        lr: the step length (the first one to try, with a line search).
+        max_iter: iterations a step.
+        max_eval: evaluations of the closure a step; 1.25 times ``max_iter`` if None.
+        tolerance_grad: a step ends where no element of the gradient is larger.
+        tolerance_change: a step ends where neither the loss nor any parameter changes by more.
+        history_size: how many past gradients and steps stand for the curvature.
+        line_search_fn: ``"strong_wolfe"`` or None.
+
+    Example::
+
+        >>> import jtorch as torch
+        >>> x = torch.tensor([3.0, -2.0], requires_grad=True)
+        >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((x - 1) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure).item()
+        13.0
+        >>> torch.allclose(x, torch.ones(2))
+        True
+
+    """
+
+    def __init__(self, params, lr=1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
+                 tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None):
+        check_lr(lr)
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, dict(lr=lr, max_iter=max_iter, max_eval=max_eval, tolerance_grad=tolerance_grad,
+                                      tolerance_change=tolerance_change, history_size=history_size,
+                                      line_search_fn=line_search_fn))
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    @no_grad()
+    def step(self, closure):
+        """One step: up to ``max_iter`` iterations. Returns the loss before them."""
+        group = self.param_groups[0]
+        state = self.state[group["params"][0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        run = _Run(group, state, enable_grad()(closure))
+        first = run.evaluate()
+        if not run.flat():
+            run.iterate()
+            state.update(run.memory)
+        engine.end()
+        return first
+
+
+def _real(t: Tensor) -> Any:
+    """A complex tensor as the real one that shows the same memory."""
+    return call_view(call_of(OPS["view_as_real"], (T,)), (t,)) if t.dtype.is_complex else t
+
+
+class _Run:
+    """The iterations of one step, and what the next step needs of them."""
+
+    def __init__(self, group: dict[str, Any], state: dict[str, Any], closure: Callable):
+        self.group, self.state, self.closure, self.params = group, state, closure, group["params"]
+        self.memory: dict[str, Any] = {k: state.get(k) for k in _MEMORY}
+        self.evaluations, self.loss, self.grad = 0, 0.0, None
+
+    def evaluate(self):
+        """Calls the closure, and notes the loss and the gradient."""
+        loss = self.closure()
+        self.loss, self.grad = float(loss), self._flat_grad()
+        self.evaluations += 1
+        self.state["func_evals"] += 1
+        return loss
+
+    def flat(self) -> bool:
+        """Whether the gradient is as good as zero."""
+        return float(self.grad.abs().max()) <= self.group["tolerance_grad"]     # type: ignore[attr-defined]
+
+    def _flat_grad(self) -> Any:
+        grads = [_real(p.grad if p.grad is not None else p.detach().mul(0)).reshape(-1) for p in self.params]
+        return call(call_of(OPS["cat"], ((T,) * len(grads), 0)), grads)
+
+    def move(self, t: Any, d: Any) -> None:
+        """Moves the parameters along ``d``."""
+        at = 0
+        for p in self.params:
+            real = _real(p)
+            real.add_(d[at:at + real.numel()].view_as(real), alpha=t)
+            at += real.numel()
+
+    # ------------------------------------------------------------ iterating
+
+    def iterate(self) -> None:
+        """Until there is no more to gain, or to spend."""
+        g, m = self.group, self.memory
+        lr = float(g["lr"])
+        for n in range(1, g["max_iter"] + 1):
+            self.state["n_iter"] += 1
+            fresh = self.state["n_iter"] == 1
+            self._start() if fresh else self._remember()
+            d = m["d"] = self.grad.neg() if fresh else self._direction()        # type: ignore[attr-defined]
+            m["prev_flat_grad"], m["prev_loss"] = self.grad.clone(), self.loss  # type: ignore[attr-defined]
+            m["t"] = lr * (min(1.0, 1.0 / float(self.grad.abs().sum())) if fresh else 1.0)      # type: ignore[attr-defined]
+            slope = float(self.grad.dot(d))                                     # type: ignore[attr-defined]
+            if slope > -g["tolerance_change"]:
+                return
+            self._advance(d, slope, last=n == g["max_iter"])
+            if n == g["max_iter"] or self.evaluations >= g["max_eval"] or self.flat() or self._stuck(d):
+                return
+
+    def _start(self) -> None:
+        self.memory.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+
+    def _remember(self) -> None:
+        """Adds the last change of the gradient and of the parameters to the history, if the curvature is positive."""
+        m = self.memory
+        y, s = self.grad.sub(m["prev_flat_grad"]), m["d"].mul(m["t"])           # type: ignore[attr-defined]
+        ys = y.dot(s)
+        if not float(ys) > 1e-10:
+            return
+        for column, new in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
+            if len(m[column]) == self.group["history_size"]:
+                m[column].pop(0)
+            m[column].append(new)
+        m["H_diag"] = ys / y.dot(y)
+
+    def _direction(self) -> Any:
+        """The inverse Hessian that the history stands for, times the negative gradient."""
+        m, al = self.memory, self.state.setdefault("al", [None] * self.group["history_size"])
+        history = list(zip(m["old_dirs"], m["old_stps"], m["ro"], strict=True))
+        q = self.grad.neg()                                                     # type: ignore[attr-defined]
+        for i in reversed(range(len(history))):
+            y, s, ro = history[i]
+            al[i] = s.dot(q) * ro
+            q = q - y * al[i]
+        q = q * m["H_diag"]
+        for i, (y, s, ro) in enumerate(history):
+            q = q + s * (al[i] - y.dot(q) * ro)
+        return q
+
+    def _advance(self, d: Any, slope: float, *, last: bool) -> None:
+        g = self.group
+        if g["line_search_fn"] is None:
+            self.move(self.memory["t"], d)
+            if not last:
+                self.evaluate()
+            return
+        if g["line_search_fn"] != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        search = _StrongWolfe(self, d, slope, g["max_eval"] - self.evaluations)
+        self.memory["t"], self.loss, self.grad = search.find(self.memory["t"])
+        self.move(self.memory["t"], d)
+
+    def _stuck(self, d: Any) -> bool:
+        """Whether the last iteration has changed next to nothing."""
+        least = self.group["tolerance_change"]
+        return float(d.mul(self.memory["t"]).abs().max()) <= least or abs(self.loss - self.memory["prev_loss"]) < least
+
+
+class _StrongWolfe:
+    """A line search for a point of sufficient decrease and small slope: Nocedal and Wright, algorithms 3.5 and 3.6."""
+
+    decrease, flatness = 1e-4, 0.9
+
+    def __init__(self, run: _Run, d: Any, slope: float, budget: int):
+        self.run, self.d, self.budget, self.tolerance = run, d, budget, run.group["tolerance_change"]
+        self.start = [p.clone() for p in run.params]
+        self.loss, self.slope = run.loss, slope
+        self.grads = {0.0: run.grad}
+
+    def at(self, t: float) -> Numbers:
+        """Evaluates the closure at ``t`` along the line, and comes back."""
+        self.run.move(t, self.d)
+        self.run.evaluate()
+        for p, x in zip(self.run.params, self.start, strict=True):
+            p.copy_(x)
+        self.grads[t] = self.run.grad
+        return t, self.run.loss, float(self.run.grad.dot(self.d))       # type: ignore[attr-defined]
+
+    def find(self, t: float) -> tuple[float, float, Any]:
+        """The step length, and the loss and the gradient there."""
+        low, high = self._bracket(t)
+        if low is not high:
+            low = self._zoom(low, high)
+        return low[0], low[1], self.grads[low[0]]
+
+    def _too_high(self, point: Numbers) -> bool:
+        return point[1] > self.loss + self.decrease * point[0] * self.slope
+
+    def _flat_enough(self, point: Numbers) -> bool:
+        return abs(point[2]) <= -self.flatness * self.slope
+
+    def _bracket(self, t: float) -> tuple[Numbers, Numbers]:
+        """Two points with a good one between them, the lower first; the same point twice if it is good itself."""
+        before, here, self.tries = (0.0, self.loss, self.slope), self.at(t), 0
+        while self.tries < self.budget:
+            if self._too_high(here) or (self.tries > 1 and here[1] >= before[1]):
+                return _lower_first(before, here)
+            if self._flat_enough(here):
+                return here, here
+            if here[2] >= 0:
+                return _lower_first(before, here)
+            t = _cubic_minimum(before, here, (here[0] + 0.01 * (here[0] - before[0]), here[0] * 10))
+            before, here = here, self.at(t)
+            self.tries += 1
+        return _lower_first((0.0, self.loss, self.slope), here)
+
+    def _zoom(self, low: Numbers, high: Numbers) -> Numbers:
+        widest, careful = float(self.d.abs().max()), False
+        while self.tries < self.budget and abs(high[0] - low[0]) * widest >= self.tolerance:
+            t, careful = _between(low, high, careful)
+            here = self.at(t)
+            self.tries += 1
+            if self._too_high(here) or here[1] >= low[1]:
+                low, high = _lower_first(low, here)
+                continue
+            if self._flat_enough(here):
+                return here
+            high = low if here[2] * (high[0] - low[0]) >= 0 else high
+            low = here
+        return low
+
+
+def _lower_first(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
+    return (a, b) if a[1] <= b[1] else (b, a)
+
+
+def _between(a: Numbers, b: Numbers, careful: bool) -> tuple[float, bool]:
+    """A point to try next. Where the cubic's minimum stays close to an end twice, a tenth of the way from it."""
+    left, right = sorted((a[0], b[0]))
+    t, margin = _cubic_minimum(a, b), 0.1 * (right - left)
+    if min(right - t, t - left) >= margin:
+        return t, False
+    if careful or t >= right or t <= left:
+        return (right - margin if abs(t - right) < abs(t - left) else left + margin), False
+    return t, True
+
+
+def _cubic_minimum(a: Numbers, b: Numbers, bounds: tuple[float, float] | None = None) -> float:
+    """Where the cubic through two points with their slopes is smallest, within bounds. Nocedal and Wright, (3.59)."""
+    (x1, f1, g1), (x2, f2, g2) = sorted((a, b), key=lambda p: p[0])
+    low, high = bounds or (x1, x2)
+    d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
+    square = d1 * d1 - g1 * g2
+    if not square >= 0:
+        return (low + high) / 2.0
+    d2 = math.sqrt(square)
+    if g2 - g1 + 2 * d2 == 0:
+        return high
+    return min(max(x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2)), low), high)

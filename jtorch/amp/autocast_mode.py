@@ -1,0 +1,262 @@
+"""torch.autocast: mixed precision. ``with torch.autocast("cpu"):`` runs products in bfloat16, and what needs it in float32."""
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+import jtorch.dtype as dtypes
+from jtorch import cuda
+from jtorch.amp import state as states
+from jtorch.amp.state import check_type, state
+from jtorch.tensor import Tensor
+
+__all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether there are lists of ops for a type of device. See torch.amp.is_autocast_available."""
+    return check_type("_is_autocast_available", device_type) in states.AVAILABLE
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Whether autocast is on in this thread, for ``cuda`` if no type is given. See torch.is_autocast_enabled."""
+    return check_type("is_autocast_enabled", "cuda" if device_type is None else device_type) in state.enabled
+
+
+def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
+    """Turns autocast on or off: ``(device_type, enabled)``, or ``(enabled)`` for cuda. See torch.set_autocast_enabled."""
+    given = [*args, *(kwargs[k] for k in ("device_type", "enabled") if k in kwargs)]
+    device_type, enabled = given if len(given) == 2 else ("cuda", given[0])
+    if not isinstance(enabled, bool):
+        raise TypeError(f"set_autocast_enabled(): argument 'enabled' (position {len(given)}) must be bool, not "
+                        f"{type(enabled).__name__}")
+    states.enable(_available("set_autocast_enabled", device_type), enabled)
+
+
+def _available(function: str, device_type: str) -> str:
+    kind = check_type(function, device_type)
+    if kind not in states.AVAILABLE:
+        raise RuntimeError("unsupported scalarType" if "dtype" in function else f"unknown device type for autocast in {function}")
+    return kind
+
+
+def get_autocast_dtype(device_type: str) -> dtypes.dtype:
+    """The lower precision of a type of device. See torch.get_autocast_dtype."""
+    return state.dtypes[_available("get_autocast_dtype", device_type)]
+
+
+def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
+    """Sets the lower precision of a type of device, in this thread. See torch.set_autocast_dtype."""
+    state.dtypes[_available("set_autocast_dtype", device_type)] = dtype
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether casts of weights are kept. See torch.is_autocast_cache_enabled."""
+    return state.cache_enabled
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Sets whether casts of weights are kept. See torch.set_autocast_cache_enabled."""
+    state.cache_enabled = bool(enabled)
+
+
+def clear_autocast_cache() -> None:
+    """Forgets the casts of weights. See torch.clear_autocast_cache."""
+    state.cache.clear()
+
+
+def autocast_increment_nesting() -> int:
+    """Counts one autocast block more, and returns how many. See torch.autocast_increment_nesting."""
+    state.nesting += 1
+    return state.nesting
+
+
+def autocast_decrement_nesting() -> int:
+    """Counts one autocast block less, and returns how many. See torch.autocast_decrement_nesting."""
+    state.nesting -= 1
+    return state.nesting
+
+
+class autocast:  # noqa: N801
+    """Mixed precision, as a context manager or a decorator. See torch.autocast.
+
+    Products (``matmul``, ``conv2d``, ``linear``, …) get their arguments in the lower precision, losses and other ops that
+    need it in float32, ``cat`` and its like in the widest dtype among theirs; all others take what they get. Only new
+    tensors are concerned: in-place calls and ``out=`` are not. The state belongs to the thread.
+
+    Args:
+        device_type: ``"cpu"``, ``"cuda"``, …; only tensors on such devices are cast.
+        dtype: the lower precision; ``get_autocast_dtype(device_type)`` if None.
+        enabled: False turns autocast off inside another block.
+        cache_enabled: keeps the casts of leaves that require a gradient until the outermost block ends. A weight that is
+            written to meanwhile is cast anew.
+
+    Raises:
+        ValueError: ``device_type`` is no string.
+        RuntimeError: there are no lists for ``device_type``.
+
+    Example::
+
+        >>> import jtorch as torch
+        >>> a = torch.rand(2, 2)
+        >>> with torch.autocast("cpu"):
+        ...     b = a @ a
+        ...     c = b.sum() + a.sum()
+        >>> b.dtype, c.dtype
+        (torch.bfloat16, torch.float32)
+
+    """
+
+    def __init__(self, device_type: str, dtype: dtypes.dtype | None = None, enabled: bool = True,
+                 cache_enabled: bool | None = None):
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self.device = device_type
+        if not is_autocast_available(device_type):
+            raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
+        self._cache_enabled = state.cache_enabled if cache_enabled is None else cache_enabled
+        self._enabled = bool(enabled) and self._possible()
+        self._outer: list[tuple] = []       # what was before each time the block was entered
+
+    def _possible(self) -> bool:
+        """Whether autocast can be on; a warning says why not."""
+        level = 3 + (type(self) is not autocast)
+        if self.device == "cuda":
+            if not cuda.is_available():
+                warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=level)
+            return cuda.is_available()
+        if self.fast_dtype in (dtypes.bfloat16, dtypes.float16):
+            return True
+        name = self.device.upper()
+        warnings.warn(f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast only "
+                      "supports dtypes of torch.bfloat16, torch.float16 currently.", stacklevel=level)
+        return False
+
+    def __enter__(self):
+        self._outer.append((self.device in state.enabled, state.dtypes[self.device], state.cache_enabled))
+        states.enable(self.device, self._enabled)
+        state.dtypes[self.device], state.cache_enabled = self.fast_dtype, self._cache_enabled
+        autocast_increment_nesting()
+        return self
+
+    def __exit__(self, *exc: object) -> Literal[False]:
+        if autocast_decrement_nesting() == 0:
+            clear_autocast_cache()
+        enabled, state.dtypes[self.device], state.cache_enabled = self._outer.pop()
+        states.enable(self.device, enabled)
+        return False
+
+    def __call__(self, func: Callable) -> Callable:
+        if not callable(func):
+            raise TypeError(f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast "
+                            "as a context manager? For example:\n    with torch.autocast(device_type=...):\n        output = "
+                            "model(input)")
+        return autocast_decorator(self, func)
+
+
+def autocast_decorator(autocast_instance: autocast, func: Callable) -> Callable:
+    """``func``, run inside an autocast block."""
+    @functools.wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with autocast_instance:
+            return func(*args, **kwargs)
+    return run
+
+
+def _enter_autocast(*args: Any) -> autocast:
+    """Enters an autocast block that ``_exit_autocast`` ends."""
+    return autocast(*args).__enter__()
+
+
+def _exit_autocast(mode: autocast) -> None:
+    mode.__exit__(None, None, None)
+
+
+# ---------------------------------------------------------------- custom autograd functions
+
+def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
+    """Tensors, and those in containers, in another dtype, where autocast would cast them."""
+    if isinstance(value, Tensor):
+        return value.to(dtype) if states.eligible(value, device_type) else value        # type: ignore[attr-defined]
+    if isinstance(value, (str, bytes, np.ndarray)):
+        return value
+    if isinstance(value, Mapping):
+        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
+    if isinstance(value, Iterable):
+        made = (_cast(v, device_type, dtype) for v in value)
+        return type(value)(made) if isinstance(value, (list, tuple)) else made      # type: ignore[call-arg]
+    return value
+
+
+def _check_string(device_type: Any) -> None:
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+
+
+def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dtypes.dtype | None = None) -> Any:
+    """Decorates the ``forward`` of a ``torch.autograd.Function``. See torch.amp.custom_fwd.
+
+    With ``cast_inputs``, inside autocast, floating point inputs are cast to it and ``forward`` runs with autocast off.
+    """
+    _check_string(device_type)
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        ctx, on = args[0], is_autocast_enabled(device_type)
+        ctx._dtype, ctx._fwd_used_autocast = get_autocast_dtype(device_type), on and cast_inputs is None
+        if cast_inputs is None or not on:
+            return fwd(*args, **kwargs)
+        with autocast(device_type, enabled=False):
+            return fwd(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+    return run
+
+
+def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Any:
+    """Decorates the ``backward`` of a function whose ``forward`` has ``custom_fwd``: it runs as ``forward`` did."""
+    _check_string(device_type)
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
+            return bwd(*args, **kwargs)
+    return run
+
+
+# ---------------------------------------------------------------- torch.*
+
+def _of(device_type: str) -> dict[str, Callable]:
+    """The older functions of one type of device: ``torch.is_autocast_cpu_enabled`` and its like."""
+    name, shown = ("cuda", "gpu") if device_type == "gpu" else (device_type, device_type)
+    return {f"{what}_autocast_{shown}_{of}": _deprecated(f"{what}_autocast_{shown}_{of}", f, name) for what, of, f in (
+        ("is", "enabled", is_autocast_enabled), ("set", "enabled", set_autocast_enabled), ("get", "dtype", get_autocast_dtype),
+        ("set", "dtype", set_autocast_dtype)) if shown != "gpu" or of == "dtype"}
+
+
+def _deprecated(old: str, function: Callable, device_type: str) -> Callable:
+    def call(*args: Any) -> Any:
+        given = ", ".join([f"'{device_type}'", *(["dtype"] if old.endswith("dtype") else ["enabled"])][:1 + len(args)])
+        warnings.warn(f"torch.{old}({'' if not args else given.split(', ')[1]}) is deprecated. Please use "
+                      f"torch.{function.__name__}({given}) instead.", DeprecationWarning, stacklevel=2)
+        return function(device_type, *args)
+    call.__name__ = call.__qualname__ = old
+    call.__doc__ = f"{function.__name__} of {device_type}. See torch.{old}."
+    return call
+
+
+def bind(torch: dict[str, Any]) -> None:
+    """Puts the names into the package."""
+    for f in (autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache, get_autocast_dtype,
+              is_autocast_cache_enabled, is_autocast_enabled, set_autocast_cache_enabled, set_autocast_dtype,
+              set_autocast_enabled):
+        torch[f.__name__] = f
+    for device_type in ("cpu", "gpu", "ipu", "xla"):
+        torch.update(_of(device_type))

@@ -1,0 +1,306 @@
+"""torch.amp.GradScaler: keeps the gradients of a lower precision from vanishing."""
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+import jtorch.dtype as dtypes
+from jtorch import cuda, engine
+from jtorch.creation import tensor
+from jtorch.engine import call_of
+from jtorch.no_grad import no_grad
+from jtorch.ops.registry import NUMBERS, OPS, T
+from jtorch.optim import Optimizer, write_all
+from jtorch.storage import value_of
+from jtorch.tensor import Tensor
+
+__all__ = ["GradScaler", "OptState"]
+
+
+class OptState(Enum):
+    """How far an optimizer is in this iteration."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+_UNUSED = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
+_BAD_SCALE = ("new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
+              "requires_grad=False.")
+
+
+class GradScaler:
+    """Scales losses up, and gradients down again; skips steps whose gradients are not finite. See torch.amp.GradScaler.
+
+    ``step`` reads one number, whether an infinity was found. With an optimizer made with ``fused=True`` it reads none: the
+    step undoes itself.
+
+    Args:
+        device: the type of the device that trains.
+        init_scale: the first scale.
+        growth_factor: what the scale is multiplied with after ``growth_interval`` good steps.
+        backoff_factor: what it is multiplied with after a bad one.
+        growth_interval: how many good steps it takes.
+        enabled: False makes ``step`` the optimizer's, and the other methods do nothing.
+
+    Raises:
+        AssertionError: factors that do not grow and shrink.
+
+    Example::
+
+        >>> import jtorch as torch
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> optimizer, scaler = torch.optim.SGD([x], lr=0.5), torch.amp.GradScaler("cpu")
+        >>> scaler.scale(x.sum()).backward()
+        >>> x.grad
+        tensor([65536., 65536.])
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> x
+        tensor([0.5000, 0.5000], requires_grad=True)
+
+    """
+
+    def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
+                 growth_interval: int = 2000, enabled: bool = True):
+        self._device, self._enabled = device, enabled
+        if device == "cuda" and enabled and not cuda.is_available():
+            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
+                          stacklevel=2 + (type(self) is not GradScaler))
+            self._enabled = False
+        if not self._enabled:
+            return
+        if growth_factor <= 1.0:
+            raise AssertionError("The growth factor must be > 1.0.")
+        if backoff_factor >= 1.0:
+            raise AssertionError("The backoff factor must be < 1.0.")
+        self._init_scale, self._growth_factor, self._backoff_factor = init_scale, growth_factor, backoff_factor
+        self._growth_interval, self._init_growth_tracker = growth_interval, 0
+        self._scale: Any = None             # both are made where the first output to scale is
+        self._growth_tracker: Any = None
+        self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
+
+    # ------------------------------------------------------------ scaling
+
+    def _started(self, name: str) -> tuple[Any, Any]:
+        for what, value in (("_scale", self._scale), ("_growth_tracker", self._growth_tracker)):
+            if value is None:
+                raise AssertionError(f"Attempted {name} but {what} is None.  {_UNUSED}")
+        return self._scale, self._growth_tracker
+
+    def scale(self, outputs: Any) -> Any:
+        """A tensor, or tensors in containers, times the scale."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            if self._scale is None:
+                self._scale = tensor(self._init_scale, dtype=dtypes.float32, device=outputs.device)
+                self._growth_tracker = tensor(self._init_growth_tracker, dtype=dtypes.named("int32"), device=outputs.device)
+            return outputs * self._scale.to(device=outputs.device)
+        if isinstance(outputs, Iterable):
+            made = map(self.scale, outputs)
+            return type(outputs)(made) if isinstance(outputs, (list, tuple)) else made      # type: ignore[call-arg]
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def unscale_(self, optimizer: Optimizer) -> None:
+        """Divides the gradients of an optimizer's parameters by the scale, to clip them say."""
+        if not self._enabled:
+            return
+        scale, _ = self._started("unscale_")
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.UNSCALED:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        if state["stage"] is OptState.STEPPED:
+            raise RuntimeError("unscale_() is being called after step().")
+        inverse = scale.double().reciprocal().float()
+        state["found_inf_per_device"] = _unscale(_gradients(optimizer, allow_fp16=False), inverse)
+        state["stage"] = OptState.UNSCALED
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        """Unscales the gradients, if that has not been done, and steps if they are finite. What the step returns."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        self._started("step")
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.STEPPED:
+            raise RuntimeError("step() has already been called since the last update().")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            return self._step_scaled(optimizer, state, args, kwargs)
+        if state["stage"] is OptState.READY:
+            self.unscale_(optimizer)
+        if not state["found_inf_per_device"]:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
+        made = self._maybe_opt_step(optimizer, state, *args, **kwargs)
+        state["stage"] = OptState.STEPPED
+        return made
+
+    def _maybe_opt_step(self, optimizer: Optimizer, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        found = sum(v.item() for v in optimizer_state["found_inf_per_device"].values())
+        return None if found else optimizer.step(*args, **kwargs)
+
+    def _step_scaled(self, optimizer: Any, state: dict[str, Any], args: tuple, kwargs: dict) -> Any:
+        """The step of an optimizer that looks at ``grad_scale`` and ``found_inf`` by itself."""
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warnings.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
+                          "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
+                          "let the optimizer use them directly.", FutureWarning, stacklevel=3)
+            made = optimizer.step(*args, **kwargs, grad_scaler=self)
+            state["stage"] = OptState.STEPPED
+            return made
+        if state["stage"] is OptState.READY:
+            self._check_inf_per_device(optimizer)
+            optimizer.grad_scale = self._scale * getattr(optimizer, "grad_scale", 1)
+        else:
+            optimizer.grad_scale = getattr(optimizer, "grad_scale", None)
+        optimizer.found_inf = sum([f.to(self._scale.device) for f in state["found_inf_per_device"].values()])
+        try:
+            made = optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
+        state["stage"] = OptState.STEPPED
+        return made
+
+    def update(self, new_scale: float | Tensor | None = None) -> None:
+        """Ends the iteration: a new scale, from what was found or as given."""
+        if not self._enabled:
+            return
+        scale, tracker = self._started("update")
+        if new_scale is not None:
+            self._set_scale(new_scale)
+        else:
+            found = [f.to(device=scale.device) for s in self._per_optimizer_states.values()
+                     for f in s["found_inf_per_device"].values()]
+            if not found:
+                raise AssertionError("No inf checks were recorded prior to update.")
+            options = [float(self._growth_factor), float(self._backoff_factor), int(self._growth_interval)]
+            template = (T, T, (T,) * len(found), *[NUMBERS[o.__class__] for o in options])
+            given = [value_of(t) for t in (scale, tracker, *found)]
+            write_all([scale, tracker], engine.record(call_of(OPS["_amp_update_scale"], template), [*given, *options]))
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+
+    def _set_scale(self, new_scale: Any) -> None:
+        if isinstance(new_scale, float):
+            self._scale.fill_(new_scale)
+            return
+        if new_scale.device.type != self._device or new_scale.numel() != 1 or new_scale.requires_grad:
+            raise AssertionError(_BAD_SCALE)
+        self._scale.copy_(new_scale)
+
+    def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Tensor]:
+        scale, _ = self._started("_check_inf_per_device")
+        one = tensor(1.0, dtype=dtypes.float32, device=scale.device)
+        found = _unscale(_gradients(optimizer, allow_fp16=True), one)
+        self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
+        return found
+
+    def _found_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Tensor]:
+        return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
+
+    # ------------------------------------------------------------ options and state
+
+    def _get_scale_async(self) -> Any:
+        return self._scale
+
+    def get_scale(self) -> float:
+        """The scale as a number, 1.0 if scaling is off."""
+        if not self._enabled:
+            return 1.0
+        return self._init_scale if self._scale is None else self._scale.item()
+
+    def _get_growth_tracker(self) -> int:
+        if not self._enabled:
+            return 0
+        return self._init_growth_tracker if self._growth_tracker is None else self._growth_tracker.item()
+
+    def get_growth_factor(self) -> float:
+        """What the scale grows by."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Sets what the scale grows by."""
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        """What the scale shrinks by."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Sets what the scale shrinks by."""
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        """How many good steps it takes for the scale to grow."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Sets how many good steps it takes for the scale to grow."""
+        self._growth_interval = new_interval
+
+    def is_enabled(self) -> bool:
+        """Whether scaling is on."""
+        return self._enabled
+
+    def state_dict(self) -> dict[str, Any]:
+        """The scale, the factors and the count of good steps, as numbers; nothing if scaling is off."""
+        if not self._enabled:
+            return {}
+        return {"scale": self.get_scale(), "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
+                "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over the state of another scaler."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of "
+                               "GradScaler.")
+        self._init_scale, self._init_growth_tracker = state_dict["scale"], state_dict["_growth_tracker"]
+        self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+        if self._scale is not None:
+            self._scale.fill_(self._init_scale)
+            self._growth_tracker.fill_(self._init_growth_tracker)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        if self._enabled:
+            if self._per_optimizer_states:
+                raise AssertionError("A GradScaler instance may only be pickled at the beginning of an iteration, or at the end "
+                                     "after scaler.update().")
+            state.update(_init_scale=self.get_scale(), _init_growth_tracker=self._get_growth_tracker(), _scale=None,
+                         _growth_tracker=None)
+        return state
+
+
+def _gradients(optimizer: Optimizer, *, allow_fp16: bool) -> dict[Any, list[Tensor]]:
+    """The gradients of an optimizer's parameters, by device."""
+    found: dict[Any, list[Tensor]] = defaultdict(list)
+    for p in (p for group in optimizer.param_groups for p in group["params"]):
+        if p.grad is None:
+            continue
+        if not allow_fp16 and p.grad.dtype is dtypes.float16:
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        found[p.grad.device].append(p.grad)
+    return found
+
+
+@no_grad()
+def _unscale(by_device: dict[Any, list[Tensor]], inverse: Any) -> dict[Any, Tensor]:
+    """Multiplies gradients in place; for each device, a tensor that is 1 if one was not finite."""
+    found_inf = {}
+    for device, grads in by_device.items():
+        found = found_inf[device] = tensor(0.0, dtype=dtypes.float32, device=device)
+        given = [value_of(t) for t in (*grads, found, inverse.to(device=device))]
+        write_all([*grads, found], engine.record(call_of(OPS["_amp_unscale"], ((T,) * len(grads), T, T)), given))
+    return found_inf

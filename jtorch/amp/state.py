@@ -1,0 +1,116 @@
+"""Whether autocast is on in this thread, and how it casts the arguments of a call.
+
+``dispatch.autocast`` is set only while some thread has it on, so that it costs other programs nothing.
+"""
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from typing import Any
+
+import jtorch.device as devices
+import jtorch.dtype as dtypes
+from jtorch import dispatch, storage
+from jtorch.amp.lists import FP32, LOWER, UNSAFE, table_of
+from jtorch.engine import Call
+from jtorch.no_grad import mode
+from jtorch.ops.registry import OPS
+from jtorch.tensor import Tensor
+
+_BFLOAT16 = {"cpu", "maia", "xla", "hpu"}
+AVAILABLE = ("cpu", "cuda", "ipu", "xpu", "maia", "xla", "mps", "hpu", "mtia", "privateuseone")
+_table = functools.cache(table_of)
+
+
+class _State(threading.local):
+    """Each thread has its own."""
+
+    def __init__(self) -> None:
+        self.dtypes: dict[str, dtypes.dtype] = {d: dtypes.bfloat16 if d in _BFLOAT16 else dtypes.float16 for d in AVAILABLE}
+        self.enabled: tuple[str, ...] = ()
+        self.cache_enabled = True
+        self.nesting = 0
+        self.cache: dict[int, tuple] = {}       # of leaves, by id: (weak reference, version, dtype, cast)
+
+
+state = _State()
+_lock = threading.Lock()
+_count = 0      # how many (thread, device type) have it on
+
+
+def check_type(function: str, device_type: Any) -> str:
+    """A device type that exists; TypeError and RuntimeError otherwise."""
+    if not isinstance(device_type, str):
+        raise TypeError(f"{function}(): argument 'device_type' (position 1) must be str, not {type(device_type).__name__}")
+    return devices.device(device_type).type
+
+
+def enable(device_type: str, enabled: bool) -> None:
+    """Turns autocast on or off for a type of device in this thread."""
+    global _count
+    if enabled == (device_type in state.enabled):
+        return
+    others = tuple([d for d in state.enabled if d != device_type])
+    state.enabled = (*others, device_type) if enabled else others
+    with _lock:
+        _count += 1 if enabled else -1
+        dispatch.autocast = cast_arguments if _count else None
+
+
+# ---------------------------------------------------------------- casting
+
+def cast_arguments(c: Call, flat: Any) -> Any:
+    """The arguments of a call as autocast wants them."""
+    for device_type in state.enabled:
+        policy = _table(device_type).get(c.op)
+        if policy is not None:
+            policy = policy(c.template, [t for t in flat if isinstance(t, Tensor)]) if callable(policy) else policy
+        elif c.op is OPS.get(UNSAFE.get(device_type, "")):
+            raise RuntimeError(_UNSAFE)
+        if policy is not None:
+            flat = _as_policy(policy, device_type, flat)
+    return flat
+
+
+_UNSAFE = ("torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\nMany models use a sigmoid "
+           "layer right before the binary cross entropy layer. In this case, combine the two layers using "
+           "torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, which are safe to autocast.")
+
+
+def _as_policy(policy: str, device_type: str, flat: Any) -> Any:
+    lower = state.dtypes[device_type]
+    if policy == LOWER:
+        wanted = lower
+    else:
+        wanted = dtypes.float32 if policy == FP32 else _widest(device_type, lower, flat)
+    return [cast(t, device_type, wanted) if isinstance(t, Tensor) else t for t in flat]
+
+
+def eligible(t: Tensor, device_type: str) -> bool:
+    """Whether autocast casts a tensor at all: floating point, but not of double precision."""
+    aval = storage.aval_of(t)
+    return aval.dtype.is_floating_point and aval.dtype is not dtypes.float64 and aval.device.type == device_type
+
+
+def _widest(device_type: str, lower: dtypes.dtype, flat: Any) -> dtypes.dtype:
+    found = [storage.aval_of(t).dtype for t in flat if isinstance(t, Tensor) and eligible(t, device_type)]
+    if any(d is not lower and d is not dtypes.float32 for d in found):
+        raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize")
+    return dtypes.float32 if dtypes.float32 in found else lower
+
+
+def cast(t: Any, device_type: str, wanted: dtypes.dtype) -> Any:
+    """A tensor in another dtype, if it is one that autocast casts. Casts of weights are kept until autocast ends."""
+    aval = storage.aval_of(t)
+    if aval.dtype is wanted or not eligible(t, device_type):
+        return t
+    keep = (state.cache_enabled and t._requires_grad and t._node is None and t._base is None and mode.grad
+            and aval.dtype is dtypes.float32 and wanted is state.dtypes[device_type])
+    if not keep:
+        return t.to(wanted)
+    version = (t._counter or t._storage).version
+    found = state.cache.get(id(t))
+    if found is None or found[0]() is not t or found[1:3] != (version, wanted):
+        found = state.cache[id(t)] = (weakref.ref(t), version, wanted, t.to(wanted))
+    return found[3]

@@ -1,0 +1,370 @@
+"""Backward: walks the tape from the roots, node after node, as soon as all gradients of a node's outputs have come.
+
+PyTorch's order: of the nodes that are ready the one made last goes first, and leaves take their gradients at once.
+"""
+from __future__ import annotations
+
+import heapq
+import itertools
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import jax.numpy as jnp
+
+from jtorch import engine, overwritten, storage, tape, walks
+from jtorch.engine import Value
+from jtorch.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
+from jtorch.no_grad import mode
+from jtorch.tape import AccumulateGrad, Edge, Node, OpNode, accumulator_of, is_ours, laid_out_like, running
+from jtorch.vjp import vjp_call
+from jtorch.walks import LEAF, is_watched
+
+record, local = engine.record, engine.local
+
+
+def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, create_graph: bool,
+                 captures: Iterable[Edge] | None = None, accumulate: bool = True) -> dict[Edge, Any]:
+    """Walks the graph from ``roots`` (node, output number, gradient).
+
+    Without ``captures`` every reachable leaf accumulates. With them only the paths to these edges are walked, and the
+    gradients that arrive there are returned; ``accumulate`` says whether leaves among them accumulate as well.
+    """
+    if overwritten.on_host or storage.silent:
+        overwritten.refresh([r[0] for r in roots])
+    if captures is not None or create_graph or mode.anomaly:
+        return GraphTask(roots, retain_graph, create_graph, captures, accumulate).run()
+    rec, learner = local.rec, None
+    if len(roots) == 1 and rec.held is not False:
+        if _follow_known(rec, roots[0], retain_graph):
+            return {}
+        learner = _Learner(rec, roots[0])
+    return PlainTask(roots, retain_graph, learner).run()
+
+
+class GraphTask:
+    """One backward. Nodes wait in ``heap`` once as many gradients have come as edges lead to them."""
+
+    _ids = itertools.count()
+
+    def __init__(self, roots: list, retain_graph: bool, create_graph: bool, captures: Iterable[Edge] | None, accumulate: bool):
+        self.id = next(GraphTask._ids)
+        self.retain_graph, self.create_graph, self.accumulate = retain_graph, create_graph, accumulate
+        self.roots = roots
+        self.wanted = None if captures is None else set(captures)
+        self.captured: dict[Edge, Any] = {}
+        self.pending: dict[Any, dict] = {}
+        self.heap: list[tuple[float, int, Node]] = []
+        self.order = itertools.count().__next__
+        self.allowed = None if self.wanted is None else _leading_to({n for n, _ in self.wanted}, [r[0] for r in roots])
+        self.waiting = self._count()
+
+    def _count(self) -> dict[int, int]:
+        """How many gradients each node (and leaf) will get, by its id."""
+        waiting: dict[int, int] = {}
+        todo = []
+        for node, _, _ in self.roots:
+            if id(node) not in waiting:
+                todo.append(node)
+            waiting[id(node)] = waiting.get(id(node), 0) + 1
+        while todo:
+            for edge in self.edges(todo.pop()):
+                if edge is not None:
+                    key = id(edge[0])
+                    if key in waiting:
+                        waiting[key] += 1
+                    else:
+                        waiting[key] = 1
+                        if edge[1] != LEAF:
+                            todo.append(edge[0])
+        return waiting
+
+    def edges(self, node: Node) -> tuple:
+        """The edges that gradients go along."""
+        if self.allowed is None:
+            return node.edges
+        return tuple([e for e in node.edges if e is not None and e[0] in self.allowed]) if node in self.allowed else ()
+
+    def will_run(self, node: Node) -> bool:
+        """Whether backward comes to this node."""
+        return id(node) in self.waiting
+
+    def run(self) -> dict[Edge, Any]:
+        """Walks to the end; gives the captured gradients."""
+        before, mode.grad = mode.grad, self.create_graph
+        outer, running.task = running.task, self
+        try:
+            for node, nr, grad in self.roots:
+                if self.allowed is None or node in self.allowed:
+                    self.deliver((node, nr), grad if self.create_graph else as_value(grad))
+            self._walk()
+        finally:
+            mode.grad, running.task = before, outer
+            local.rec.after_backward = not self.create_graph
+        return self.captured
+
+    def _walk(self) -> None:
+        heap, pending = self.heap, self.pending
+        while heap:
+            node = heapq.heappop(heap)[2]
+            self.step(node, pending.pop(node, {}))
+
+    def step(self, node: Node, grads: dict) -> None:
+        """Runs a node with its hooks and hands on its gradients."""
+        if node.tensor_hooks and grads:
+            grads = run_tensor_hooks(node, grads, self.create_graph)
+        if self.wanted is not None and not self._capture(node, grads):
+            return
+        edges = node.edges if self.__class__ is GraphTask else node.raw_edges
+        if not grads and not node.runs_without_gradient:
+            outs: list = [None] * len(edges)
+        else:
+            outs = self._run_node(node, grads, edges)
+        for edge, grad in zip(edges, outs, strict=True) if outs else ():
+            if edge is not None and (self.allowed is None or edge[0] in self.allowed):
+                self.deliver(edge, grad)
+        if not self.retain_graph:
+            node.release()
+
+    def _capture(self, node: Node, grads: dict) -> bool:
+        """Keeps the gradients that were asked for; whether the walk goes on from here."""
+        for nr in list(grads):
+            if (node, nr) in self.wanted:       # type: ignore[operator]
+                self.captured[node, nr] = grads[nr]
+        if node.__class__ is AccumulateGrad:
+            return self.accumulate
+        if self.accumulate and node.call is not None and node.saved is None:      # PyTorch runs these nodes, for their hooks
+            raise RuntimeError(tape.FREED)
+        return any(e is not None and e[0] in self.allowed for e in node.edges)      # type: ignore[operator]
+
+    def _run_node(self, node: Node, grads: dict, edges: tuple) -> list:
+        if node.prehooks:
+            grads = run_prehooks(node, grads, self.create_graph)
+        needs = [e is not None and (self.allowed is None or e[0] in self.allowed) for e in edges]
+        run = _run_watched if mode.anomaly else node.__class__.run
+        outs = run(node, grads, self.create_graph, needs)
+        return run_hooks(node, outs, grads, self.create_graph) if node.hooks else outs
+
+    def deliver(self, edge: Edge, grad: Any) -> None:
+        """Adds a gradient to those that have come; None counts as well."""
+        node, nr = edge
+        if grad is not None:
+            have = self.pending.get(node)
+            if have is None:
+                self.pending[node] = {nr: grad}
+            else:
+                have[nr] = grad if nr not in have else _added(have[nr], grad)
+        key = id(node)
+        self.waiting[key] -= 1
+        if not self.waiting[key]:
+            first = node.__class__ is AccumulateGrad
+            heapq.heappush(self.heap, (-1e30 if first else -node.seq, self.order(), node))
+
+
+def _added(a: Any, b: Any) -> Any:
+    if a.__class__ is Value and b.__class__ is Value:
+        return record(tape.ADD, (a, b))
+    return Above.call(tape.ADD, [as_tensor(a), as_tensor(b)])
+
+
+class PlainTask(GraphTask):
+    """Backward as training loops call it: to all leaves, without a graph of its own. Leaves that nobody watches have no node."""
+
+    def __init__(self, roots: list, retain_graph: bool, learner: _Learner | None):
+        self.learner = learner
+        self.leaves: dict[int, Value] = {}
+        super().__init__(roots, retain_graph, False, None, True)
+
+    def edges(self, node: Node) -> tuple:
+        """The raw edges, but to watched leaves."""
+        edges = node.raw_edges
+        for e in edges:
+            if e is not None and e[1] == LEAF and is_watched(e[0]):
+                edges = node.raw_edges = tuple([      # type: ignore[misc]
+                    (accumulator_of(e[0]), 0) if e is not None and e[1] == LEAF and is_watched(e[0]) else e for e in edges])
+                break
+        return edges
+
+    def run(self) -> dict[Edge, Any]:
+        """See GraphTask.run."""
+        super().run()
+        return {}
+
+    def _walk(self) -> None:
+        super()._walk()
+        if self.learner is not None:
+            self.learner.learn()
+            self._stop_learning()
+
+    def step(self, node: Any, grads: dict) -> None:
+        """See GraphTask.step; an op's node without hooks goes the short way."""
+        if node.watched or node.__class__.run is not OpNode.run or node.saved is None or not grads or not _unchanged(node):
+            if self.learner is not None:
+                self._stop_learning()
+            super().step(node, grads)
+            return
+        edges = node.raw_edges
+        wanted = tuple([i for i, e in enumerate(edges) if e is not None])
+        given = tuple(grads) if len(grads) == 1 else tuple(sorted(grads))
+        call = node.call.vjps.get((wanted, given)) or vjp_call(node.call, wanted, given)
+        outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
+        if self.learner is not None:
+            self.learner.steps.append((node, node.saved))
+        for i, out in zip(wanted, outs):        # noqa: B905  (the hot path)
+            self.deliver(edges[i], out)
+        if not self.retain_graph:
+            node.release()
+
+    def deliver(self, edge: Edge, grad: Any) -> None:
+        """See GraphTask.deliver; a leaf takes its gradient when all of it has come."""
+        leaf, nr = edge
+        if nr != LEAF:
+            super().deliver(edge, grad)
+            return
+        key = id(leaf)
+        have = self.leaves.get(key)
+        if grad is not None:
+            have = self.leaves[key] = as_value(grad) if have is None else record(tape.ADD, (have, as_value(grad)))
+        self.waiting[key] -= 1
+        if not self.waiting[key] and have is not None:
+            if self.learner is not None:
+                self.learner.leaves.append((leaf, have))
+            else:
+                _accumulate(leaf, have)
+
+    def _stop_learning(self) -> None:
+        """Gives the leaves what was kept back, since a walk that is learnt must not contain the writes to old gradients."""
+        leaves, self.learner = self.learner.leaves, None        # type: ignore[union-attr]
+        for leaf, grad in leaves:
+            _accumulate(leaf, grad)
+
+
+def _unchanged(node: Any) -> bool:
+    return all([counter is None or counter.version == version for counter, version in node.versions])
+
+
+def _accumulate(leaf: Any, grad: Value) -> None:
+    """Adds a gradient to that of a leaf that nobody watches."""
+    if leaf._grad is None:
+        leaf._grad = Above.wrap(grad) if leaf._view is None else laid_out_like(leaf, Above.wrap(grad))
+    else:
+        accumulator_of(leaf).run({0: grad}, False, [])
+
+
+# ---------------------------------------------------------------- walks that are known
+
+def _follow_known(rec: Any, root: tuple[Node, int, Any], retain_graph: bool) -> bool:
+    """Does the whole walk at once, where one of its form is known; False if not."""
+    node, nr, grad = root
+    for walk in walks.known(rec.state, node, nr):
+        found = walk.follow(node, as_value(grad), rec) if walk.after.hot else None
+        if found is None:
+            continue
+        values = rec.values
+        for leaf, value in [(found[number], values[slot]) for number, slot in walk.leaves]:
+            _accumulate(leaf, value)
+        if not retain_graph:
+            for step in walk.steps:
+                found[step[1]].release()
+        rec.after_backward = True
+        return True
+    return False
+
+
+class _Learner:
+    """Notes a walk that may become known: where the record stood when it began, its steps, and what leaves got."""
+
+    def __init__(self, rec: Any, root: tuple[Node, int, Any]):
+        self.rec, self.root, self.stamp, self.state, self.first = rec, root, rec.stamp, rec.state, len(rec.values)
+        self.steps: list[tuple[Any, list]] = []
+        self.leaves: list[tuple[Any, Value]] = []
+
+    def learn(self) -> None:
+        """Keeps the walk, if all of it was held back in one record."""
+        rec, (node, nr, grad) = self.rec, self.root
+        if rec.held and rec.stamp is self.stamp and self.steps:
+            walks.learn(self.state, node, nr, walks.Walk(self.steps, self.leaves, as_value(grad), self.first, rec))
+
+
+# ---------------------------------------------------------------- which nodes a walk comes to
+
+def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
+    """The nodes reachable from ``roots`` from which a target is reachable, without recursion."""
+    order = _reachable(roots)
+    above: dict[Node, list[Node]] = {}
+    for node in order:
+        for edge in node.edges:
+            if edge is not None:
+                above.setdefault(edge[0], []).append(node)
+    leading = targets & set(order)
+    todo = list(leading)
+    while todo:
+        for node in above.get(todo.pop(), ()):
+            if node not in leading:
+                leading.add(node)
+                todo.append(node)
+    return leading
+
+
+def _reachable(roots: list[Node]) -> list[Node]:
+    order, seen, stack = [], set(roots), list(dict.fromkeys(roots))
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for edge in node.edges:
+            if edge is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                stack.append(edge[0])
+    return order
+
+
+# ---------------------------------------------------------------- anomaly detection
+
+def _run_watched(node: Node, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+    """Runs a node; if it raises or gives a nan, a warning shows the forward call that made it."""
+    outer, running.node = running.node, node
+    try:
+        outs = node.run(grads, create_graph, needs)
+        if mode.anomaly_check_nan:
+            _check_nan(node, outs)
+        return outs
+    except Exception:
+        _show_origin(node)
+        raise
+    finally:
+        running.node = outer
+
+
+def _show_origin(node: Node) -> None:
+    name, level = node.name(), _user_level()
+    if node.trace is None:
+        warnings.warn(f"Error detected in {name}. No forward pass information available. Enable detect anomaly during "
+                      "forward pass for more information.", UserWarning, stacklevel=level)
+        return
+    text, parent = node.trace
+    warnings.warn(f"Error detected in {name}. Traceback of forward call that caused the error:\n{text}", UserWarning,
+                  stacklevel=level)
+    while parent is not None:
+        name, (text, above) = parent.name(), parent.trace or ("No forward pass information available.\n", None)
+        warnings.warn(f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that induced the previous "
+                      f"calculation:\n{text}", UserWarning, stacklevel=level)
+        parent = above
+
+
+def _user_level() -> int:
+    """How many frames above the caller the user's program is, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and is_ours(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _check_nan(node: Node, outs: list) -> None:
+    for i, grad in enumerate(outs):
+        if grad is None:
+            continue
+        value = as_value(grad)
+        engine.read(value)
+        if bool(jnp.isnan(jnp.asarray(engine.host_array(value))).any()):
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")

@@ -1,0 +1,153 @@
+"""Compiled programs kept on disk between processes, so that a script that runs again does not compile again.
+
+``JTORCH_CACHE`` names the directory (default: ``jtorch`` in the user's cache directory); empty or ``0`` turns it off.
+A file is named by a hash of the program's text and of all that its machine code depends on: versions of JAX and XLA,
+device, CPU features, XLA_FLAGS. It is written aside and renamed, so several processes may share the directory. What is
+loaded is code, so a directory that others may write to is not used.
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import pickle
+import platform
+import stat
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import jaxlib
+from jax.experimental.serialize_executable import deserialize_and_load, serialize
+
+from jtorch.engine import stats
+
+MAX_BYTES = 512 * 2**20     # the files used longest ago go first
+FORMAT = "1"
+
+
+def _default() -> str | None:
+    given = os.environ.get("JTORCH_CACHE")
+    if given is not None:
+        return given if given not in ("", "0") else None
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "jtorch")
+
+
+_directory: str | None = _default()
+_checked: dict[str, bool] = {}      # directories, and whether they may be used
+
+
+def set_cache_dir(path: str | os.PathLike | None) -> None:
+    """Where compiled programs are kept between processes; None: nowhere. The environment's JTORCH_CACHE sets the same."""
+    global _directory
+    _directory = None if path is None else os.fspath(path)
+
+
+def get_cache_dir() -> str | None:
+    """The directory in which compiled programs are kept, or None."""
+    return _directory
+
+
+def compiled(lowered: Any) -> Any:
+    """``lowered.compile()``, or the same read from disk."""
+    if _directory is None or not _usable(_directory):
+        return lowered.compile()
+    path = Path(_directory) / _name(lowered)
+    found = _load(path)
+    if found is None:
+        found = lowered.compile()
+        _save(path, found)
+    return found
+
+
+def _usable(directory: str) -> bool:
+    if directory not in _checked:
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            _checked[directory] = _is_private(directory)
+        except OSError:
+            _checked[directory] = False
+    return _checked[directory]
+
+
+def _is_private(directory: str) -> bool:
+    found = os.stat(directory)
+    if not hasattr(os, "getuid"):
+        return os.access(directory, os.W_OK)
+    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _name(lowered: Any) -> str:
+    digest = hashlib.sha256(lowered.as_text().encode())
+    digest.update(_machine().encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def _machine() -> str:
+    """What compiled code depends on beside its source."""
+    device = jax.devices()[0]
+    return "|".join([FORMAT, jax.__version__, jaxlib.__version__, device.platform, device.device_kind, str(jax.device_count()),
+                     str(device.client.platform_version), platform.machine(), _cpu(), os.environ.get("XLA_FLAGS", "")])
+
+
+def _cpu() -> str:
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as f:
+        return next((line for line in f if line.startswith(("flags", "Features"))), "")
+    return platform.processor()
+
+
+def _load(path: Path) -> Any:
+    try:
+        with open(path, "rb") as f:
+            found = deserialize_and_load(*pickle.load(f))
+        os.utime(path)
+    except FileNotFoundError:
+        return None
+    except Exception:       # written by another build, or damaged: it is made anew
+        path.unlink(missing_ok=True)
+        return None
+    stats.counters.loaded += 1
+    return found
+
+
+def _save(path: Path, made: Any) -> None:
+    """Writes a program aside and renames it. What cannot be written (a callback in it, a full disk) is left out."""
+    temporary = None
+    try:
+        content = pickle.dumps(serialize(made))
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        with open(handle, "wb") as f:
+            f.write(content)
+        os.replace(temporary, path)
+    except Exception:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        return
+    _trim(path.parent)
+
+
+_trimmed = 0.0
+
+
+def _trim(directory: Path) -> None:
+    """Removes the files used longest ago where there are too many; looked at once a minute."""
+    global _trimmed
+    if time.monotonic() - _trimmed < 60 and _trimmed:
+        return
+    _trimmed = time.monotonic()
+    files = []
+    for entry in os.scandir(directory):
+        with contextlib.suppress(OSError):
+            files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
+        if total <= MAX_BYTES:
+            return
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            total -= size

@@ -1,0 +1,81 @@
+"""What the transforms share: inputs to differentiate by, and whether anybody outside wants a gradient of the results.
+
+A transform runs the function on inputs of its own, differentiates on the ordinary tape, and lets go of the graph unless a
+tensor from outside that requires a gradient is part of it. So transforms nest, and ``backward`` goes through them.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch.autograd.run import grad
+from jtorch.func._trees import flatten, tree_map, unflatten
+from jtorch.nn._make import torch
+from jtorch.no_grad import mode
+from jtorch.tensor import Tensor
+
+
+def tracking() -> bool:
+    """Whether what is computed now is recorded for somebody outside."""
+    return mode.grad and not mode.inference
+
+
+def zeros_like(t: Any) -> Any:
+    """Zeros of a tensor's form."""
+    return torch("zeros_like")(t)
+
+
+class Inputs:
+    """Inputs to differentiate by: views of what was given where that has history outside, else tensors of their own."""
+
+    def __init__(self, tree: Any, outside: bool):
+        given, self.form = flatten(tree)
+        for t in given:
+            if not isinstance(t, Tensor):
+                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
+        self.outside = outside
+        self.watched = outside and any([t.requires_grad for t in given])
+        self.leaves = [t.view_as(t) if outside and t.requires_grad else t.detach().requires_grad_() for t in given]
+
+    def tree(self) -> Any:
+        """The inputs in the form that they were given in."""
+        return unflatten(self.leaves, self.form)
+
+    def seen_from_outside(self, outputs: list) -> bool:
+        """Whether a tensor from outside is part of the outputs' graph."""
+        return self.watched or (self.outside and _reaches_others(outputs, self.leaves))
+
+    def gradients(self, outputs: list, given: list | None, *, keep: bool, retain: bool) -> Any:
+        """The gradients in the inputs' form; zeros for those that the outputs do not depend on."""
+        found = gradients(outputs, self.leaves, given, keep=keep, retain=retain)
+        return unflatten([zeros_like(t) if g is None else g for g, t in zip(found, self.leaves, strict=True)], self.form)
+
+
+def gradients(outputs: list, inputs: list, given: list | None, *, keep: bool, retain: bool) -> tuple:
+    """``autograd.grad`` of those outputs that have a graph; None for inputs without a gradient."""
+    pairs = [(o, g) for o, g in zip(outputs, given or [None] * len(outputs), strict=True) if o is not None and o.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    return grad([o for o, _ in pairs], inputs, [g for _, g in pairs], retain or keep, keep, allow_unused=True)
+
+
+def _reaches_others(outputs: list, own: list) -> bool:
+    """Whether a leaf other than ``own`` is part of the outputs' graph."""
+    mine, seen = {id(t) for t in own}, set()
+    todo = [t.grad_fn for t in outputs if isinstance(t, Tensor) and t.grad_fn is not None]
+    if any([isinstance(t, Tensor) and t.requires_grad and t.grad_fn is None and id(t) not in mine for t in outputs]):
+        return True
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if leaf is not None and id(leaf) not in mine:
+            return True
+        todo += [n for n, _ in node.next_functions if n is not None]
+    return False
+
+
+def released(tree: Any, keep: bool) -> Any:
+    """Results as the caller gets them: without history unless somebody outside wants it."""
+    return tree if keep else tree_map(lambda t: t.detach() if isinstance(t, Tensor) and t.requires_grad else t, tree)

@@ -1,0 +1,254 @@
+"""grad, vjp, jvp and their kin: functions that differentiate functions. See torch.func."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jtorch.autograd._calls import stack
+from jtorch.func._levels import Inputs, gradients, released, tracking, zeros_like
+from jtorch.func._trees import flatten, unflatten
+from jtorch.no_grad import enable_grad
+from jtorch.tensor import Tensor
+
+Argnums = int | tuple[int, ...]
+
+
+# ---------------------------------------------------------------- arguments and results
+
+def positions(argnums: Any, n: int) -> tuple[int, ...]:
+    """Which of ``n`` arguments are meant."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if argnums == ():
+        raise RuntimeError("argnums must be non-empty")
+    found = []
+    for i in (argnums,) if isinstance(argnums, int) else argnums:
+        if not isinstance(i, int):
+            raise RuntimeError(f"argnum must be int, got: {type(i)}")
+        if not -n <= i < n:
+            raise RuntimeError(f"Got argnum={i}, but only {n} positional inputs")
+        found.append(i % n)
+    if len(set(found)) != len(found):
+        raise RuntimeError(f"argnums elements must be unique, got {tuple(found)}")
+    return tuple(found)
+
+
+def pick(args: tuple, argnums: Any) -> Any:
+    """The arguments meant: one, or a tuple."""
+    at = positions(argnums, len(args))
+    return args[at[0]] if isinstance(argnums, int) else tuple([args[i] for i in at])
+
+
+def put(args: tuple, argnums: Any, new: Any) -> tuple:
+    """The arguments with other ones in the places meant."""
+    out = list(args)
+    for i, value in zip(positions(argnums, len(args)), (new,) if isinstance(argnums, int) else new, strict=True):
+        out[i] = value
+    return tuple(out)
+
+
+def split_aux(out: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+    """(output, aux) of what a function has returned."""
+    if not has_aux:
+        return out, None
+    if not (isinstance(out, tuple) and len(out) == 2):
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return out
+
+
+def tensors_of(out: Any, name: str) -> tuple[list, Any]:
+    """The tensors that a function has returned, and their form."""
+    leaves, form = flatten(out)
+    if not leaves or (len(leaves) == 1 and leaves[0] is None):
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
+    for t in leaves:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(t)}")
+    return leaves, form
+
+
+# ---------------------------------------------------------------- grad
+
+def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+    """A function that gives (gradient, value) of one that gives a scalar. See torch.func.grad_and_value."""
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        outside = tracking()
+        with enable_grad():
+            inputs = Inputs(pick(args, argnums), outside)
+            out, aux = split_aux(func(*put(args, argnums, inputs.tree()), **kwargs), has_aux, "grad_and_value(f)(*args)")
+            _check_scalar(out)
+            keep = inputs.seen_from_outside([out])
+            found = inputs.gradients([out], None, keep=keep, retain=keep)
+        value = released((out, aux), keep)
+        return found, (value if has_aux else value[0])
+    return wrapper
+
+
+def _check_scalar(out: Any) -> None:
+    name = "grad_and_value(f)(*args)"
+    if not isinstance(out, Tensor):
+        raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
+    if out.dim() != 0:
+        raise RuntimeError(f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} dims. Maybe you "
+                           "wanted to use the vjp or jacrev APIs instead?")
+
+
+def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+    """A function that gives the gradient of one that gives a scalar. See torch.func.grad.
+
+    The gradient has the form of the argument (or of the tuple of arguments) that ``argnums`` names, nested tuples, lists and
+    dicts included. It nests, and goes together with ``backward`` of tensors that ``func`` captures.
+
+        >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(0.5))
+        tensor(-0.4794)
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        found, value = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+    return wrapper
+
+
+# ---------------------------------------------------------------- vjp and jvp
+
+def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """(output, a function from its cotangents to the primals'). See torch.func.vjp.
+
+    The function may be called several times; RuntimeError where its argument has not the output's form.
+
+        >>> out, back = torch.func.vjp(torch.sin, torch.zeros(2))
+        >>> back(torch.ones(2))
+        (tensor([1., 1.]),)
+    """
+    outside = tracking()
+    with enable_grad():
+        inputs = Inputs(primals, outside)
+        out, aux = split_aux(func(*inputs.tree()), has_aux, "vjp(f, *primals)")
+        outputs, form = tensors_of(out, "vjp(f, *primals)")
+        for t in outputs:
+            if not (t.is_floating_point() or t.is_complex()):
+                raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with "
+                                   f"dtype {t.dtype}")
+        keep = inputs.seen_from_outside(outputs)
+
+    def back(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        given, theirs = flatten(cotangents)
+        if theirs != form:
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                               "function.")
+        wanted = tracking() and (keep or any([g.requires_grad for g in given]))
+        return inputs.gradients(outputs, given, keep=wanted if create_graph is None else create_graph, retain=retain_graph)
+
+    results = released(unflatten(outputs, form), keep)
+    return (results, back, released(aux, keep)) if has_aux else (results, back)
+
+
+def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> tuple:
+    """(output, its change along the tangents). See torch.func.jvp.
+
+    Computed with two backwards: the backward is linear in its cotangent, and the gradient of that linear function is the
+    product wanted.
+
+        >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.ones(2),))
+        (tensor([0., 0.]), tensor([1., 1.]))
+    """
+    _check_primals(primals, tangents)
+    outside = tracking()
+    with enable_grad():
+        inputs = Inputs(primals, outside)
+        out, aux = split_aux(func(*inputs.tree()), has_aux, "jvp(f, primals, tangents)")
+        outputs, form = tensors_of(out, "jvp(f, primals, tangents)")
+        directions = flatten(tangents)[0]
+        keep = inputs.seen_from_outside(outputs) or (outside and any([t.requires_grad for t in directions]))
+        change = _pushed(outputs, inputs.leaves, directions, keep)
+    change = [_strictly(c, o, strict) for c, o in zip(change, outputs, strict=True)]
+    results = released(unflatten(outputs, form), keep), unflatten(change, form)
+    return (*results, released(aux, keep)) if has_aux else results
+
+
+def _pushed(outputs: list, inputs: list, directions: list, keep: bool) -> tuple:
+    """The outputs' change along directions of the inputs; None for an output that does not depend on them."""
+    cotangents = [zeros_like(o).requires_grad_() for o in outputs]
+    back = gradients(outputs, inputs, cotangents, keep=True, retain=True)
+    return gradients(list(back), cotangents, directions, keep=keep, retain=True)
+
+
+def _strictly(change: Any, output: Any, strict: bool) -> Any:
+    if change is None and strict:
+        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                           "allowed with strict=True.")
+    return zeros_like(output) if change is None else change
+
+
+def _check_primals(primals: Any, tangents: Any) -> None:
+    name = "jvp(f, primals, tangents)"
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    ours, theirs = flatten(primals), flatten(tangents)
+    if ours[1] != theirs[1]:
+        raise RuntimeError(f"{name}: Expected primals and tangents to have the same python structure. For example, if primals "
+                           "is a tuple of 3 tensors, tangents also must be.")
+    if not ours[0]:
+        raise RuntimeError(f"{name}: Expected primals to be a non-empty tuple of Tensors.")
+
+
+def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
+    """(output, a function from tangents to the output's change). See torch.func.linearize."""
+    out = func(*primals)
+    return out, lambda *tangents: jvp(func, primals, tangents)[1]
+
+
+# ---------------------------------------------------------------- Jacobians
+
+def jacrev(func: Callable, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+           _preallocate_and_copy: bool = False) -> Callable:
+    """A function that gives the Jacobian: for each output the form of the argument, of shape output + input.
+
+    Computed one element of the output at a time; ``chunk_size`` changes nothing. See torch.func.jacrev.
+
+        >>> torch.func.jacrev(lambda x: x ** 2)(torch.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def of_argument(x: Any) -> Any:
+            return func(*put(args, argnums, x), **kwargs)
+        out, back, *aux = vjp(of_argument, pick(args, argnums), has_aux=has_aux)
+        outputs, form = flatten(out)
+        made = unflatten([_rows(back, outputs, form, i) for i in range(len(outputs))], form)
+        return (made, aux[0]) if has_aux else made
+    return wrapper
+
+
+def _rows(back: Callable, outputs: list, form: Any, i: int) -> Any:
+    """The Jacobian of one output."""
+    columns: list[list] = []
+    for k in range(outputs[i].numel()):
+        unit = [zeros_like(o) for o in outputs]
+        unit[i].view(-1)[k] = 1
+        rows, arg_form = flatten(back(unflatten(unit, form))[0])
+        columns.append(rows)
+    if not columns:
+        raise NotImplementedError("jacobians of functions whose result has no elements are not built")
+    shape = tuple(outputs[i].shape)
+    stacked = [rows[0].new_zeros(0) if not rows else stack(rows).reshape(shape + tuple(rows[0].shape))
+               for rows in map(list, zip(*columns, strict=True))]
+    return unflatten(stacked, arg_form)
+
+
+def jacfwd(func: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable:
+    """What jacrev gives; it is computed in the same way here. See torch.func.jacfwd."""
+    return jacrev(func, argnums, has_aux=has_aux)
+
+
+def hessian(func: Callable, argnums: Argnums = 0) -> Callable:
+    """A function that gives the Jacobian of the Jacobian. See torch.func.hessian."""
+    return jacfwd(jacrev(func, argnums), argnums)

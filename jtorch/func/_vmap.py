@@ -1,0 +1,193 @@
+"""vmap: a function of one sample as a function of a batch. See torch.func.vmap.
+
+Where nobody wants a gradient of the result, ``jax.vmap`` runs the function once for the whole batch: operations are then
+called on tracers, each at once. Where the arguments, or tensors that the function captures, require a gradient outside, or
+each sample is to draw numbers of its own, the function is called sample by sample and the results are stacked.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from jtorch import random
+from jtorch.autograd._calls import stack
+from jtorch.creation import from_jax
+from jtorch.func._levels import tracking
+from jtorch.func._trees import flatten, spread, unflatten
+from jtorch.nn._make import torch
+from jtorch.tensor import Tensor
+
+
+def _name(func: Any) -> str:
+    if isinstance(func, functools.partial):
+        return f"functools.partial({_name(func.func)}, ...)"
+    return getattr(func, "__name__", None) or repr(func)
+
+
+class _Batch:
+    """The arguments of one call, and along which dimension each is mapped."""
+
+    def __init__(self, func: Callable, in_dims: Any, args: tuple):
+        self.where = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
+        if not isinstance(in_dims, (int, tuple)):
+            raise ValueError(f"{self.where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure "
+                             f"of inputs, got: {type(in_dims)}.")
+        if not args:
+            raise ValueError(f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
+                             "to vmap over a function with no inputs. The latter is unsupported.")
+        self.leaves, self.form = flatten(args)
+        dims = spread(in_dims, self.form)
+        if dims is None:
+            raise ValueError(f"{self.where}: in_dims is not compatible with the structure of `inputs`.")
+        self.dims = [self._checked(d, x) for d, x in zip(dims, self.leaves, strict=True)]
+        self.size = self._size()
+
+    def _checked(self, dim: Any, x: Any) -> int | None:
+        if dim is None:
+            return None
+        if not isinstance(dim, int):
+            raise ValueError(f"{self.where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or "
+                             "None.")
+        if not isinstance(x, Tensor):
+            raise ValueError(f"{self.where}: Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap "
+                             "over non-Tensor arguments, please use None as the respective in_dim")
+        n = x.dim()
+        if not -n <= dim < n:
+            raise ValueError(f"{self.where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} "
+                             f"so expected in_dim to satisfy -{n} <= in_dim < {n}.")
+        return dim % n
+
+    def _size(self) -> int:
+        sizes = [x.size(d) for d, x in zip(self.dims, self.leaves, strict=True) if d is not None]
+        if not sizes:
+            raise ValueError("vmap: at least one input must be mapped over: all in_dims are None")
+        if len(set(sizes)) > 1:
+            raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                             f"{sizes} for the mapped dimension")
+        return sizes[0]
+
+    def part(self, index: Any) -> tuple:
+        """The arguments of a sample (an int) or of some of them (a slice)."""
+        def of(d, x):
+            if d is None:
+                return x
+            return x.select(d, index) if isinstance(index, int) else x.narrow(d, index.start, index.stop - index.start)
+        return unflatten([of(d, x) for d, x in zip(self.dims, self.leaves, strict=True)], self.form)
+
+    def wants_gradient(self) -> bool:
+        """Whether an argument requires a gradient outside."""
+        return tracking() and any([isinstance(x, Tensor) and x.requires_grad for x in self.leaves])
+
+
+def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+         chunk_size: int | None = None) -> Callable:
+    """A function of batches from one of samples. See torch.func.vmap.
+
+    ``in_dims`` says along which dimension each argument is mapped (None: not at all), ``out_dims`` where the batch is in the
+    results. ``randomness`` is ``error``, ``same`` (all samples draw the same numbers) or ``different``. Inside, the values of
+    tensors cannot decide what is done (``item``, ``if``): RuntimeError. Writing to a tensor that the function captures is not
+    supported.
+
+        >>> torch.func.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
+        tensor([2., 2., 2.])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        batch = _Batch(func, in_dims, args)
+        if chunk_size is not None and chunk_size < batch.size:
+            return _in_chunks(functools.partial(func, **kwargs), batch, out_dims, randomness, chunk_size, in_dims)
+        if not batch.size or (randomness != "different" and not batch.wants_gradient()):
+            found = _at_once(func, batch, kwargs, out_dims, randomness)
+            if found is not None:
+                return found
+        return _one_by_one(func, batch, kwargs, out_dims, randomness)
+    return wrapper
+
+
+# ---------------------------------------------------------------- results
+
+def _out_dims(out_dims: Any, leaves: list, form: Any, func: Callable) -> list:
+    """Where the batch goes in each result."""
+    if isinstance(out_dims, tuple) and len(out_dims) == 1 and len(leaves) == 1 and not isinstance(form, tuple):
+        out_dims = out_dims[0]
+    dims = spread(out_dims, form)
+    if dims is None:
+        raise ValueError(f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
+                         "structure of `outputs`.")
+    for d, x in zip(dims, leaves, strict=True):
+        if d is not None and not isinstance(x, Tensor):
+            raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. Did you "
+                             "mean to set out_dims= to None for output?")
+    return dims
+
+
+def _in_chunks(func: Callable, batch: _Batch, out_dims: Any, randomness: str, size: int, in_dims: Any) -> Any:
+    start, made = random.get_rng_state(), []
+    for at in range(0, batch.size, size):
+        if randomness == "same":
+            random.set_rng_state(start)
+        part = batch.part(slice(at, min(at + size, batch.size)))
+        made.append(flatten(vmap(func, in_dims, out_dims, randomness)(*part)))
+    form = made[0][1]
+    dims = _out_dims(out_dims, made[0][0], form, func)
+    return unflatten([xs[0] if d is None else torch("cat")(list(xs), dim=d)
+                      for d, *xs in zip(dims, *[leaves for leaves, _ in made], strict=True)], form)
+
+
+# ---------------------------------------------------------------- the two ways
+
+_DEPENDENT = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+              "yet, please shout over at https://github.com/pytorch/functorch/issues/257 .")
+
+
+def _at_once(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
+    """The results of ``jax.vmap``; None where a captured tensor turns out to require a gradient."""
+    seen: dict[str, Any] = {}
+    mapped = [i for i, d in enumerate(batch.dims) if d is not None]
+
+    def pure(*arrays):
+        leaves = list(batch.leaves)
+        for i, a in zip(mapped, arrays, strict=True):
+            leaves[i] = from_jax(a)
+        with random.restricted(randomness):
+            out = func(*unflatten(leaves, batch.form), **kwargs)
+        found, seen["form"] = flatten(out)
+        seen["dims"], seen["given"] = _out_dims(out_dims, found, seen["form"], func), found
+        seen["tracked"] = tracking() and any([isinstance(t, Tensor) and t.requires_grad for t in found])
+        return [t.detach().jax() for t, d in zip(found, seen["dims"], strict=True) if d is not None]
+
+    try:
+        with jax.enable_x64(True):
+            arrays = jax.vmap(pure, tuple([batch.dims[i] for i in mapped]))(*[batch.leaves[i].detach().jax() for i in mapped])
+    except jax.errors.JAXTypeError as e:
+        raise RuntimeError(_DEPENDENT) from e
+    if seen["tracked"]:
+        return None
+    left = iter(arrays)
+    made = [x if d is None else _moved(from_jax(next(left)), d) for x, d in zip(seen["given"], seen["dims"], strict=True)]
+    return unflatten(made, seen["form"])
+
+
+def _moved(t: Any, dim: int) -> Any:
+    return t if dim == 0 else t.movedim(0, dim)
+
+
+def _one_by_one(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
+    start, made = random.get_rng_state(), []
+    for i in range(batch.size):
+        if randomness == "same":
+            random.set_rng_state(start)
+        with random.restricted(randomness):
+            made.append(flatten(func(*batch.part(i), **kwargs)))
+    leaves, form = made[0]
+    dims = _out_dims(out_dims, leaves, form, func)
+    columns = zip(*[found for found, _ in made], strict=True)
+    return unflatten([xs[0] if d is None else _moved(stack(list(xs)), d) for d, xs in zip(dims, columns, strict=True)], form)

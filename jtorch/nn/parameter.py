@@ -1,0 +1,177 @@
+"""Parameters and buffers, and those whose shape is not known yet. See torch.nn.parameter."""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from jtorch.nn._make import empty
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Parameter as Parameter
+from jtorch.tensor import Tensor, alias
+
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
+
+
+class _BufferMeta(type):
+    """Makes ``isinstance(t, Buffer)`` true for tensors that are marked as buffers: their class is Tensor."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or (cls is Buffer and getattr(instance, "_is_buffer", False) is True)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that a module registers as a buffer when it is assigned to an attribute. See torch.nn.Buffer.
+
+    ``Buffer(data)`` is a tensor of the same memory, marked as a buffer; ``persistent`` says whether it is in state dicts.
+
+    >>> class Counter(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.count = nn.Buffer(torch.zeros(1))
+    >>> list(Counter().state_dict())
+    ['count']
+    """
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        t: Any = alias(empty(0) if data is None else data)
+        t.persistent, t._is_buffer = persistent, True
+        return t.requires_grad_(data is not None and data.requires_grad)
+
+
+_PLUMBING = ("jtorch.dispatch", "jtorch.storage", "jtorch.tensor", "jtorch.tape", "jtorch.bind", __name__)
+
+
+class UninitializedTensorMixin:
+    """A tensor that has a dtype and a device, and no elements until ``materialize`` gives it a shape.
+
+    Whatever asks for its storage, as every op does, gets a ValueError.
+    """
+
+    cls_to_become: type = Tensor
+    _empty: Any         # an empty tensor, which knows dtype and device
+    _requires_grad: bool
+
+    @property
+    def _storage(self) -> Any:
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {_caller()}. This error happens when you are using a `LazyModule` "
+            f"or explicitly manipulating `torch.nn.parameter.{type(self).__name__}` objects. When using LazyModules Call "
+            "`forward` with a dummy batch to initialize the parameters before calling torch functions")
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Becomes an ordinary parameter or buffer of this shape, with zeros in it. See torch.nn.UninitializedParameter."""
+        made = empty(*shape, device=device or self._empty.device, dtype=dtype or self._empty.dtype)
+        del self._empty
+        self.__class__ = self.cls_to_become     # type: ignore[assignment]
+        self.__dict__["_storage"] = made._storage
+
+    @property
+    def shape(self) -> Any:
+        """RuntimeError: it has none yet."""
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+                           "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
+                           "`forward` to initialize the parameters before accessing their attributes.")
+
+    def share_memory_(self):
+        """RuntimeError: there is no memory yet."""
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
+                           "parameters before calling `module.share_memory()`.")
+
+    dtype = property(lambda self: self._empty.dtype)
+    device = property(lambda self: self._empty.device)
+    requires_grad = property(lambda self: self._requires_grad,
+                             lambda self, value: setattr(self, "_requires_grad", bool(value)))
+
+    @property
+    def data(self) -> Any:
+        """The empty tensor that knows dtype and device."""
+        return self._empty
+
+    @data.setter
+    def data(self, other: Any) -> None:
+        self._empty = other._empty if is_lazy(other) else other
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: Any):
+        return type(self), (self._requires_grad,)
+
+    def _like(self: Any, empty: Any) -> Any:
+        """One of this kind with another's dtype and device."""
+        return type(self)(self._requires_grad, empty.device, empty.dtype)
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = self._like(self._empty)
+        return memo[id(self)]
+
+
+def _through_empty(name: str):
+    """A method that changes dtype or device (or tells of them), which an uninitialized tensor has."""
+    def method(self, *args: Any, **kwargs: Any) -> Any:
+        with no_grad():
+            made = getattr(self._empty, name)(*args, **kwargs)
+        if not isinstance(made, Tensor):
+            return made
+        return self if made is self._empty else self._like(made)
+    method.__name__ = name
+    return method
+
+
+for _name in ("size", "is_complex", "is_floating_point", "get_device", "to", "cpu", "cuda", "type", "half", "float", "double",
+              "bfloat16", "char", "short", "int", "long"):
+    setattr(UninitializedTensorMixin, _name, _through_empty(_name))
+
+
+def _caller() -> str:
+    """The name of the function that the user called."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") in _PLUMBING:
+        frame = frame.f_back
+    return str(frame.f_code.co_name)
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: ignore[misc, override]
+    """A parameter whose shape is not known yet. See torch.nn.parameter.UninitializedParameter.
+
+    Only its dtype, device and need of a gradient can be asked for and changed; ``materialize(shape)`` makes it an
+    ordinary parameter. Everything else raises ValueError.
+
+    >>> p = nn.parameter.UninitializedParameter()
+    >>> p
+    <UninitializedParameter>
+    >>> p.materialize((2, 3))
+    >>> type(p).__name__, p.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None):
+        t = object.__new__(cls)
+        t._empty, t._requires_grad = empty(0, device=device, dtype=dtype), bool(requires_grad)
+        return t
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None):
+        pass
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):        # type: ignore[misc, override]
+    """A buffer whose shape is not known yet; see ``UninitializedParameter``. See torch.nn.parameter.UninitializedBuffer."""
+
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True):
+        t: Any = object.__new__(cls)
+        t._empty, t._requires_grad = empty(0, device=device, dtype=dtype), bool(requires_grad)
+        t.persistent, t._is_buffer = persistent, True
+        return t
+
+    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True):
+        pass

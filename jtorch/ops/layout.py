@@ -1,0 +1,177 @@
+"""Which strides the results of ops have: PyTorch's rules, from the sizes and strides of the arguments.
+
+A rule answers None where the result is contiguous. See TensorIterator.cpp in PyTorch, whose order of comparing strides
+decides where dims of size 1 or equal strides leave a choice.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jtorch.ops.strided import contiguous_strides, is_contiguous, is_non_overlapping_and_dense
+
+Geometry = tuple[tuple[int, ...], tuple[int, ...]]      # size and stride
+_CHANNELS_LAST = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}      # the dims from the fastest to the slowest
+
+
+def in_order(size: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """Dense strides of dims that lie in memory in this order, the fastest first."""
+    stride, step = [0] * len(size), 1
+    for d in order:
+        stride[d] = step
+        step *= max(size[d], 1)
+    return tuple(stride)
+
+
+def channels_last(size: Sequence[int]) -> tuple[int, ...]:
+    """The strides of torch.channels_last and channels_last_3d."""
+    return in_order(size, _CHANNELS_LAST[len(size)])
+
+
+def is_channels_last(size: Sequence[int], stride: Sequence[int], ndim: int = 0) -> bool:
+    """Whether the elements are dense with channels last; of ``ndim`` dims, where that is given."""
+    if len(size) not in _CHANNELS_LAST or (ndim and len(size) != ndim):
+        return False
+    expected = 1
+    for d in _CHANNELS_LAST[len(size)]:
+        if size[d] != 1:
+            if stride[d] != expected:
+                return False
+            expected *= size[d]
+    return True
+
+
+def suggests_channels_last(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether strides look like channels last, gaps allowed; ambiguous ones do not."""
+    if len(size) not in _CHANNELS_LAST or stride[1] == 0:
+        return False
+    least = 0
+    for d in _CHANNELS_LAST[len(size)]:
+        if size[d] == 0 or stride[d] < least or (d == 0 and least == stride[1]):
+            return False
+        least = stride[d] * max(size[d], 1)
+    return True
+
+
+def _sorted_dims(ndim: int, compare: Callable[[int, int], int]) -> list[int]:
+    """The dims from the fastest to the slowest: an insertion sort, since the comparison leaves some pairs open."""
+    order = list(range(ndim))[::-1]
+    for i in range(1, ndim):
+        at = i
+        for j in range(i - 1, -1, -1):
+            found = compare(order[j], order[at])
+            if found > 0:
+                order[j], order[at] = order[at], order[j]
+                at = j
+            elif found < 0:
+                break
+    return order
+
+
+def _compared(size: Sequence[int], strides: Sequence[Sequence[int]]) -> Callable[[int, int], int]:
+    def compare(a: int, b: int) -> int:
+        for stride in strides:
+            if stride[a] == 0 or stride[b] == 0:
+                continue
+            if stride[a] != stride[b]:
+                return -1 if stride[a] < stride[b] else 1
+            if size[a] > size[b]:
+                return 1
+        return 0
+    return compare
+
+
+def preserved(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
+    """Strides for a copy with torch.preserve_format: the same if they are dense, else dense in the same order."""
+    if is_non_overlapping_and_dense(size, stride):
+        return tuple(stride)
+    return in_order(size, _sorted_dims(len(size), _compared(size, [stride])))
+
+
+def suggested(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
+    """Channels last if the strides look so, else contiguous."""
+    return channels_last(size) if suggests_channels_last(size, stride) else contiguous_strides(size)
+
+
+def iterated(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    """The strides of an elementwise result of this shape."""
+    if all([size == shape for size, _ in operands]):
+        if all([is_contiguous(*g) for g in operands]):
+            return contiguous_strides(shape)
+        if all([is_channels_last(*g, 4) for g in operands]):
+            return channels_last(shape)
+        if all([stride == operands[0][1] for _, stride in operands]) and is_non_overlapping_and_dense(*operands[0]):
+            return operands[0][1]
+    strides = [_broadcast(size, stride, shape) for size, stride in operands]
+    order = _sorted_dims(len(shape), _compared(shape, strides))
+    return in_order(shape, order)
+
+
+def _broadcast(size: tuple[int, ...], stride: tuple[int, ...], shape: tuple[int, ...]) -> list[int]:
+    more = len(shape) - len(size)
+    return [0] * more + [0 if n == 1 and shape[more + d] != 1 else s for d, (n, s) in enumerate(zip(size, stride, strict=True))]
+
+
+def memory_order(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...] | None:
+    """The dims of a geometry that covers its memory once, from the slowest to the fastest; None for all others."""
+    if not is_non_overlapping_and_dense(size, stride):
+        return None
+    return tuple(sorted(range(len(size)), key=lambda d: (-stride[d], size[d] != 1)))
+
+
+# ---------------------------------------------------------------- which op has which rule
+
+
+def _like_first(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    size, stride = operands[0]
+    return preserved(size, stride) if size == shape else contiguous_strides(shape)
+
+
+def _as_first_suggests(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    return _suggested_by(any, shape, operands[:1])
+
+
+def _as_all_suggest(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    return _suggested_by(all, shape, operands)
+
+
+def _as_any_suggests(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    return _suggested_by(any, shape, operands)
+
+
+def _suggested_by(which: Callable, shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    fits = len(shape) in _CHANNELS_LAST and which([suggests_channels_last(*g) for g in operands if len(g[0]) == len(shape)])
+    return channels_last(shape) if fits else contiguous_strides(shape)
+
+
+def _columns(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    return in_order(shape, range(len(shape)))
+
+
+Rule = Callable[[tuple[int, ...], Sequence[Geometry]], tuple[int, ...]]
+KEPT = "kept"       # exactly the strides and the offset of the first argument, gaps and all
+_NAMES: dict[Any, str] = {
+    iterated: "complex polar float_power lerp isclose heaviside signbit isfinite isinf isnan isposinf isneginf isreal conj relu "
+    "nn.functional.hardtanh nn.functional.relu6 nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu nn.functional.selu "
+    "nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
+    "nn.functional.hardsigmoid hardshrink nn.functional.softshrink nn.functional.tanhshrink nn.functional.softplus "
+    "nn.functional.softsign nn.functional.logsigmoid nn.functional.threshold nn.functional.binary_cross_entropy "
+    "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
+    _like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like ones_like "
+    "empty_like full_like nn.functional.local_response_norm nn.functional.normalize",
+    _as_first_suggests: "softmax log_softmax nn.functional.softmax nn.functional.log_softmax nn.functional.softmin "
+    "nn.functional.adaptive_avg_pool2d nn.functional.adaptive_max_pool2d nn.functional.pad nn.functional.interpolate "
+    "nn.functional.upsample nn.functional.upsample_nearest nn.functional.upsample_bilinear nn.functional.avg_pool2d "
+    "nn.functional.max_pool2d nn.functional.max_unpool2d nn.functional.batch_norm nn.functional.pixel_shuffle "
+    "nn.functional.channel_shuffle",
+    _as_all_suggest: "cat",
+    _columns: "nonzero argwhere",
+    _as_any_suggests: "nn.functional.conv2d nn.functional.conv_transpose2d",
+    KEPT: "select_scatter slice_scatter diagonal_scatter as_strided_scatter",
+}
+_RULES: dict[str, Any] = {name: rule for rule, names in _NAMES.items() for name in names.split()}
+
+
+def rule_of(name: str, elementwise: bool) -> Rule | str | None:
+    """The rule of an op: a function of the result's shape and the arguments' geometries, or None if always contiguous."""
+    return _RULES.get(name, iterated if elementwise and name != "kron" else None)

@@ -1,0 +1,358 @@
+"""Recurrent networks. See https://docs.pytorch.org/docs/stable/nn.html#recurrent-layers.
+
+A network is two ops. ``_recurrent`` runs the time loops and also returns what they went through: the states and the
+gates. ``_recurrent_solved`` takes these as given and differentiates: with all states known, the input of
+every gate at every time is known at once, so what is left in the loop is a few products of elements and one matrix
+product a step; the gradients of the weights are one matrix product each. The vjp of a loop of steps would run it again,
+and would add up the weights' gradients step by step.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jtorch.ops import check
+from jtorch.ops.registry import Tensor, op
+
+State = tuple[jax.Array, ...]       # (h,) or (h, c)
+
+
+# ---------------------------------------------------------------- the cells
+
+def _sigmoid(t: jax.Array) -> jax.Array:
+    """The logistic function of x, given ``t = tanh(x / 2)``. XLA's tanh vectorizes well; its logistic, in a loop, does not."""
+    return t * 0.5 + 0.5
+
+
+def _scales(like: jax.Array, gates: str) -> jax.Array:
+    """What the gates' sums are multiplied by before tanh: 1/2 for a sigmoid (``s``), 1 for a tanh (``t``)."""
+    row = jnp.concatenate([jnp.full(like.shape[-1] // len(gates), 0.5 if g == "s" else 1, like.dtype) for g in gates])
+    return jnp.broadcast_to(row, like.shape)
+
+
+def _lstm_activate(sums: State, state: State) -> State:
+    return (lax.optimization_barrier(jnp.tanh(sums[0] * _scales(sums[0], "ssts"))),)     # one pass, before it is cut up
+
+
+def _lstm_combine(kept: State, state: State) -> State:
+    i, f, g, o = jnp.split(kept[0], 4, axis=-1)
+    c = _sigmoid(f) * state[1] + _sigmoid(i) * g
+    return _sigmoid(o) * jnp.tanh(c), c
+
+
+def _lstm_back(kept: State, d_kept: State) -> State:
+    return (d_kept[0] * (_scales(kept[0], "ssts") * (1 - kept[0] * kept[0])),)
+
+
+def _gru_activate(sums: State, state: State) -> State:
+    from_input, from_state = sums
+    two = from_state.shape[-1] // 3 * 2
+    gates = lax.optimization_barrier(jnp.tanh((from_input[..., :two] + from_state[..., :two]) * 0.5))
+    new = from_state[..., two:]
+    return gates, jnp.tanh(from_input[..., two:] + _sigmoid(gates[..., :two // 2]) * new), new
+
+
+def _gru_combine(kept: State, state: State) -> State:
+    gates, n, _ = kept
+    return (n + _sigmoid(gates[..., n.shape[-1]:]) * (state[0] - n),)
+
+
+def _gru_back(kept: State, d_kept: State) -> State:
+    gates, n, new = kept
+    d_n = d_kept[1] * (1 - n * n)
+    d_new, r = d_kept[2] + d_n * _sigmoid(gates[..., :n.shape[-1]]), d_n * new * 0.5
+    d_gates = (d_kept[0] + jnp.concatenate([r, jnp.zeros_like(r)], axis=-1)) * ((1 - gates * gates) * 0.5)
+    return jnp.concatenate([d_gates, d_n], axis=-1), jnp.concatenate([d_gates, d_new], axis=-1)
+
+
+class Cell(NamedTuple):
+    """A cell in two steps, so that the second can be differentiated knowing what the first gave.
+
+    ``activate(sums, state)`` gives what is kept of each step, from the products of the weights with input and state:
+    their sum, or both where they are used ``apart``. ``combine(kept, state)`` gives the new state. ``back(kept, d_kept)``
+    is the gradient of the sums.
+    """
+
+    apart: bool
+    kept: int
+    activate: Callable[[State, State], State]
+    combine: Callable[[State, State], State]
+    back: Callable[[State, State], State]
+
+
+def _simple(activate: Callable, back: Callable) -> Cell:
+    return Cell(False, 1, lambda sums, state: (activate(sums[0]),), lambda kept, state: kept,
+                lambda kept, d: (back(kept[0], d[0]),))
+
+
+CELLS = {"lstm": Cell(False, 1, _lstm_activate, _lstm_combine, _lstm_back),
+         "gru": Cell(True, 3, _gru_activate, _gru_combine, _gru_back),
+         "rnn_tanh": _simple(jnp.tanh, lambda h, d: d * (1 - h * h)),
+         "rnn_relu": _simple(jax.nn.relu, lambda h, d: jnp.where(h > 0, d, 0))}
+
+
+class Weights(NamedTuple):
+    """The parameters of one layer in one direction; ``hr`` projects the hidden state."""
+
+    ih: jax.Array
+    hh: jax.Array
+    b_ih: jax.Array | None = None
+    b_hh: jax.Array | None = None
+    hr: jax.Array | None = None
+
+
+class Path(NamedTuple):
+    """What one layer went through, with time first: its states after each step and what the cell keeps of it."""
+
+    states: State
+    kept: State
+
+
+def _times(x: jax.Array, weight: jax.Array) -> jax.Array:
+    """``x @ weight.T``."""
+    return lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())))
+
+
+def _plus(x: jax.Array, bias: jax.Array | None) -> jax.Array:
+    return x if bias is None else x + jnp.broadcast_to(bias, x.shape)
+
+
+def _select(valid: jax.Array | None, new: Any, old: Any) -> Any:
+    """``new`` in the rows where ``valid``, ``old`` in the others."""
+    if valid is None:
+        return new
+    return jax.tree.map(lambda a, b: jnp.where(jnp.broadcast_to(valid[..., None], a.shape), a, b), new, old)
+
+
+def _sums(cell: Cell, w: Weights, from_input: jax.Array, h: jax.Array) -> State:
+    from_state = _times(h, w.hh)
+    return (from_input, _plus(from_state, w.b_hh)) if cell.apart else (from_input + from_state,)
+
+
+def _from_input(cell: Cell, w: Weights, x: jax.Array) -> jax.Array:
+    """The part of the sums that does not depend on the state, for all times."""
+    made = _plus(_times(x, w.ih), w.b_ih)
+    return made if cell.apart else _plus(made, w.b_hh)
+
+
+# ---------------------------------------------------------------- one layer in one direction
+
+def _run(mode: str, reverse: bool, x: jax.Array, start: State, w: Weights, valid: jax.Array | None) -> Path:
+    """The layer run through time: (time, batch, features) and the first state to its path."""
+    cell = CELLS[mode]
+
+    def step(state, inputs):
+        from_input, now = inputs
+        kept = cell.activate(_sums(cell, w, from_input, state[0]), state)
+        new = cell.combine(kept, state)
+        if w.hr is not None:
+            new = (_times(new[0], w.hr), *new[1:])
+        new = _select(now, new, state)
+        return new, Path(new, kept)
+
+    return lax.scan(step, start, (_from_input(cell, w, x), valid), reverse=reverse)[1]
+
+
+def _before(states: State, start: State, reverse: bool) -> State:
+    """The state before each step."""
+    if reverse:
+        return tuple([jnp.concatenate([s[1:], s0[None]]) for s, s0 in zip(states, start, strict=True)])
+    return tuple([jnp.concatenate([s0[None], s[:-1]]) for s, s0 in zip(states, start, strict=True)])
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _solved(mode: str, reverse: bool, x: jax.Array, start: State, w: Weights, valid: jax.Array | None, path: Path) -> Path:
+    """``path``, which ``_run`` made of the same arguments, with its dependence on them."""
+    return path
+
+
+def _solved_forward(mode, reverse, x, start, w, valid, path):
+    path = _solved(mode, reverse, x, start, w, valid, path)     # with what second derivatives need
+    return path, (x, start, w, valid, path)
+
+
+def _solved_backward(mode, reverse, saved, cotangents: Path):
+    x, start, w, valid, path = saved
+    before = _before(path.states, start, reverse)
+    d_start, d_sums, d_projected = _back_through_time(mode, reverse, w, valid, path.kept, before, cotangents)
+    d_w = _weight_gradients(CELLS[mode], x, w, path.kept, before, d_sums, d_projected)
+    d_x = lax.dot_general(d_sums[0], w.ih, (((2,), (0,)), ((), ())))
+    return d_x, d_start, d_w, None, jax.tree.map(jnp.zeros_like, path)
+
+
+def _back_through_time(mode: str, reverse: bool, w: Weights, valid, kept: State, before: State, cotangents: Path):
+    """The gradients of the first state, of the sums and of the projected states."""
+    cell = CELLS[mode]
+    pulls = jax.vmap(lambda k, s: jax.vjp(cell.combine, k, s)[1])(kept, before)      # of all times at once
+
+    def step(d_state, inputs):
+        pull, kept, d_out, now = inputs
+        d_state = _add(d_state, d_out.states)
+        d_new = _select(now, d_state, jax.tree.map(jnp.zeros_like, d_state))
+        d_kept, d_before = pull(d_new if w.hr is None else (d_new[0] @ w.hr, *d_new[1:]))
+        d_sums = lax.optimization_barrier(cell.back(kept, _add(d_kept, d_out.kept)))
+        d_before = (d_before[0] + d_sums[-1] @ w.hh, *d_before[1:])
+        if now is not None:
+            d_before = _add(d_before, _select(now, jax.tree.map(jnp.zeros_like, d_state), d_state))
+        return d_before, (d_sums, None if w.hr is None else d_new[0])
+
+    first = jax.tree.map(lambda s: jnp.zeros_like(s[0]), cotangents.states)
+    d_start, (d_sums, d_projected) = lax.scan(step, first, (pulls, kept, cotangents, valid), reverse=not reverse)
+    return d_start, d_sums, d_projected
+
+
+def _add(a: State, b: State) -> State:
+    return tuple([x + y for x, y in zip(a, b, strict=True)])
+
+
+def _outer(d: jax.Array, x: jax.Array) -> jax.Array:
+    """The gradient of a weight: products of all times and rows, summed."""
+    return lax.dot_general(d, x, (((0, 1), (0, 1)), ((), ())))
+
+
+def _weight_gradients(cell: Cell, x, w: Weights, kept: State, before: State, d_sums: State, d_projected) -> Weights:
+    biases = [None if w.b_ih is None else jnp.sum(d_sums[k], axis=(0, 1)) for k in (0, -1)]
+    d_hr = None if w.hr is None else _outer(d_projected, cell.combine(kept, before)[0])
+    return Weights(_outer(d_sums[0], x), _outer(d_sums[-1], before[0]), biases[0], biases[1], d_hr)
+
+
+_solved.defvjp(_solved_forward, _solved_backward)
+
+
+# ---------------------------------------------------------------- all layers
+
+class Network(NamedTuple):
+    """The static description of a network."""
+
+    mode: str
+    has_biases: bool
+    num_layers: int
+    bidirectional: bool
+    batch_first: bool
+    dropout: float
+
+    @property
+    def directions(self) -> int:
+        """1 or 2."""
+        return 2 if self.bidirectional else 1
+
+
+def _weights(net: Network, params: list[jax.Array], projected: bool) -> list[Weights]:
+    """The parameters by layer and direction."""
+    size = 2 + 2 * net.has_biases + projected
+    expected = size * net.num_layers * net.directions
+    check.require(len(params) == expected, f"{net.mode}: expected {expected} parameters, got {len(params)}")
+    made = []
+    for k in range(0, expected, size):
+        given = params[k:k + size]
+        biases = given[2:4] if net.has_biases else (None, None)
+        made.append(Weights(given[0], given[1], *biases, given[-1] if projected else None))
+    return made
+
+
+def _network(net: Network, input, hx: list, params: list, masks: list, valid, layer: Callable) -> list[jax.Array]:
+    """Output and last states. ``layer(x, start, weights, reverse)`` gives a path."""
+    x = jnp.swapaxes(input, 0, 1) if net.batch_first else input
+    check.require(x.shape[0] > 0, "Expected sequence length to be larger than 0 in RNN")
+    weights, last = _weights(net, params, len(hx) == 2 and hx[0].shape[2] != hx[1].shape[2]), []
+    for number in range(net.num_layers):
+        made = []
+        for direction in range(net.directions):
+            k = number * net.directions + direction
+            path = layer(x, tuple([h[k] for h in hx]), weights[k], bool(direction))
+            made.append(path.states[0])
+            last.append([s[0 if direction else -1] for s in path.states])
+        x = made[0] if len(made) == 1 else jnp.concatenate(made, axis=-1)
+        if masks and number < net.num_layers - 1:
+            x = x * (masks[number].astype(x.dtype) * (1 / (1 - net.dropout) if net.dropout < 1 else 0.0))
+    out = jnp.swapaxes(x, 0, 1) if net.batch_first else x
+    return [out, *[jnp.stack(s) for s in zip(*last, strict=True)]]
+
+
+@op(name="_recurrent", function=False, method=False, out=False, tested=False, differentiable=False)
+def recurrent(input: Tensor, hx: list[Tensor], params: list[Tensor], masks: list[Tensor], valid: Tensor | None, mode: str,
+              has_biases: bool, num_layers: int, bidirectional: bool, batch_first: bool, dropout: float):
+    """A recurrent network: its output, its last states, and the paths that ``_recurrent_solved`` takes.
+
+    ``masks`` are dropout's, between the layers; ``valid`` says which rows are not padding at each time.
+    """
+    net, paths = Network(mode, has_biases, num_layers, bidirectional, batch_first, dropout), []
+
+    def layer(x, start, w, reverse):
+        paths.append(_run(mode, reverse, x, start, w, valid))
+        return paths[-1]
+    return [*_network(net, input, hx, params, masks, valid, layer), *jax.tree.leaves(paths)]
+
+
+def _name(template: tuple) -> str:
+    return {"lstm": "Lstm", "gru": "Gru", "rnn_tanh": "RnnTanh", "rnn_relu": "RnnRelu"}[template[6]] + "Backward0"
+
+
+@op(name="_recurrent_solved", function=False, method=False, out=False, tested=False, saves="all", backward_name=_name)
+def recurrent_solved(input: Tensor, hx: list[Tensor], params: list[Tensor], masks: list[Tensor], valid: Tensor | None,
+                     leaves: list[Tensor], mode: str, has_biases: bool, num_layers: int, bidirectional: bool,
+                     batch_first: bool, dropout: float):
+    """The output and the last states of a network whose paths (``leaves``) are known, with their gradients."""
+    net, left = Network(mode, has_biases, num_layers, bidirectional, batch_first, dropout), iter(leaves)
+    one = jax.tree.structure(Path((0,) * len(hx), (0,) * CELLS[mode].kept))
+
+    def layer(x, start, w, reverse):
+        path = jax.tree.unflatten(one, [next(left) for _ in range(one.num_leaves)])
+        return _solved(mode, reverse, x, start, w, valid, path)
+    return _network(net, input, hx, params, masks, valid, layer)
+
+
+# ---------------------------------------------------------------- one step
+
+def _check_cell(input: jax.Array, h: jax.Array, w_ih: jax.Array, w_hh: jax.Array) -> None:
+    size = w_hh.shape[1]
+    check.require(input.shape[-1] == w_ih.shape[1], f"input has inconsistent input_size: got {input.shape[-1]} expected "
+                  f"{w_ih.shape[1]}")
+    check.require(input.shape[0] == h.shape[0], f"Input batch size {input.shape[0]} doesn't match hidden0 batch size "
+                  f"{h.shape[0]}")
+    check.require(h.shape[1] == size, f"hidden0 has inconsistent hidden_size: got {h.shape[1]}, expected {size}")
+    if input.dtype != w_ih.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {check.scalar_name(input.dtype)} and "
+                           f"{check.scalar_name(w_ih.dtype)}")
+
+
+def _step(mode: str, input, state: State, w_ih, w_hh, b_ih, b_hh) -> State:
+    cell = CELLS[mode]
+    _check_cell(input, state[0], w_ih, w_hh)
+    if (b_ih is None) != (b_hh is None):
+        b_ih, b_hh = (jnp.zeros(w_ih.shape[0], input.dtype) if b is None else b for b in (b_ih, b_hh))
+    w = Weights(w_ih, w_hh, b_ih, b_hh)
+    return cell.combine(cell.activate(_sums(cell, w, _from_input(cell, w, input), state[0]), state), state)
+
+
+@op(method=False, out=False)
+def lstm_cell(input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+              b_hh: Tensor | None = None):
+    """The next hidden and cell state of an LSTM. See torch.nn.LSTMCell."""
+    check.require(len(hx) == 2, "lstm_cell expects two hidden states")
+    return _step("lstm", input, (hx[0], hx[1]), w_ih, w_hh, b_ih, b_hh)
+
+
+@op(method=False, out=False)
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None):
+    """The next state of a GRU. See torch.nn.GRUCell."""
+    return _step("gru", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+@op(method=False, out=False, backward_name="TanhBackward0")
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+                  b_hh: Tensor | None = None):
+    """The next state of a simple recurrent cell with tanh. See torch.nn.RNNCell."""
+    return _step("rnn_tanh", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+@op(method=False, out=False, backward_name="ReluBackward0")
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+                  b_hh: Tensor | None = None):
+    """The next state of a simple recurrent cell with relu. See torch.nn.RNNCell."""
+    return _step("rnn_relu", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]

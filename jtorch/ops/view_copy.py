@@ -1,0 +1,62 @@
+"""What view ops show, in memory of its own: ``torch.view_copy`` and its kin, made from the records of the view ops.
+
+In PyTorch's lists of functions they stand without a page; each is its view op and a copy.
+"""
+from __future__ import annotations
+
+import functools
+
+import jtorch.ops.view
+import jtorch.ops.view_part  # noqa: F401      (declares view ops that are copied here)
+from jtorch.ops.registry import OPS, Op, Tensor, op
+
+COPIED = ("alias as_strided diagonal expand permute select slice split split_with_sizes squeeze t transpose unbind unfold "
+          "unsqueeze view view_as_complex view_as_real").split()
+
+
+def _copying(record: Op, name: str, **facts) -> None:
+    """Declares the op ``name``: the body of a view op, whose result is a new tensor since no geometry is given."""
+    @functools.wraps(record.body)
+    def body(*args, **kwargs):
+        return record.body(*args, **kwargs)
+
+    body.__doc__ = f"What torch.{record.name} shows, as a copy. See torch.{name}."
+    op(body, name=name, saves="none", method=False, **facts)
+
+
+def _copy_name(view: str):
+    return f"{''.join(part.title() for part in view.split('_'))}Backward0_copy"
+
+
+for _name in COPIED:
+    _copying(OPS[_name], f"{_name}_copy", backward_name=_copy_name(_name))
+
+
+@op(saves="none", method=False)
+def detach_copy(input: Tensor):
+    """A copy; the one function of this name through which gradients flow. See torch.detach_copy."""
+    return input
+
+
+@op(saves="none")
+def narrow_copy(input: Tensor, dim: int, start: int, length: int):
+    """``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
+    return OPS["narrow"].body(input, dim, start, length)
+
+
+@op(saves="none")
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0):
+    """``split`` whose parts may be written to, since they are copies. See torch.unsafe_split."""
+    return OPS["split"].body(input, split_size, dim)
+
+
+@op(saves="none")
+def unsafe_split_with_sizes(input: Tensor, split_sizes: tuple[int, ...], dim: int = 0):
+    """``split_with_sizes`` whose parts may be written to, since they are copies. See torch.unsafe_split_with_sizes."""
+    return OPS["split_with_sizes"].body(input, split_sizes, dim)
+
+
+@op(saves="none", backward_name="UnsafeSplitBackward0", out=False)
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0):
+    """``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""
+    return OPS["chunk"].body(input, chunks, dim)

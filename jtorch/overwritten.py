@@ -1,0 +1,69 @@
+"""Memory that was saved for backward and then written to where autograd does not notice: through ``.data``, or by NumPy.
+
+PyTorch's backward then uses what the memory holds by now. Here a node has saved immutable values, so before a backward the
+nodes concerned take the new ones. Where nothing of the kind has happened, two tests for empty sets are all it costs.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine, storage
+from jtorch.engine import Value
+from jtorch.ops.registry import T
+from jtorch.storage import READ, Seen, Storage, View
+
+on_host: weakref.WeakSet = weakref.WeakSet()     # nodes that have saved memory which NumPy arrays may share
+
+
+def refresh(roots: list) -> None:
+    """Gives the nodes that backward from these will come to what the memory they have saved holds now."""
+    for node in list(on_host):
+        if node.saved is not None:
+            _refresh(node, of_host=True)
+    if storage.silent:
+        for node in _reachable(roots):
+            if getattr(node, "saved", None) is not None:
+                _refresh(node, of_host=False)
+
+
+def _refresh(node: Any, *, of_host: bool) -> None:
+    saved = None
+    for i, (counter, version) in enumerate(node.versions):
+        if counter is None or counter.version != version or i >= len(node.saved) or node.saved[i].__class__ is not Value:
+            continue
+        s, view = (counter.storage, counter.view) if counter.__class__ is Seen else (counter, None)
+        if s.__class__ is Storage and (s.host is not None if of_host else s in storage.silent):
+            now = _now(s, view, node.saved[i])
+            if now is not None:
+                saved = list(node.saved) if saved is None else saved
+                saved[i] = now
+    if saved is not None:
+        node.saved = saved
+
+
+def _now(s: Storage, view: View | None, before: Value) -> Value | None:
+    """What the memory holds, if that is something else than before."""
+    aval = s.aval if view is None else view.aval
+    if aval is not before.aval:
+        return None
+    if s.host is not None:
+        shown = s.host_view(view)
+        engine.read(before)
+        return None if np.array_equal(shown, engine.host_array(before)) else Value(aval, shown.copy())
+    content = s.content()
+    return content if view is None else engine.record(engine.call_of(READ, (T, *view.key())), (content,))
+
+
+def _reachable(roots: list) -> Iterator[Any]:
+    seen, stack = set(roots), list(roots)
+    while stack:
+        node = stack.pop()
+        yield node
+        for edge in node.edges:
+            if edge is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                stack.append(edge[0])

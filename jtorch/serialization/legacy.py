@@ -1,0 +1,107 @@
+"""The format before the zip archives: pickles in a row (magic number, version, system, object, storage keys), then the data."""
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine
+from jtorch.engine import Value
+from jtorch.serialization.archive import failed, read_into
+from jtorch.serialization.names import shown
+from jtorch.serialization.rebuild import Stored
+from jtorch.storage import Storage
+
+MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001
+
+
+def flat_storage(array: np.ndarray) -> Storage:
+    """A storage of a one-dimensional host array that nobody else writes to."""
+    return Storage(Value(engine.aval_of(array.shape, array.dtype, engine.CPU), array))
+
+
+def text(value: Any) -> str:
+    """A tag of a pickle that may have been read with ``encoding="bytes"``."""
+    return value.decode("ascii") if isinstance(value, bytes) else value
+
+
+class Stream:
+    """The storages of one file in the legacy format: made while the object is unpickled, filled afterwards."""
+
+    def __init__(self, file: Any, restore: Callable):
+        self.file, self.restore = file, restore
+        self.found: dict[str, tuple[Stored, np.ndarray, int]] = {}
+        here = file.tell()
+        self.room = file.seek(0, 2) - here
+        file.seek(here)
+
+    def persistent_load(self, saved: Any) -> Any:
+        """The class or the storage that a persistent id stands for."""
+        if not isinstance(saved, tuple) or not saved:
+            raise RuntimeError(f"Unknown saved id type: {type(saved).__name__}")
+        if text(saved[0]) == "module":      # a class, with its source code
+            return saved[1]
+        if text(saved[0]) != "storage" or len(saved) != 6:
+            raise RuntimeError(f"Unknown saved id type: {text(saved[0])}")
+        kind, key, location, numel, view = saved[1:]
+        if view is not None:
+            raise NotImplementedError("The checkpoint has views of storages, which only versions of PyTorch before 0.4 wrote")
+        if key not in self.found:
+            self.found[key] = self._empty(kind, text(location), numel)
+        return self.found[key][0]
+
+    def _empty(self, kind: Any, location: str, numel: Any) -> tuple[Stored, np.ndarray, int]:
+        dtype = getattr(kind, "dtype", None)
+        width = dtype.itemsize if dtype is not None else 1
+        if type(numel) is not int or not 0 <= numel * width <= self.room:
+            raise RuntimeError(f"A storage in the checkpoint has {numel} elements; the file has only {self.room} bytes")
+        array = np.empty(numel, dtype.np if dtype is not None else np.uint8)
+        stored = Stored(flat_storage(array), dtype, lambda storage: self.restore(storage, location), filled=False)
+        return stored, array, width
+
+    def fill(self, keys: Any, swapped: bool) -> None:
+        """Reads the data of all storages, and puts them where they belong."""
+        if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(map(str, self.found)):
+            raise RuntimeError("The keys of the storages in the checkpoint are not those that its pickle has: corrupt file?")
+        for key in keys:
+            _, array, width = self.found[key]
+            head = self.file.read(8)
+            n = struct.unpack(">q" if swapped else "<q", head)[0] if len(head) == 8 else None
+            if n is None or n * width != array.nbytes:
+                raise failed(f"reading storage {key}", f"it has {n} elements, its pickle says {array.nbytes // width}")
+            read_into(self.file, array.view(np.uint8), f"storage {key}")
+            if swapped:
+                swap(array)
+        for stored, *_ in self.found.values():
+            stored.finish()
+
+
+def swap(array: np.ndarray) -> None:
+    """Turns the bytes of each number in an array round."""
+    width = array.itemsize // (2 if array.dtype.kind == "c" else 1)
+    array.view(f"u{width}").byteswap(inplace=True)
+
+
+def load(file: Any, stream: Stream, unpickle: Callable[[Any], Any]) -> Any:
+    """The object in a file; ``unpickle`` reads one pickle from it."""
+    if unpickle(None) != MAGIC_NUMBER:
+        raise RuntimeError("Invalid magic number; corrupt file?")
+    version = unpickle(None)
+    if version != PROTOCOL_VERSION:
+        raise RuntimeError(f"Invalid protocol version: {shown(version)}")
+    system = unpickle(None)
+    little = system.get("little_endian", True) if isinstance(system, dict) else True
+    result = unpickle(stream.persistent_load)
+    stream.fill(unpickle(None), bool(little) is not (sys.byteorder == "little"))
+    return result
+
+
+def is_tar(file: Any) -> bool:
+    """Whether this is the format of PyTorch 0.1, a tar archive."""
+    here = file.tell()
+    head = file.read(512)
+    file.seek(here)
+    return len(head) == 512 and head[257:262] == b"ustar"

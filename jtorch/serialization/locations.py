@@ -1,0 +1,112 @@
+"""On which device a storage of a checkpoint lives: the tags written with it, and ``map_location``."""
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from jtorch.device import device as device_class
+from jtorch.device import interned, jax_devices
+from jtorch.storage import UntypedStorage
+
+Tagger = Callable[[UntypedStorage], str | None]
+Deserializer = Callable[[UntypedStorage, str], UntypedStorage | None]
+
+_registry: list[tuple[int, Tagger, Deserializer]] = []
+
+
+class _OfThread(threading.local):
+    map_location: Any = None
+
+
+of_thread = _OfThread()
+
+
+def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) -> None:
+    """Adds a kind of device: a function that names a storage's place, and one that puts a storage there.
+
+    Both are asked in the order of ``priority``, lowest first, until one does not return None. See
+    torch.serialization.register_package.
+    """
+    _registry.append((priority, tagger, deserializer))
+    _registry.sort(key=lambda entry: entry[0])
+
+
+def location_tag(storage: UntypedStorage) -> str:
+    """The tag under which a storage's place is written."""
+    found = next((tag for _, tagger, _ in _registry if (tag := tagger(storage))), None)
+    if found is None:
+        raise RuntimeError(f"don't know how to determine data location of {_typename(storage)}")
+    return found
+
+
+def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
+    """A storage, read into the CPU's memory, in the place that its tag names. RuntimeError for a tag that nobody knows."""
+    for _, _, deserializer in _registry:
+        made = deserializer(storage, location)
+        if made is not None:
+            return made
+    raise RuntimeError(f"don't know how to restore data location of {_typename(storage)} (tagged with {location})")
+
+
+def _typename(storage: Any) -> str:
+    return "torch.storage.UntypedStorage" if isinstance(storage, UntypedStorage) else type(storage).__name__
+
+
+def restorer(map_location: Any) -> Callable[[UntypedStorage, str], UntypedStorage]:
+    """The function that puts a storage where ``map_location`` (a device, string, dict, callable or None) wants it."""
+    if map_location is None:
+        return default_restore_location
+    if isinstance(map_location, dict):
+        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+    if isinstance(map_location, (str, bytes, device_class)):
+        place = map_location.decode() if isinstance(map_location, bytes) else str(map_location)
+        return lambda storage, location: default_restore_location(storage, place)
+
+    def restore(storage: UntypedStorage, location: str) -> UntypedStorage:
+        made = map_location(storage, location)
+        return default_restore_location(storage, location) if made is None else made
+    return restore
+
+
+def place_of(tag: str) -> Any:
+    """Where a tensor goes that says its own device instead of having a storage with a tag."""
+    given = of_thread.map_location
+    if callable(given):
+        raise RuntimeError("Callable map_location not supported with _rebuild_wrapper_subclass or "
+                           "_rebuild_device_tensor_from_numpy")
+    return given.get(tag, tag) if isinstance(given, dict) else given or tag
+
+
+def validate_cuda_device(location: str) -> int:
+    """The index of the GPU that a tag names. RuntimeError where there is none."""
+    index = device_class(location).index or 0
+    count = len(jax_devices("cuda"))
+    if not count:
+        raise RuntimeError("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+                           "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
+                           "your storages to the CPU.")
+    if index >= count:
+        raise RuntimeError(f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is {count}. "
+                           "Please use torch.load with map_location to map your storages to an existing device.")
+    return index
+
+
+def _tagger_of(kind: str) -> Tagger:
+    return lambda storage: kind if storage.device.type == kind else None
+
+
+def _to_cuda(storage: UntypedStorage, location: str) -> UntypedStorage | None:
+    if not re.fullmatch(r"cuda(:?[0-9]+)?", location):
+        return None
+    index = validate_cuda_device(re.sub(r"cuda(?=[0-9])", "cuda:", location))
+    return storage.to(device=interned("cuda", index))
+
+
+register_package(10, _tagger_of("cpu"), lambda storage, location: storage if location == "cpu" else None)
+register_package(20, lambda storage: str(storage.device) if storage.is_cuda else None, _to_cuda)
+register_package(22, _tagger_of("meta"), lambda storage, location: storage.to(device="meta") if location == "meta" else None)
+# No device of PyTorch's: JAX's virtual CPUs and other kinds of accelerators, for map_location only.
+register_package(30, lambda storage: None, lambda storage, location: storage.to(device=location)
+                 if re.fullmatch(r"cpu:[0-9]+|xla(:[0-9]+)?", location) else None)

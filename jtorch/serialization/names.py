@@ -1,0 +1,160 @@
+"""What things are called in a checkpoint: always by PyTorch's names, so that PyTorch can read what jtorch has written."""
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from types import FunctionType
+from typing import Any
+
+from jtorch.device import device as device_class
+from jtorch.dtype import dtype as dtype_class
+from jtorch.dtype import named
+from jtorch.generator import Generator
+from jtorch.hooks import RemovableHandle
+from jtorch.nn._hooks import WrappedHook
+from jtorch.nn.module import Module
+from jtorch.nn.parameter import Buffer
+from jtorch.size import Size
+from jtorch.storage import UntypedStorage
+from jtorch.tensor import Parameter, Tensor
+
+# The dtypes whose storages have a class of their own in checkpoints; all others are bytes, with the dtype beside them.
+_CLASSIC = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128",
+            "complex64")
+STORAGE_CLASSES = {f"{named(name).scalar_name}Storage": named(name) for name in _CLASSIC}
+
+
+class StorageType:
+    """Stands for ``torch.FloatStorage`` and its like in pickles. See torch.serialization.StorageType."""
+
+    def __init__(self, name: str):
+        self._name, self._dtype = name, STORAGE_CLASSES[name]
+
+    @property
+    def dtype(self) -> dtype_class:
+        """The type of the elements."""
+        return self._dtype
+
+    def __str__(self):
+        return f"StorageType(dtype={self.dtype})"
+
+
+STORAGE_TYPES = {name: StorageType(name) for name in STORAGE_CLASSES}
+STORAGE_OF_DTYPE = {s.dtype: s for s in STORAGE_TYPES.values()}
+
+_SPECIAL: dict[Any, tuple[str, str]] = {
+    Tensor: ("torch", "Tensor"), Parameter: ("torch.nn.parameter", "Parameter"), Buffer: ("torch.nn.parameter", "Buffer"),
+    Size: ("torch", "Size"), device_class: ("torch", "device"), dtype_class: ("torch", "dtype"),
+    Generator: ("torch._C", "Generator"), UntypedStorage: ("torch.storage", "UntypedStorage"),
+    WrappedHook: ("torch.nn.modules.module", "_WrappedHook"), RemovableHandle: ("torch.utils.hooks", "RemovableHandle"),
+}
+_OURS = {path: thing for thing, path in _SPECIAL.items()}
+
+
+def register(thing: Any, module: str, name: str) -> Any:
+    """Says what something of jtorch's is called in checkpoints."""
+    _SPECIAL[thing], _OURS[module, name] = (module, name), thing
+    return thing
+
+
+# In which of PyTorch's files a module class is: the first pattern that its name has.
+_FILES = [(re.compile(pattern), file) for pattern, file in (
+    ("Softmax\\w*Loss", "adaptive"), ("Options$", "linear_cross_entropy_options"), ("Loss", "loss"),
+    ("Pool|MaxUnpool", "pooling"), ("Dropout", "dropout"), ("BatchNorm", "batchnorm"), ("InstanceNorm", "instancenorm"),
+    ("Conv", "conv"), (r"Pad\dd", "padding"), ("Transformer", "transformer"), ("Upsampl", "upsampling"),
+    ("GRU|LSTM|RNN", "rnn"), ("Norm$|LRN", "normalization"), ("[Ll]inear$|Identity", "linear"), ("Flatten|Unflatten", "flatten"),
+    ("Fold|Unfold", "fold"), ("^(Module|Parameter)(List|Dict)$|Sequential|Container", "container"), ("Embedding", "sparse"),
+    ("Distance|CosineSimilarity", "distance"), ("PixelShuffle|PixelUnshuffle", "pixelshuffle"),
+    ("ChannelShuffle", "channelshuffle"), ("^Module$", "module"), ("", "activation"))]
+_OPTIMIZER_FILES = {"Adafactor": "_adafactor", "Muon": "_muon", "SparseAdam": "sparse_adam"}
+_FUNCTIONS = ("torch.nn.functional", "torch.nn.init", "torch.linalg", "torch.fft", "torch.special", "torch")
+
+
+def _public(path: str) -> Any:
+    """The module of jtorch's that is PyTorch's ``path``, if it has been imported."""
+    return sys.modules.get("jtorch" + path.removeprefix("torch"))
+
+
+def _has(path: str, name: str, thing: Any) -> bool:
+    return getattr(_public(path), name, None) is thing
+
+
+def torch_name(thing: Any) -> tuple[str, str] | None:
+    """(module, name) by which PyTorch knows a class, function or dtype of jtorch's; None for what is not jtorch's."""
+    if thing.__class__ is dtype_class:
+        return "torch", thing.name
+    if thing.__class__ is StorageType:
+        return "torch", thing._name
+    if not isinstance(thing, (type, FunctionType)):
+        return None
+    found = _SPECIAL.get(thing)
+    module, name = thing.__module__, thing.__qualname__
+    if found or not isinstance(module, str) or module.split(".")[0] != "jtorch":
+        return found
+    if isinstance(thing, FunctionType):
+        return next(((path, name) for path in _FUNCTIONS if _has(path, name, thing)), _literal(module, name))
+    return _class_name(thing, module, name)
+
+
+def _class_name(thing: type, module: str, name: str) -> tuple[str, str]:
+    if module.startswith("jtorch.nn.") and (issubclass(thing, Module) or name.endswith("Options")):
+        return f"torch.nn.modules.{next(file for pattern, file in _FILES if pattern.search(name))}", name
+    if _has("torch.optim.lr_scheduler", name, thing):
+        return "torch.optim.lr_scheduler", name
+    if "optim" in module and _has("torch.optim", name, thing):
+        return f"torch.optim.{_OPTIMIZER_FILES.get(name, name.lower())}", name
+    return ("torch", name) if _has("torch", name, thing) else _literal(module, name)
+
+
+def _literal(module: str, name: str) -> tuple[str, str]:
+    return "torch" + module.removeprefix("jtorch"), name
+
+
+# Where PyTorch keeps what jtorch has elsewhere: the start of a module's path, and where to look instead.
+_MOVED = (("torch.nn.modules", "torch.nn"), ("torch.optim", "torch.optim"), ("torch._C._nn", "torch.nn.functional"),
+          ("torch._C", "torch"), ("torch._tensor", "torch"), ("torch.tensor", "torch"))
+
+
+def find(module: str, name: str) -> Any:
+    """What jtorch has for a name in one of PyTorch's modules; AttributeError where it has nothing."""
+    module = "torch" + module.removeprefix("jtorch") if module.split(".")[0] == "jtorch" else module
+    if (module, name) in _OURS:
+        return _OURS[module, name]
+    if name in STORAGE_TYPES:
+        return STORAGE_TYPES[name]
+    if (module, name) == ("torch._C", "_VariableFunctionsClass"):       # builtin functions are pickled as its attributes
+        return _public("torch")
+    for path in (*(new for old, new in _MOVED if f"{module}.".startswith(f"{old}.")), module):
+        thing = _attribute(path, name)
+        if thing is not None:
+            return thing
+    raise AttributeError(f"jtorch has no {module}.{name}, which this checkpoint needs")
+
+
+def _attribute(path: str, name: str) -> Any:
+    try:
+        thing: Any = importlib.import_module("jtorch" + path.removeprefix("torch"))
+        for part in name.split("."):
+            thing = getattr(thing, part)
+    except (ImportError, AttributeError):
+        return None
+    return thing
+
+
+def shown(thing: Any) -> str:
+    """What an error says of an object of a checkpoint. Not its repr: that of nested tuples may take forever."""
+    return repr(thing)[:200] if isinstance(thing, (str, int, float, type, FunctionType)) else f"a {type(thing).__name__}"
+
+
+def is_torch(module: str) -> bool:
+    """Whether a module named in a pickle is PyTorch's, or jtorch's own."""
+    return module.split(".")[0] in ("torch", "jtorch")
+
+
+def python3_name(module: str, name: str) -> tuple[str, str]:
+    """The present name of what pickles of protocol 2 name as Python 2 did."""
+    import _compat_pickle
+    if (module, name) in _compat_pickle.NAME_MAPPING:
+        return _compat_pickle.NAME_MAPPING[module, name]
+    return _compat_pickle.IMPORT_MAPPING.get(module, module), name

@@ -1,0 +1,165 @@
+"""Pickling as PyTorch does it: tensors as calls of its rebuild functions, storages by number, classes by its names."""
+from __future__ import annotations
+
+import io
+import pickle
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine
+from jtorch.dtype import dtype as dtype_class
+from jtorch.dtype import uint8
+from jtorch.hooks import warn_not_saved
+from jtorch.ops.strided import contiguous_strides
+from jtorch.serialization import names, rebuild
+from jtorch.serialization.locations import location_tag
+from jtorch.storage import Storage, UntypedStorage, geometry_of
+from jtorch.tensor import Parameter, Tensor, layout
+
+
+class _Part:
+    """A storage as a tensor of some dtype refers to it; pickled as a persistent id."""
+
+    __slots__ = ("dtype", "storage")
+
+    def __init__(self, storage: Storage, dtype: dtype_class | None):
+        self.storage, self.dtype = storage, dtype
+
+
+class Storages:
+    """The storages that a pickle refers to, numbered as they come."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, Storage] = {}
+        self._keys: dict[int, str] = {}
+        self._dtypes: dict[int, dtype_class] = {}
+
+    def persistent_id(self, part: _Part) -> tuple:
+        """What stands for a storage in the pickle: its class, key, place and number of elements."""
+        storage, dtype = part.storage, part.dtype
+        self._check(storage, dtype or uint8)
+        key = self._keys.setdefault(id(storage), str(len(self._keys)))
+        self.found[int(key)] = storage
+        kind = UntypedStorage if dtype is None else names.STORAGE_OF_DTYPE[dtype]
+        width = 1 if dtype is None else dtype.itemsize
+        return "storage", kind, key, location_tag(UntypedStorage(storage)), storage.aval.nbytes // width
+
+    def _check(self, storage: Storage, dtype: dtype_class) -> None:
+        if storage.aval.nbytes and self._dtypes.setdefault(id(storage), dtype) is not dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+
+    def dtype_of(self, key: int) -> dtype_class:
+        """The dtype that a storage was written with."""
+        return self._dtypes.get(id(self.found[key]), uint8)
+
+
+def _reduced(t: Tensor) -> tuple[Any, tuple]:
+    """(function, arguments) that make the tensor again, whatever its class and attributes."""
+    warn_not_saved(t._own_hooks())
+    size, stride, offset = geometry_of(t)
+    if t.device.type == "xla":
+        return rebuild._rebuild_device_tensor_from_cpu_tensor, (t.detach().cpu(), t.dtype, str(t.device), t.requires_grad)  # type: ignore[attr-defined]
+    if t.device.type == "meta":
+        return rebuild._rebuild_meta_tensor_no_storage, (t.dtype, tuple(size), tuple(stride), t.requires_grad)
+    place: tuple = (offset, tuple(size), tuple(stride), t.requires_grad, OrderedDict())
+    if t.dtype in names.STORAGE_OF_DTYPE:
+        return rebuild._rebuild_tensor_v2, (_Part(t._storage, t.dtype), *place)
+    return rebuild._rebuild_tensor_v3, (_Part(t._storage, None), *place, t.dtype)
+
+
+def _state(t: Tensor) -> Any:
+    """What the user has set on the tensor: attributes, and slots if its class has any."""
+    attributes = t._attributes()
+    slots = {n: getattr(t, n) for c in type(t).__mro__ for n in c.__dict__.get("__slots__", ())
+             if issubclass(c, Tensor) and c is not Tensor and hasattr(t, n)}
+    return (attributes, slots) if slots else attributes
+
+
+def reduce_tensor(t: Tensor) -> tuple[Any, tuple]:
+    """A tensor as a call of one of the functions that PyTorch has for it."""
+    state = _state(t)
+    if isinstance(t, Parameter):
+        parts: tuple = (t.detach(), t.requires_grad, OrderedDict())
+        return (rebuild._rebuild_parameter_with_state, (*parts, state)) if state else (rebuild._rebuild_parameter, parts)
+    kind: type = type(t)
+    function, args = _reduced(t)
+    if kind is Tensor and not state:
+        return function, args
+    return rebuild._rebuild_from_type_v2, (function, kind, args, state)
+
+
+_PLAIN = {int, float, str, bool, type(None), tuple, list, dict, OrderedDict, bytes, complex}
+
+
+def _picklers_base(pickle_module: Any) -> Any:
+    """The class to derive from: one in Python, since only there can be said what classes are called."""
+    found = getattr(pickle_module, "_Pickler", None) or pickle_module.Pickler
+    if not issubclass(found, pickle._Pickler):          # type: ignore[attr-defined]
+        raise NotImplementedError(f"torch.save needs a Pickler written in Python, as pickle and dill have it, not "
+                                  f"{pickle_module.__name__}'s: jtorch's classes are written under PyTorch's names")
+    return found
+
+
+def pickler_class(pickle_module: Any, storages: Storages, legacy: bool) -> type:
+    """A Pickler that writes tensors, storages and names as PyTorch's does."""
+    base: Any = _picklers_base(pickle_module)
+
+    class Pickler(base):
+        def persistent_id(self, obj: Any) -> Any:
+            if obj.__class__ in _PLAIN:
+                return None
+            if isinstance(obj, UntypedStorage):
+                obj = _Part(obj._storage, None)
+            if obj.__class__ is not _Part:
+                return None
+            found = storages.persistent_id(obj)
+            return (*found, None) if legacy else found
+
+        def reducer_override(self, obj: Any) -> Any:
+            if obj.__class__ in _PLAIN:
+                return NotImplemented
+            if isinstance(obj, Tensor):
+                own = type(obj).__reduce_ex__
+                return reduce_tensor(obj) if own is Tensor.__reduce_ex__ else NotImplemented
+            if obj.__class__ is layout:
+                return rebuild._get_layout, (repr(obj),)
+            return NotImplemented if names.torch_name(obj) is None else "a name"    # written by save_global
+
+        def save_global(self, obj: Any, name: str | None = None) -> None:
+            path = names.torch_name(obj)
+            if path is None:
+                super().save_global(obj, name)
+            else:
+                self.save_name(obj, path)
+
+        def save_name(self, obj: Any, path: tuple[str, str]) -> None:
+            if self.proto >= 4:
+                self.save(path[0])
+                self.save(path[1])
+                self.write(pickle.STACK_GLOBAL)
+            else:
+                self.write(pickle.GLOBAL + "{}\n{}\n".format(*path).encode())
+            self.memoize(obj)
+
+    return Pickler
+
+
+def pickled(obj: Any, storages: Storages, pickle_module: Any, protocol: int, legacy: bool = False) -> bytes:
+    """The pickle of an object whose storages are collected."""
+    buffer = io.BytesIO()
+    pickler_class(pickle_module, storages, legacy)(buffer, protocol=protocol).dump(obj)
+    return buffer.getvalue()
+
+
+def bytes_of(storage: Storage) -> np.ndarray:
+    """A storage's content as an array of bytes, not copied if it is in the CPU's memory."""
+    if storage.host is not None:
+        array = storage.host
+    else:
+        engine.read(storage.value)
+        array = engine.host_array(storage.value)
+    array = np.ascontiguousarray(array)
+    assert array.strides == tuple(s * array.itemsize for s in contiguous_strides(array.shape)) or not array.size
+    return array.reshape(-1).view(np.uint8)

@@ -1,0 +1,251 @@
+"""What the functions named in checkpoints do here: tensors from storages, checked, for whoever wrote the file may lie."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine, storage
+from jtorch.creation import from_host
+from jtorch.dtype import dtype as dtype_class
+from jtorch.engine import Value
+from jtorch.ops.strided import contiguous_strides
+from jtorch.serialization import locations, names
+from jtorch.storage import Storage, UntypedStorage, View
+from jtorch.tensor import Parameter, Tensor, with_grad, wrap
+
+MAX_DIMS, MAX_SIZE = 64, 2 ** 63
+
+
+class Stored(UntypedStorage):
+    """A storage of a checkpoint while its pickle is read; in the end it is what it derives from.
+
+    Its content takes the dtype and shape of the first tensor that shows it, and only then goes to its device. Where
+    ``filled`` is False the content is read after the pickle, and ``move`` is called then.
+    """
+
+    def __init__(self, content: Storage, dtype: dtype_class | None, restore: Callable | None = None, *, filled: bool = True):
+        super().__init__(content)
+        self.content, self.dtype, self.restore, self.filled = content, dtype, restore, filled
+        self.shown = False
+        self.views: list[View] = []
+
+    def settle(self) -> None:
+        """Puts the content, and what shows it already, where it belongs."""
+        if self.restore is None or not self.filled:
+            return
+        try:
+            made, self.restore = self.restore(UntypedStorage(self.content)), None
+        except Exception as e:
+            e.not_the_pickles = True        # type: ignore[attr-defined]    # but map_location's, or the machine's
+            raise
+        if not isinstance(made, UntypedStorage):
+            raise TypeError(f"map_location must return a storage or None, but returned a {type(made).__name__}")
+        if made._storage is not self.content:
+            self._become(made._storage)
+
+    def finish(self) -> None:
+        """Puts the content where it belongs, if no tensor has asked for it, and forgets about the checkpoint."""
+        self.filled = True
+        self.settle()
+        self.__class__ = UntypedStorage         # type: ignore[assignment]
+        self.__dict__ = {"_storage": self.content}
+
+    def _become(self, there: Storage) -> None:
+        self.content.value, self.content.host, self.content.aval = there.content(), None, there.aval
+        self.content.generation += 1
+        for view in self.views:
+            view.aval = engine.aval_of(view.aval.shape, view.aval.np, there.aval.device)
+
+    def give_form(self, dtype: dtype_class, shape: tuple[int, ...]) -> None:
+        """Gives the content another dtype and shape over the same bytes, where that is free; no tensor shows all of it yet."""
+        content = self.content
+        aval = engine.aval_of(shape, dtype.np, content.aval.device)
+        if aval is content.aval:
+            return
+        if content.host is not None:
+            content.host = content.host.view(dtype.np)
+        elif aval.device.type == "meta":
+            content.value = Value(aval, np.broadcast_to(np.zeros((), dtype.np), shape))
+        elif content.value.array.__class__ is np.ndarray:
+            content.value = Value(aval, content.value.array.reshape(-1).view(dtype.np).reshape(shape))
+        else:
+            return
+        content.aval = aval
+
+
+def _dims(what: str, given: Any) -> tuple[int, ...]:
+    if not isinstance(given, (tuple, list)) or not all(type(n) is int for n in given):
+        raise RuntimeError(f"A tensor's {what} in the checkpoint is not a tuple of int")
+    if any(n < 0 or n >= MAX_SIZE for n in given):
+        raise RuntimeError(f"A tensor in the checkpoint has the impossible {what} {tuple(given)}")
+    return tuple(given)
+
+
+def _geometry(offset: Any, size: Any, stride: Any, dtype: dtype_class) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Offset, size and stride of a tensor, once they are known to be such."""
+    size, stride, (offset,) = _dims("size", size), _dims("stride", stride), _dims("storage offset", (offset,))
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: size {size}, stride {stride}")
+    if len(size) > MAX_DIMS:
+        raise RuntimeError(f"A tensor in the checkpoint has {len(size)} dimensions; {MAX_DIMS} are possible")
+    if math.prod(n for n in size if n) * dtype.itemsize >= MAX_SIZE:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
+    return offset, size, stride
+
+
+def _tensor(stored: Any, offset: Any, size: Any, stride: Any, dtype: dtype_class, requires_grad: Any, metadata: Any) -> Tensor:
+    if not isinstance(stored, Stored):
+        raise RuntimeError(f"A tensor in the checkpoint has a {type(stored).__name__} where its storage should be")
+    offset, size, stride = _geometry(offset, size, stride, dtype)
+    content = stored.content
+    aval = engine.aval_of(size, dtype.np, content.aval.device)
+    storage.check_bounds(wrap(None, None, content), aval, stride, offset)
+    whole = not offset and aval.nbytes == content.aval.nbytes and stride == contiguous_strides(size)
+    if not stored.shown and (whole or content.aval.np != aval.np):
+        stored.give_form(dtype, size if whole else (content.aval.nbytes // dtype.itemsize,))
+    stored.settle()
+    t = wrap(None, None, content)
+    if whole and (content.aval.shape, content.aval.np) == (size, dtype.np):
+        stored.shown = True
+    else:
+        t._view = View(engine.aval_of(size, dtype.np, content.aval.device), stride, offset, None, -1)
+        stored.views.append(t._view)
+    return _finished(with_grad(t, bool(requires_grad)), stored, metadata)
+
+
+def _finished(t: Tensor, stored: Stored, metadata: Any) -> Tensor:
+    """The tensor with what PyTorch computes lazily done: conjugation and negation are flags there."""
+    for flag, method in (("conj", "conj_physical"), ("neg", "neg")):
+        if metadata and metadata.get(flag):
+            if not stored.filled:
+                raise NotImplementedError("A tensor of a checkpoint in the legacy format is lazily conjugated or negated")
+            t = getattr(_affordable(t.detach()), method)().requires_grad_(t.requires_grad)
+    return t
+
+
+def _affordable(t: Tensor) -> Tensor:
+    """The tensor, unless it is a small storage expanded into something enormous."""
+    room = t._storage.aval.nbytes
+    if storage.aval_of(t).nbytes > room + 2 ** 24:
+        raise RuntimeError(f"A tensor in the checkpoint of size {tuple(t.shape)} has only {room} bytes to show")
+    return t
+
+
+def _rebuild_tensor(storage: Stored, storage_offset: int, size: Any, stride: Any) -> Tensor:
+    """A tensor that shows a part of a storage."""
+    return _rebuild_tensor_v2(storage, storage_offset, size, stride, False, None)
+
+
+def _rebuild_tensor_v2(storage: Stored, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any,
+                       metadata: Any = None) -> Tensor:
+    """A tensor that shows a part of a storage of its own dtype."""
+    dtype = getattr(storage, "dtype", None)
+    if dtype is None:
+        raise RuntimeError("A tensor in the checkpoint does not say its dtype")
+    return _tensor(storage, storage_offset, size, stride, dtype, requires_grad, metadata)
+
+
+def _rebuild_tensor_v3(storage: Stored, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any,
+                       dtype: dtype_class, metadata: Any = None) -> Tensor:
+    """A tensor that shows a part of a storage of bytes."""
+    if not isinstance(dtype, dtype_class):
+        raise RuntimeError(f"A tensor in the checkpoint has {names.shown(dtype)} where its dtype should be")  # noqa: TRY004
+    return _tensor(storage, storage_offset, size, stride, dtype, requires_grad, metadata)
+
+
+def _showing_the_same(made: Any, t: Tensor) -> Any:
+    """An alias just made of a tensor, with the view that its storage knows of."""
+    made._view = t._view
+    return made
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    """A parameter of a tensor."""
+    if not isinstance(data, Tensor):
+        raise RuntimeError(f"A parameter in the checkpoint is a {type(data).__name__}, not a tensor")  # noqa: TRY004
+    return _showing_the_same(Parameter(data, bool(requires_grad)), data)
+
+
+def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Parameter:
+    """A parameter with what the user has set on it."""
+    return set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
+
+
+def _rebuild_from_type_v2(func: Callable, new_type: type, args: tuple, state: Any) -> Any:
+    """A tensor of a subclass, or with attributes."""
+    if getattr(func, "__module__", None) != __name__:
+        raise RuntimeError(f"A tensor in the checkpoint is made by {names.shown(func)}, which makes no tensors")
+    t = func(*args)
+    if type(t) is not new_type:
+        if not (isinstance(new_type, type) and issubclass(new_type, Tensor)):
+            raise RuntimeError(f"A tensor in the checkpoint is to become a {names.shown(new_type)}, which is no tensor")
+        t = _showing_the_same(t.as_subclass(new_type), t)
+    own = getattr(type(t), "__setstate__", None)
+    if own is None:
+        return set_state(t, state)
+    own(t, state)
+    return t
+
+
+def set_state(t: Any, state: Any) -> Any:
+    """Sets what the user had set on a tensor: its attributes, or (attributes, slots)."""
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    for given in (attributes, slots):
+        for key, value in (given or {}).items():
+            if key == "_storage" or hasattr(Tensor, key):
+                raise RuntimeError(f"A tensor in the checkpoint has an attribute {names.shown(key)}, which users cannot set")
+            setattr(t, key, value)
+    return t
+
+
+def _rebuild_meta_tensor_no_storage(dtype: dtype_class, size: Any, stride: Any, requires_grad: bool) -> Tensor:
+    """A tensor without elements."""
+    _, size, stride = _geometry(0, size, stride, dtype)
+    n = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    _geometry(0, (n,), (1,), dtype)
+    empty = Storage(Value(engine.aval_of((0,), dtype.np, engine.CPU), np.empty(0, dtype.np)))
+    stored = Stored(UntypedStorage(empty).to(device="meta")._storage, dtype)
+    stored.give_form(dtype, (n,))
+    return _tensor(stored, 0, size, stride, dtype, requires_grad, None)
+
+
+def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: dtype_class, device: str, requires_grad: bool) -> Tensor:
+    """A tensor of a device whose storages PyTorch does not write."""
+    moved = _affordable(data).to(dtype=dtype, device=locations.place_of(device))     # type: ignore[attr-defined]
+    return with_grad(moved, requires_grad)
+
+
+def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: dtype_class, device: str, requires_grad: bool) -> Tensor:
+    """The same, as older versions of PyTorch wrote it."""
+    if not isinstance(data, np.ndarray):
+        raise RuntimeError(f"A tensor in the checkpoint has a {type(data).__name__} where its elements should be")  # noqa: TRY004
+    return _rebuild_device_tensor_from_cpu_tensor(from_host(data.copy()), dtype, device, requires_grad)
+
+
+def _get_layout(name: str) -> Any:
+    """The layout called ``name``."""
+    from jtorch.tensor import strided
+    if name != "torch.strided":
+        raise NotImplementedError(f"jtorch has no tensors of the layout {name}")
+    return strided
+
+
+def _absent(kind: str) -> Callable:
+    def rebuild(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"The checkpoint holds a {kind} tensor; jtorch has none")
+    return rebuild
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter, _rebuild_parameter_with_state,
+    _rebuild_meta_tensor_no_storage, _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy)}
+for _name, _kind in (("qtensor", "quantized"), ("sparse_tensor", "sparse"), ("nested_tensor", "nested"),
+                     ("wrapper_subclass", "wrapper subclass")):
+    FUNCTIONS[f"_rebuild_{_name}"] = _absent(_kind)
+for _name, _function in FUNCTIONS.items():
+    names.register(_function, "torch._utils", _name)
+names.register(_rebuild_from_type_v2, "torch._tensor", "_rebuild_from_type_v2")
+names.register(_get_layout, "torch.serialization", "_get_layout")

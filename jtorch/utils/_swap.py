@@ -1,0 +1,62 @@
+"""torch.utils.swap_tensors: two tensor objects exchange what they are."""
+from __future__ import annotations
+
+import gc
+
+from jtorch.autograd.graph import get_gradient_edge
+from jtorch.tape import AccumulateGrad, Node, OpNode, used_by_backward
+from jtorch.tensor import Tensor, node_of
+from jtorch.walks import LEAF
+
+_POISONED = ("Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run backward "
+             "on a tensor that was swapped. For a module m with `torch.__future__.set_swap_module_params_on_conversion(True)` you "
+             "should not change the device or dtype of the module (e.g. `m.cpu()` or `m.half()`) between running forward and "
+             "backward. To resolve this, please only change the device/dtype before running forward (or after both forward and "
+             "backward).")
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Exchanges everything about two tensors but the objects themselves. See torch.utils.swap_tensors.
+
+    RuntimeError where one of them has views, or was saved for a backward. A backward through a leaf that was swapped raises.
+    """
+    poisoned = [_checked(t, f"t{i}") for i, t in ((1, t1), (2, t2))]
+    t1.__class__, t2.__class__ = t2.__class__, t1.__class__     # type: ignore[assignment]
+    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    for t, node in zip((t1, t2), poisoned, strict=True):
+        if node is not None:        # edges lead to the object, which now is another tensor
+            t._accumulator = lambda node=node: node     # type: ignore[misc]
+
+
+def _checked(t: Tensor, name: str) -> Node | None:
+    """The node that must not run any more, if the tensor is a leaf of some graph; RuntimeError where it cannot be swapped."""
+    referrers = gc.get_referrers(t)
+    views = sum([isinstance(r, Tensor) and r._base is t for r in referrers])
+    views += sum([r.__class__ is dict and r.get("_base") is t for r in referrers])
+    in_graph = any([(r.__class__ is tuple and len(r) == 2 and r[1].__class__ is int and r[1] == LEAF) or isinstance(r, AccumulateGrad) for r in referrers])
+    saved = sum([_uses(r) for r in gc.get_referrers(t._storage) if r.__class__ is tuple and len(r) == 2 and r[0] is t._storage])
+    count = 1 + views + saved + in_graph
+    if count > 2 or (count == 2 and node_of(t) is not None):
+        raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you "
+                           "are not holding references to the tensor in other places.")
+    if count < 2:
+        return None
+    node = get_gradient_edge(t).node
+    node.register_prehook(_raise)
+    return node
+
+
+def _uses(entry: tuple) -> int:
+    """How many nodes with this entry (counter, version) among what they have saved use it in their backward."""
+    nodes = [n for versions in gc.get_referrers(entry) if versions.__class__ is tuple for n in _owners(versions)]
+    return sum([any(v is entry and u for v, u in zip(n.versions, used_by_backward(n), strict=False)) for n in nodes])
+
+
+def _owners(versions: tuple) -> list:
+    holders = gc.get_referrers(versions)
+    found = [o for h in holders if h.__class__ is dict for o in gc.get_referrers(h)] + holders
+    return [n for n in found if isinstance(n, OpNode) and n.versions is versions and n.saved is not None]
+
+
+def _raise(grad_outputs):
+    raise RuntimeError(_POISONED)

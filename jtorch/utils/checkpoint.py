@@ -1,0 +1,282 @@
+"""torch.utils.checkpoint: what a function saves for backward is computed again instead of kept.
+
+Without ``use_reentrant`` the function runs as usual, but what its operations save goes through a hook that keeps only a
+number. The backward that first asks for one of them runs the function again and keeps what is saved this time. With
+``use_reentrant`` the function is one node whose backward runs the function and a backward of its own.
+
+Inside a program that the engine has compiled as a whole, memory is XLA's: what is gained there is less than in PyTorch.
+"""
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jtorch import random, tape
+from jtorch.amp import autocast_mode as amp
+from jtorch.autograd import backward as run_backward
+from jtorch.autograd.function import Function
+from jtorch.autograd.graph import saved_tensors_hooks
+from jtorch.autograd.saved import Saved
+from jtorch.no_grad import enable_grad, mode, no_grad
+from jtorch.tensor import Tensor
+
+
+class CheckpointError(RuntimeError):
+    """The function has not saved the same when it was run again. See torch.utils.checkpoint.CheckpointError."""
+
+
+class _EarlyStop(Exception):
+    """All that is needed has been computed."""
+
+
+class _Defaults:
+    early_stop: bool | None = None
+    debug: bool | None = None
+
+
+@contextlib.contextmanager
+def _set(name: str, value: bool | None) -> Iterator[None]:
+    before = getattr(_Defaults, name)
+    setattr(_Defaults, name, value)
+    try:
+        yield
+    finally:
+        setattr(_Defaults, name, before)
+
+
+def set_checkpoint_early_stop(enable: bool) -> Any:
+    """Whether the second run stops once it has what is needed, for checkpoints made inside the context."""
+    return _set("early_stop", enable)
+
+
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
+    """Accepted; messages here say no more for it."""
+    return _set("debug", enabled)
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Contexts that do nothing."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+class _Surroundings:
+    """The state of the generators and of autocast, to run something again under it."""
+
+    def __init__(self, preserve_rng_state: bool, devices: set[str]):
+        self.generator = random.get_rng_state() if preserve_rng_state else None
+        self.autocast = [(d, amp.is_autocast_enabled(d), amp.get_autocast_dtype(d)) for d in {"cpu", *devices}]
+        self.cache = amp.is_autocast_cache_enabled()
+
+    @contextlib.contextmanager
+    def again(self) -> Iterator[None]:
+        """While it lasts, all is as it was."""
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(random.fork_rng(enabled=self.generator is not None))
+            if self.generator is not None:
+                random.set_rng_state(self.generator)
+            for device, enabled, dtype in self.autocast:
+                stack.enter_context(amp.autocast(device, dtype=dtype, enabled=enabled, cache_enabled=self.cache))
+            yield
+
+
+def _devices(args: Any) -> set[str]:
+    return {a.device.type for a in args if isinstance(a, Tensor)}
+
+
+# ---------------------------------------------------------------- one node
+
+def check_backward_validity(inputs: Any) -> None:
+    """Warns where no input requires a gradient."""
+    if not any([t.requires_grad for t in inputs if isinstance(t, Tensor)]):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def detach_variable(inputs: Any) -> tuple:
+    """The inputs without history."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple([t.detach().requires_grad_(t.requires_grad) if isinstance(t, Tensor) else t for t in inputs])
+
+
+class CheckpointFunction(Function):
+    """The node of a checkpoint with ``use_reentrant=True``."""
+
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        """Runs the function, recording nothing."""
+        check_backward_validity(args)
+        ctx.run_function, ctx.surroundings = run_function, _Surroundings(preserve_rng_state, _devices(args))
+        ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.save_for_backward(*[args[i] for i in ctx.places])
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *args):
+        """Runs the function again, and its backward."""
+        if tape.running.task is not None and tape.running.task.wanted is not None:
+            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
+                               "`inputs` parameter to .backward(). To resolve this error, you can either set "
+                               "use_reentrant=False, or call .backward() without passing the `inputs` argument.")
+        inputs = list(ctx.inputs)
+        for i, t in zip(ctx.places, ctx.saved_tensors, strict=True):
+            inputs[i] = t
+        detached = detach_variable(tuple(inputs))
+        with ctx.surroundings.again(), enable_grad():
+            outputs = ctx.run_function(*detached)
+        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        pairs = [(o, g) for o, g in zip(outputs, args, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        with enable_grad():
+            run_backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None, *[t.grad if isinstance(t, Tensor) else None for t in detached])
+
+
+# ---------------------------------------------------------------- saved values computed again
+
+def _metadata(t: Tensor) -> dict[str, Any]:
+    return {"shape": t.shape, "dtype": t.dtype, "device": t.device}
+
+
+class _Frame:
+    """One call of a checkpointed function: how to run it again, and what it saved."""
+
+    def __init__(self, function: Callable, args: tuple, kwargs: dict, surroundings: _Surroundings, context: Any,
+                 early_stop: bool, check: bool):
+        self.function, self.kwargs, self.surroundings = function, kwargs, surroundings
+        self.args = [Saved(a, None) if isinstance(a, Tensor) else a for a in args]
+        self.context, self.early_stop, self.check = context, early_stop, check
+        self.saved: list[dict] = []
+        self.recomputed: dict[int, dict[int, Tensor]] = {}      # by backward
+
+    def pack(self, t: Tensor) -> int:
+        """The hook of the first run."""
+        self.saved.append(_metadata(t))
+        return len(self.saved) - 1
+
+    def unpack(self, number: int) -> Tensor:
+        """The hook of a backward."""
+        task = tape.running.task
+        key = -1 if task is None else task.id
+        if key not in self.recomputed:
+            for old in [k for k in self.recomputed if k != key]:    # kept by a backward that did not need them all
+                del self.recomputed[old]
+            self.recomputed[key] = self._run_again()
+        values = self.recomputed[key]
+        found = values.pop(number, None)
+        if found is None:
+            raise CheckpointError("torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked "
+                                  "once. If you are calling ctx.saved_tensors in backward, make sure to do so only once. "
+                                  "Otherwise please open an issue with details on your use case.")
+        if not values:
+            del self.recomputed[key]
+        return found
+
+    def _run_again(self) -> dict[int, Tensor]:
+        made: list[Tensor] = []
+
+        def keep(t: Tensor) -> int:
+            made.append(t.detach())
+            if self.early_stop and len(made) == len(self.saved):
+                raise _EarlyStop
+            return len(made) - 1
+
+        args = [a.unpack(None) if a.__class__ is Saved else a for a in self.args]   # type: ignore[arg-type]
+        hooks = saved_tensors_hooks(keep, lambda number: made[number])
+        with self.surroundings.again(), self.context, enable_grad(), hooks, contextlib.suppress(_EarlyStop):
+            self.function(*args, **self.kwargs)
+        if self.check:
+            self._compare(made)
+        return dict(enumerate(made))
+
+    def _compare(self, made: list[Tensor]) -> None:
+        if len(made) != len(self.saved):
+            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward "
+                                  f"and recomputation.\nNumber of tensors saved during forward: {len(self.saved)}\nNumber of "
+                                  f"tensors saved during recomputation: {len(made)}.")
+        wrong = "".join([f"tensor at position {i}:\nsaved metadata: {old}\nrecomputed metadata: {_metadata(t)}\n"
+                         for i, (old, t) in enumerate(zip(self.saved, made, strict=True)) if old != _metadata(t)])
+        if wrong:
+            raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different metadata "
+                                  f"than during the forward pass.\n{wrong}.")
+
+
+# ---------------------------------------------------------------- what users call
+
+_IMPLICIT = ("the use_reentrant parameter should be passed explicitly. {when} use_reentrant=False is recommended, but if you "
+             "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
+             "the differences between the two variants.")
+
+
+def _reentrant(given: bool | None, name: str, when: str) -> bool:
+    if given is None:
+        warnings.warn(f"{name}: {_IMPLICIT.format(when=when)}", UserWarning, stacklevel=3)
+    return given is None or given
+
+
+def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None, context_fn: Callable = noop_context_fn,
+               determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)``, whose saved values backward computes again. See torch.utils.checkpoint.checkpoint.
+
+    The second run sees the generators (unless ``preserve_rng_state=False``) and autocast as the first did.
+    ``use_reentrant=False`` works with ``grad``, keyword arguments, nested results and captured parameters alone; a
+    CheckpointError says that the second run saved something else (unless ``determinism_check="none"``). ``context_fn``
+    gives the contexts of the two runs. ``debug`` is accepted.
+
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False).sum().backward()
+        >>> x.grad
+        tensor([0.5403, 0.5403])
+    """
+    reentrant = _reentrant(use_reentrant, "torch.utils.checkpoint", "Starting in PyTorch 2.9, calling checkpoint without "
+                           "use_reentrant will raise an exception.")
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs and reentrant:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if reentrant:
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+    first, second = context_fn()
+    surroundings = _Surroundings(preserve, _devices(args))
+    if not mode.grad:
+        with first:
+            return function(*args, **kwargs)
+    early_stop = early_stop if _Defaults.early_stop is None else _Defaults.early_stop
+    frame = _Frame(function, args, kwargs, surroundings, second, early_stop, determinism_check == "default")
+    with saved_tensors_hooks(frame.pack, frame.unpack), first:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+    """Calls functions (or the children of a Sequential) one after the other, in segments of which all but the last are
+    checkpoints. See torch.utils.checkpoint.checkpoint_sequential.
+    """
+    reentrant = _reentrant(use_reentrant, "torch.utils.checkpoint.checkpoint_sequential", "In version 2.9 we will raise an "
+                           "exception if use_reentrant is not passed.")
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    functions = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = len(functions) // segments
+    for start in range(0, size * (segments - 1), size):
+        input = checkpoint(_in_a_row(functions[start:start + size]), input, use_reentrant=reentrant, preserve_rng_state=preserve)
+    return _in_a_row(functions[size * (segments - 1):])(input)
+
+
+def _in_a_row(functions: list) -> Callable:
+    def run(input):
+        for f in functions:
+            input = f(input)
+        return input
+    return run
+
+
+__all__ = ["CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+           "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]

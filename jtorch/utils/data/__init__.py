@@ -1,0 +1,32 @@
+"""torch.utils.data: datasets, samplers and the DataLoader.
+
+``dataset``, ``sampler`` and ``distributed`` hold those; ``dataloader`` checks the arguments and ``iterators`` does a pass.
+``_utils`` has what a pass is made of: collating, fetching, workers (processes or threads) and what is sent between them.
+"""
+from __future__ import annotations
+
+from jtorch.utils.data import _utils as _utils
+from jtorch.utils.data.dataloader import DataLoader as DataLoader
+from jtorch.utils.data.dataloader import default_collate as default_collate
+from jtorch.utils.data.dataloader import default_convert as default_convert
+from jtorch.utils.data.dataloader import get_worker_info as get_worker_info
+from jtorch.utils.data.dataset import ChainDataset as ChainDataset
+from jtorch.utils.data.dataset import ConcatDataset as ConcatDataset
+from jtorch.utils.data.dataset import Dataset as Dataset
+from jtorch.utils.data.dataset import IterableDataset as IterableDataset
+from jtorch.utils.data.dataset import StackDataset as StackDataset
+from jtorch.utils.data.dataset import Subset as Subset
+from jtorch.utils.data.dataset import TensorDataset as TensorDataset
+from jtorch.utils.data.dataset import random_split as random_split
+from jtorch.utils.data.distributed import DistributedSampler as DistributedSampler
+from jtorch.utils.data.iterators import _DatasetKind as _DatasetKind
+from jtorch.utils.data.sampler import BatchSampler as BatchSampler
+from jtorch.utils.data.sampler import RandomSampler as RandomSampler
+from jtorch.utils.data.sampler import Sampler as Sampler
+from jtorch.utils.data.sampler import SequentialSampler as SequentialSampler
+from jtorch.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
+from jtorch.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
+
+__all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
+           "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
+           "WeightedRandomSampler", "_DatasetKind", "default_collate", "default_convert", "get_worker_info", "random_split"]

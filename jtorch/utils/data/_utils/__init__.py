@@ -1,0 +1,9 @@
+"""What a DataLoader is made of: collating, fetching, workers and what passes between them."""
+from __future__ import annotations
+
+from jtorch.utils.data._utils import collate as collate
+from jtorch.utils.data._utils import fetch as fetch
+from jtorch.utils.data._utils import pin_memory as pin_memory
+from jtorch.utils.data._utils import worker as worker
+from jtorch.utils.data._utils.errors import ExceptionWrapper as ExceptionWrapper
+from jtorch.utils.data._utils.worker import MP_STATUS_CHECK_INTERVAL as MP_STATUS_CHECK_INTERVAL

@@ -1,0 +1,39 @@
+"""An exception of a worker, on its way to whoever waits for the batch."""
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any, NoReturn
+
+
+class _KeyErrorText(str):
+    """A message that KeyError, which shows the repr of its argument, shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """The type and the written traceback of an exception, raised again elsewhere with ``reraise``.
+
+    The traceback's frames are not kept: they would keep alive what the worker was working on.
+    """
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        exc_info = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type = exc_info[0]
+        self.exc_msg = "".join(traceback.format_exception(*exc_info))
+        self.where = where
+
+    def reraise(self) -> NoReturn:
+        """Raises an exception of the same type, its message the worker's traceback."""
+        msg = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is not KeyError and getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=msg)
+        try:
+            exception = self.exc_type(_KeyErrorText(msg) if self.exc_type is KeyError else msg)
+        except Exception:  # noqa: BLE001 (a type of more arguments, of which nothing is known)
+            raise RuntimeError(msg) from None
+        raise exception

@@ -1,0 +1,202 @@
+"""Workers of a DataLoader that are processes, each with a pipe of its own.
+
+A worker computes on the host and never starts XLA. Results come as ``share`` sends them. When the other end of the pipe
+closes, because the iterator or its process is gone, the worker ends.
+"""
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import warnings
+from multiprocessing import connection, parent_process
+from typing import Any
+
+from jtorch import engine
+from jtorch.utils.data._utils import main, server, share, worker
+from jtorch.utils.data._utils.errors import ExceptionWrapper
+from jtorch.utils.data._utils.worker import Job
+
+
+class CannotSend(Exception):
+    """The dataset or a function of the job cannot be sent to a process."""
+
+
+class Processes:
+    """Worker processes, their pipes and their folders."""
+
+    def __init__(self, job: Job, context: Any = None) -> None:
+        self.folders = share.Folders()
+        self.held: list[Any] = []       # arrays that workers may still have to open the files of
+        self.members: list[Any] = []
+        self.pipes: list[connection.Connection] = []
+        try:
+            sent = _prepared(job, context, share.Names(self.folders.paths, "job"), self.held)
+            for i in range(job.num_workers):
+                self._start(server.CONTEXT if context is None else context, sent, i)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, context: Any, sent: Any, worker_id: int) -> None:
+        here, there = context.Pipe()
+        name = f"DataLoader worker {worker_id}"
+        member = context.Process(target=_run, args=(sent, worker_id, there, self.folders.paths), name=name, daemon=True)
+        member.start()
+        there.close()
+        self.members.append(member)
+        self.pipes.append(here)
+
+    def send(self, worker_id: int, message: Any) -> None:
+        """Gives a worker something to do; what a worker that died would have done shows when it is waited for."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.pipes[worker_id].send(message)
+
+    def receive(self, timeout: float | None, active: list[bool]) -> Any:
+        """What a worker has sent; ``queue.Empty`` after ``timeout`` seconds, RuntimeError if an active one has died."""
+        working = [i for i, on in enumerate(active) if on]
+        pipes: list[Any] = [self.pipes[i] for i in working]
+        ready = connection.wait([*pipes, *[self.members[i].sentinel for i in working]], timeout)
+        for pipe in pipes:
+            if pipe in ready:
+                with contextlib.suppress(EOFError, ConnectionResetError):
+                    number, sent = pipe.recv()
+                    return number, share.loads(sent)
+        if not ready:
+            raise queue.Empty
+        raise self._death([i for i in working if self.members[i].sentinel in ready or self.pipes[i] in ready])
+
+    def _death(self, workers: list[int]) -> RuntimeError:
+        for i in workers:
+            self.members[i].join(1)
+        pids = ", ".join(str(self.members[i].pid) for i in workers)
+        error = RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
+        error.__cause__ = RuntimeError(_how(self.members[workers[0]]))
+        return error
+
+    def stop(self, worker_id: int) -> None:
+        """Tells a worker that nothing more will come."""
+        self.send(worker_id, None)
+
+    def close(self) -> None:
+        """Ends all workers: after what they are doing now if that is soon, else at once."""
+        for i in range(len(self.pipes)):
+            self.stop(i)
+        for member in self.members:
+            member.join(worker.MP_STATUS_CHECK_INTERVAL)
+            if member.is_alive():
+                member.terminate()
+                member.join(worker.MP_STATUS_CHECK_INTERVAL)
+        for pipe in self.pipes:
+            pipe.close()
+        self.folders.remove()
+
+
+def _how(member: Any) -> str:
+    code = member.exitcode
+    if code is not None and code < 0:
+        return f"DataLoader worker (pid {member.pid}) is killed by signal: {signal.strsignal(-code)}. "
+    return (f"DataLoader worker (pid {member.pid}) exited unexpectedly with exit code {code}. Details are lost due to "
+            "multiprocessing. Rerunning with num_workers=0 may give better error trace.")
+
+
+_PICKLING = (TypeError, AttributeError, pickle.PicklingError)
+
+
+def _prepared(job: Job, context: Any, names: share.Names, held: list) -> Any:
+    """(what ``share.loads`` takes, or the job itself where the process is forked; where ``__main__`` is; sent by value)."""
+    if context is not None:
+        return _as_told(job, context, names)
+    try:
+        sent, of_main = share.dumps(job, names, held=held)
+    except _PICKLING as error:
+        return _by_value(job, names, held, error)
+    if not of_main:
+        return sent, None, False
+    place = main.where_main_is()
+    if place is not None:
+        return sent, place, False
+    return _by_value(job, names, held, None)
+
+
+def _by_value(job: Job, names: share.Names, held: list, error: Exception | None) -> Any:
+    if share.has_cloudpickle():
+        try:
+            return share.dumps(job, names, by_value=True, held=held)[0], None, True
+        except _PICKLING as other:
+            error = other
+    raise CannotSend(f"{type(error).__name__}: {error}" if error is not None else
+                     "it uses what the program itself defines, outside of `if __name__ == \"__main__\":`") from error
+
+
+def _as_told(job: Job, context: Any, names: share.Names) -> Any:
+    if context.get_start_method() == "fork":
+        return job, None, False
+    try:
+        return share.dumps(job, names)[0], None, False
+    except _PICKLING:
+        warnings.warn("Got pickle error when attempting to start a worker Process. This might be because the worker Process "
+                      "arguments are not picklable. Leave multiprocessing_context out, or use multiprocessing_context='thread'.",
+                      stacklevel=6)
+        raise
+
+
+# ---------------------------------------------------------------- in the worker
+
+def _run(prepared: Any, worker_id: int, pipe: connection.Connection, folders: list[str]) -> None:
+    """What a worker process does."""
+    sent, place, by_value = prepared
+    names = share.Names(folders, str(worker_id))
+    where = f"in DataLoader worker process {worker_id}"
+    messages: queue.SimpleQueue = queue.SimpleQueue()
+
+    def send(result: Any) -> None:
+        number, data = result
+        try:
+            text = share.dumps(data, names, by_value)[0]
+        except Exception:  # noqa: BLE001 (raised in the main process)
+            text = share.dumps(ExceptionWrapper(where=where), None)[0]
+        pipe.send((number, text))
+
+    try:
+        _stay_on_host()
+        main.import_main(place)
+        job = sent if isinstance(sent, Job) else share.loads(sent, keep=True)
+        worker.enter_process(job, worker_id)
+        listener = threading.Thread(target=_listen, args=(pipe, messages, folders), daemon=True)
+        listener.start()
+        worker.work(job, worker_id, where, messages.get, send)
+    except KeyboardInterrupt:
+        pass        # the main process has been interrupted too
+    except (BrokenPipeError, ConnectionResetError):
+        share.remove(folders)
+
+
+def _listen(pipe: connection.Connection, messages: queue.SimpleQueue, folders: list[str]) -> None:
+    """Takes messages out of the pipe as they come, so that the main process never waits for room in it."""
+    parent: Any = parent_process()
+    try:
+        while pipe in connection.wait([pipe, parent.sentinel]) and (message := pipe.recv()) is not None:
+            messages.put(message)
+        orphan = not parent.is_alive()
+    except (EOFError, OSError):
+        orphan = True
+    if orphan:
+        share.remove(folders)
+        os._exit(1)
+    while not messages.empty():     # what has not been begun is not wanted any more
+        messages.get()
+    messages.put(None)
+
+
+def _stay_on_host() -> None:
+    """No call is held back and nothing is compiled: a worker that starts XLA takes longer than it gains."""
+    modules: Any = sys.modules
+    modules["jtorch.engine.kernel"].COMPILE_SECONDS = math.inf
+    modules["jtorch.engine.record"].ENGINE_MODE = modules["jtorch.engine.program"].ENGINE_MODE = "eager"
+    engine.forget()

@@ -1,0 +1,68 @@
+"""A clean process that worker processes are forked from in a few milliseconds, since this one must not be forked.
+
+XLA's threads do not survive a fork, so a process in which JAX has run cannot be forked safely, and a fresh one takes more
+than a second to import JAX. So one server is started, which imports jtorch (but does not start XLA) and forks itself for
+each worker. It is a ``multiprocessing`` fork server of our own: its settings are not those of the user's, and its children do
+not import the user's ``__main__`` unless a worker asks for it.
+"""
+from __future__ import annotations
+
+import io
+import sys
+from multiprocessing import context, process, util
+from typing import Any
+
+CLEAN = sys.platform != "win32"      # whether there is such a server; elsewhere processes are spawned
+
+if CLEAN:
+    import os
+    from multiprocessing import forkserver, popen_forkserver, reduction, spawn
+
+    _server = forkserver.ForkServer()
+    _server.set_forkserver_preload(["jtorch.utils.data._utils.process"])
+
+    def _close(*numbers: int) -> None:
+        for n in numbers:
+            os.close(n)
+
+    class _Popen(popen_forkserver.Popen):
+        """A child of our server."""
+
+        def _launch(self, process_obj: Any) -> None:
+            settings = spawn.get_preparation_data(process_obj._name)
+            settings.pop("init_main_from_path", None)
+            settings.pop("init_main_from_name", None)
+            text = io.BytesIO()
+            context.set_spawning_popen(self)
+            try:
+                reduction.dump(settings, text)
+                reduction.dump(process_obj, text)
+            finally:
+                context.set_spawning_popen(None)
+            self.sentinel, to_child = _server.connect_to_new_process(self._fds)     # type: ignore[attr-defined]
+            kept = os.dup(to_child)     # the child sees the other end close when this process ends
+            self.finalizer = util.Finalize(self, _close, (kept, self.sentinel))
+            with open(to_child, "wb") as pipe:
+                pipe.write(text.getbuffer())
+            self.pid = forkserver.read_signed(self.sentinel)
+
+    class _Process(process.BaseProcess):
+        _start_method = "forkserver"
+
+        @staticmethod
+        def _Popen(process_obj: Any) -> Any:
+            return _Popen(process_obj)
+
+    class _Context(context.BaseContext):
+        _name = "forkserver"
+        Process = _Process      # type: ignore[assignment]
+
+    CONTEXT: Any = _Context()
+else:
+    CONTEXT = context.SpawnContext()
+
+
+def start() -> None:
+    """Starts the server if there is none, without waiting for what it imports."""
+    if CLEAN:
+        _server.ensure_running()

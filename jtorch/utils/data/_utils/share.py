@@ -1,0 +1,237 @@
+"""Objects passed between processes: pickled, with the memory of large arrays in a file of a memory file system.
+
+A file holds the memory of one object. Who reads it maps it privately and removes its name, so that it lives as long as
+the arrays made of it, and nothing is copied. Small objects go through the pipe whole.
+"""
+from __future__ import annotations
+
+import functools
+import importlib.util
+import io
+import itertools
+import mmap
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine, storage
+from jtorch.creation import from_host
+from jtorch.tensor import Tensor, node_of
+
+SMALL = 128 << 10       # bytes that go through a pipe as quickly as through a file
+MAX_MAPS = 200          # files held open at once; beyond that they are read into memory
+ALIGNED = 64
+
+_maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+
+
+class Folders:
+    """Where files go: in memory, and on the disk for what has no room there (containers often have 64 MB of it).
+
+    Removed with all that is left in them when the object is, or at the end of the program.
+    """
+
+    def __init__(self) -> None:
+        fast = ["/dev/shm"] if os.access("/dev/shm", os.W_OK) else []
+        self.paths = [tempfile.mkdtemp(prefix=f"jtorch-{os.getpid()}-", dir=place) for place in (*fast, None)]
+        self.remove = weakref.finalize(self, remove, self.paths)
+
+
+def remove(folders: Sequence[str]) -> None:
+    """Removes folders and what is in them."""
+    for path in folders:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Names:
+    """File names of one process in each of some folders."""
+
+    def __init__(self, folders: Sequence[str], prefix: str) -> None:
+        self.folders, self.prefix, self.numbers = folders, prefix, itertools.count()
+
+    def next(self) -> list[str]:
+        """Paths that were not used before, one in each folder."""
+        name = f"{self.prefix}-{next(self.numbers)}"
+        return [os.path.join(folder, name) for folder in self.folders]
+
+
+class _Rules:
+    """What pickling does otherwise here; mixed into a pickler.
+
+    ``main``: whether anything of ``__main__`` was named. ``held``: where the arrays go whose files are kept, if any may be.
+    """
+
+    main = False
+    held: list | None = None
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, (type, types.FunctionType)):
+            self.main = self.main or obj.__module__ == "__main__"
+        elif isinstance(obj, Tensor):
+            return _reduced_tensor(obj)
+        elif obj.__class__ is storage.Storage and self.held is not None:
+            return _kept_storage(obj, self.held)
+        elif obj.__class__ is np.memmap and _is_whole_file(obj):
+            mode = "c" if obj.mode == "c" else "r" if obj.mode == "r" else "r+"
+            return np.memmap, (obj.filename, obj.dtype, mode, obj.offset, obj.shape, "C" if obj.flags.c_contiguous else "F")
+        above = getattr(super(), "reducer_override", None)
+        return NotImplemented if above is None else above(obj)
+
+
+class _Pickler(_Rules, pickle.Pickler):
+    pass
+
+
+def _reduced_tensor(t: Tensor) -> Any:
+    """A tensor of which the storage is sent only where the tensor shows most of it."""
+    if node_of(t) is not None:
+        raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+                           "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor "
+                           "before serializing (e.g., putting it on the queue).")
+    if t._storage.aval.nbytes <= 2 * storage.aval_of(t).nbytes or t.__class__ is not Tensor:
+        return NotImplemented
+    value = storage.value_of(t)
+    engine.read(value)
+    small = from_host(np.ascontiguousarray(engine.host_array(value)), storage.aval_of(t).device)
+    return small.__reduce_ex__(5)
+
+
+KEPT_ALONE, KEPT_TOGETHER = 1 << 20, 2 << 30     # bytes: the smallest array with a file of its own, and all of them
+_kept: dict[int, tuple[str, int]] = {}           # id of an array of a tensor -> its file and size
+_kept_names: list[Names] = []
+
+
+def _kept_storage(s: storage.Storage, held: list) -> Any:
+    """A storage by the file of its elements, which stays for the next epoch: such an array never changes."""
+    if s.host is not None or s.aval.nbytes < KEPT_ALONE or s.value.array.__class__ is not np.ndarray:
+        return NotImplemented
+    array = s.value.array
+    if id(array) not in _kept and not _keep(array):
+        return NotImplemented
+    held.append(array)
+    return _of_file, (_kept[id(array)][0], s.aval.shape, s.aval.np)
+
+
+def _keep(array: np.ndarray) -> bool:
+    if sum(size for _, size in _kept.values()) + array.nbytes > KEPT_TOGETHER:
+        return False
+    if not _kept_names:
+        _kept_folders.append(Folders())
+        _kept_names.append(Names(_kept_folders[0].paths, "kept"))
+    path = _kept_names[0].next()[0]
+    if not _written(path, [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data]):
+        return False
+    _kept[id(array)] = path, array.nbytes
+    weakref.finalize(array, _forget, id(array))
+    return True
+
+
+_kept_folders: list[Folders] = []
+
+
+def _forget(key: int) -> None:
+    path, _ = _kept.pop(key)
+    if os.path.exists(path):
+        os.unlink(path)
+
+
+def _of_file(path: str, shape: tuple[int, ...], dtype: np.dtype) -> storage.Storage:
+    """In a worker: the storage that a file holds. Its pages are those of the other workers."""
+    return from_host(np.frombuffer(_memory(path, keep=True), dtype).reshape(shape))._storage
+
+
+def _is_whole_file(array: np.memmap) -> bool:
+    """Whether an array over a file was made by opening it, so that another process can open it as well."""
+    return isinstance(array.base, mmap.mmap) and array.filename is not None and (
+        array.flags.c_contiguous or array.flags.f_contiguous)
+
+
+def dumps(obj: Any, names: Names | None, by_value: bool = False, held: list | None = None) -> tuple[Any, bool]:
+    """(what ``loads`` takes, whether it names anything of ``__main__``).
+
+    With ``held``, large tensors are sent by files that last as long as the arrays put into it, to be sent again.
+
+    ``by_value`` sends classes and functions of ``__main__`` and lambdas with their code; cloudpickle does that.
+    """
+    text = io.BytesIO()
+    buffers: list[memoryview] = []
+    pickler: Any = (_value_pickler() if by_value else _Pickler)(text, protocol=5, buffer_callback=_collector(buffers))
+    pickler.held = held
+    pickler.dump(obj)
+    sizes = [b.nbytes for b in buffers]
+    if names is not None and sum(sizes) >= SMALL:
+        for path in names.next():
+            if _written(path, buffers):
+                return (text.getvalue(), path, sizes), pickler.main
+    return (text.getvalue(), None, [bytearray(b) for b in buffers]), pickler.main
+
+
+def _collector(buffers: list[memoryview]) -> Callable[[pickle.PickleBuffer], bool]:
+    def keep(buffer: pickle.PickleBuffer) -> bool:
+        buffers.append(buffer.raw())
+        return False
+    return keep
+
+
+def has_cloudpickle() -> bool:
+    """Whether classes and functions can be sent by value."""
+    return importlib.util.find_spec("cloudpickle") is not None
+
+
+@functools.cache
+def _value_pickler() -> type:
+    import cloudpickle  # type: ignore[import-untyped]
+    return type("_ValuePickler", (_Rules, cloudpickle.Pickler), {})
+
+
+def _written(path: str, buffers: Sequence[memoryview]) -> bool:
+    """Whether the file system had room for all buffers, each at an aligned place."""
+    try:
+        with open(path, "xb") as file:
+            for b in buffers:
+                file.seek(-(-file.tell() // ALIGNED) * ALIGNED)
+                file.write(b)
+    except OSError:
+        if os.path.exists(path):
+            os.unlink(path)
+        return False
+    return True
+
+
+def loads(sent: Any, keep: bool = False) -> Any:
+    """The object that ``dumps`` was given. ``keep`` leaves the file for others to read."""
+    text, path, parts = sent
+    if path is None:
+        return pickle.loads(text, buffers=parts)
+    return pickle.loads(text, buffers=_placed(_memory(path, keep), parts))
+
+
+def _placed(memory: Any, sizes: Sequence[int]) -> list[memoryview]:
+    out, end = [], 0
+    view = memoryview(memory)
+    for n in sizes:
+        start = -(-end // ALIGNED) * ALIGNED
+        end = start + n
+        out.append(view[start:end])
+    return out
+
+
+def _memory(path: str, keep: bool) -> Any:
+    with open(path, "rb") as file:
+        if len(_maps) < MAX_MAPS:
+            found: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            _maps.add(found)
+        else:
+            found = bytearray(os.fstat(file.fileno()).st_size)
+            file.readinto(found)
+    if not keep and sys.platform != "win32":
+        os.unlink(path)
+    return found

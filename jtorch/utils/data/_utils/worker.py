@@ -1,0 +1,146 @@
+"""The loop of one worker of a DataLoader, be it a process or a thread, and what it knows about itself."""
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine
+from jtorch import random as numbers
+from jtorch.generator import Generator
+from jtorch.utils.data._utils.errors import ExceptionWrapper
+
+MP_STATUS_CHECK_INTERVAL = 5.0      # seconds that a worker is given to end by itself
+
+
+@dataclass(frozen=True, slots=True)
+class _RNG:
+    """The random number generators of one worker thread, which must not share those of the process."""
+
+    random_generator: random.Random
+    torch_generator: Generator
+    numpy_generator: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """What ``get_worker_info()`` gives: the worker's number, how many there are, its seed and its copy of the dataset.
+
+    ``worker_method`` is ``"multiprocessing"`` or ``"thread"``; ``rng`` holds a thread's own generators.
+    """
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: _RNG | None = None
+    worker_method: str | None = "multiprocessing"
+
+
+class _Here(threading.local):
+    info: WorkerInfo | None = None
+
+
+_here = _Here()
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """What the DataLoader worker that runs this code knows about itself; None outside of workers.
+
+    See torch.utils.data.get_worker_info.
+    """
+    return _here.info
+
+
+@dataclass(frozen=True)
+class IterableEnd:
+    """Sent by a worker whose iterable dataset has no more samples."""
+
+    worker_id: int
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Sent to a worker that stays for another epoch, and sent back."""
+
+
+@dataclass
+class Job:
+    """All that a worker has to know. ``make_fetcher`` is the class of fetcher for the kind of dataset."""
+
+    dataset: Any
+    make_fetcher: Any
+    iterable: bool
+    auto_collation: bool
+    collate_fn: Any
+    drop_last: bool
+    base_seed: int
+    init_fn: Callable[[int], Any] | None
+    num_workers: int
+
+    def fetcher(self) -> Any:
+        """A fetcher at the dataset's start."""
+        return self.make_fetcher(self.dataset, self.auto_collation, self.collate_fn, self.drop_last)
+
+
+def numpy_seed(base_seed: int, worker_id: int) -> np.ndarray:
+    """The four words that ``numpy.random`` is seeded with, so that its numbers are not those of ``random``."""
+    low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
+    return np.random.SeedSequence([worker_id, low, high, 0]).generate_state(4)
+
+
+def enter_process(job: Job, worker_id: int) -> None:
+    """Makes this process the worker: the default generators get seeds of their own."""
+    seed = job.base_seed + worker_id
+    random.seed(seed)
+    numbers.manual_seed(seed)
+    np.random.seed(numpy_seed(job.base_seed, worker_id))
+    _Here.info = WorkerInfo(worker_id, job.num_workers, seed, job.dataset)      # for threads of the worker too
+
+
+def enter_thread(job: Job, worker_id: int) -> None:
+    """Makes this thread the worker: torch's default generator is its own; ``random`` and ``numpy.random`` are shared."""
+    seed = job.base_seed + worker_id
+    own = Generator().manual_seed(seed)
+    numbers.use_in_thread(own)
+    rng = _RNG(random.Random(seed), own, np.random.default_rng(numpy_seed(job.base_seed, worker_id)))
+    _here.info = WorkerInfo(worker_id, job.num_workers, seed, job.dataset, rng, "thread")
+
+
+def work(job: Job, worker_id: int, where: str, receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
+    """Fetches what ``receive`` asks for, (number, indices), and sends (number, batch), until ``receive`` gives None.
+
+    An exception, one of ``worker_init_fn`` too, is sent in place of the batch; the end of an iterable dataset once.
+    """
+    wrapped, fetcher, ended = None, None, False
+    try:
+        if job.init_fn is not None:
+            job.init_fn(worker_id)
+        fetcher = job.fetcher()
+    except Exception:  # noqa: BLE001 (raised in the main process)
+        wrapped = ExceptionWrapper(where=where)
+    while (message := receive()) is not None:
+        if isinstance(message, Resume):
+            send((message, None))
+            ended, fetcher = False, job.fetcher()
+        elif not ended:
+            number, index = message
+            data = wrapped if wrapped is not None else _fetched(job, fetcher, index, worker_id, where)
+            wrapped, ended = None, isinstance(data, IterableEnd)
+            send((number, data))
+            del data, message, index        # a worker that waits holds no batch
+
+
+def _fetched(job: Job, fetcher: Any, index: Any, worker_id: int, where: str) -> Any:
+    try:
+        data = fetcher.fetch(index)
+        engine.end()        # so that nobody has to compute what this thread has recorded
+    except Exception as error:  # noqa: BLE001 (raised in the main process)
+        if isinstance(error, StopIteration) and job.iterable:
+            return IterableEnd(worker_id)
+        return ExceptionWrapper(where=where)
+    return data

@@ -1,0 +1,246 @@
+"""Datasets: map-style ones are indexed, iterable ones are read through; and datasets made of others."""
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from jtorch.generator import Generator, default_generator
+from jtorch.random import randperm
+from jtorch.tensor import Tensor
+
+__all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
+           "random_split"]
+
+_T = TypeVar("_T")
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+class Dataset(Generic[_T_co]):
+    """Something with samples: a subclass defines ``__getitem__``, and ``__len__`` for samplers to ask.
+
+    ``__getitems__(indices)``, where defined, is asked for all samples of a batch at once and returns a list.
+    ``a + b`` is ``ConcatDataset([a, b])``. See torch.utils.data.Dataset.
+    """
+
+    def __getitem__(self, index: Any) -> _T_co:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: Dataset) -> Dataset:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
+    """A dataset that is read from its start: a subclass defines ``__iter__``.
+
+    Each worker of a ``DataLoader`` iterates over a copy of its own, so that ``__iter__`` (or ``worker_init_fn``) asks
+    ``get_worker_info()`` which part is its own; else every sample comes once per worker.
+    See torch.utils.data.IterableDataset.
+
+    >>> class Numbers(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         worker = torch.utils.data.get_worker_info()
+    ...         start, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+    ...         return iter(range(start, 6, step))
+    >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Numbers(), batch_size=4)]
+    [[0, 1, 2, 3], [4, 5]]
+    """
+
+    def __add__(self, other: Dataset) -> Dataset:
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
+    """Samples are what tensors hold at one index of their first dim. See torch.utils.data.TensorDataset.
+
+    AssertionError where the first dims differ.
+    """
+
+    tensors: tuple[Tensor, ...]
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if any(tensors[0].size(0) != t.size(0) for t in tensors):
+            raise AssertionError("Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple([t[index] for t in self.tensors])
+
+    def __len__(self) -> int:
+        return self.tensors[0].size(0)
+
+
+class StackDataset(Dataset):
+    """Samples are tuples (datasets given one by one) or dicts (given by name) of the datasets' samples.
+
+    ValueError where lengths differ, where both ways are mixed, or where nothing is given.
+    See torch.utils.data.StackDataset.
+    """
+
+    datasets: tuple | dict
+
+    def __init__(self, *args: Dataset, **kwargs: Dataset) -> None:
+        if args and kwargs:
+            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but "
+                             "both types are given.")
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets = args or kwargs
+        parts = self._parts()
+        self._length = len(parts[0])
+        if any(len(d) != self._length for d in parts):
+            raise ValueError("Size mismatch between datasets")
+
+    def _parts(self) -> list:
+        return list(self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)
+
+    def _sample(self, values: Iterable) -> Any:
+        return dict(zip(self.datasets, values, strict=True)) if isinstance(self.datasets, dict) else tuple(values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._sample([d[index] for d in self._parts()])
+
+    def __getitems__(self, indices: list) -> list:
+        columns = [_samples(d, indices) for d in self._parts()]
+        return [self._sample(row) for row in zip(*columns, strict=True)]
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def _samples(dataset: Any, indices: list) -> list:
+    """A dataset's samples at ``indices``, asked for at once where the dataset can."""
+    if not callable(getattr(dataset, "__getitems__", None)):
+        return [dataset[i] for i in indices]
+    items = dataset.__getitems__(indices)
+    if len(items) != len(indices):
+        raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}")
+    return items
+
+
+class ConcatDataset(Dataset[_T_co]):
+    """Map-style datasets one after the other. See torch.utils.data.ConcatDataset."""
+
+    datasets: list[Dataset[_T_co]]
+    cumulative_sizes: list[int]
+
+    @staticmethod
+    def cumsum(sequence: Iterable) -> list[int]:
+        """Where each dataset ends."""
+        return list(itertools.accumulate(len(d) for d in sequence))
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        super().__init__()
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx: int) -> _T_co:
+        if idx < 0:
+            if -idx > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
+            idx += len(self)
+        k = bisect.bisect_right(self.cumulative_sizes, idx)
+        return self.datasets[k][idx - (self.cumulative_sizes[k - 1] if k else 0)]
+
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        """The old, misspelt name."""
+        warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
+        return self.cumulative_sizes
+
+
+class ChainDataset(IterableDataset):
+    """Iterable datasets one after the other. See torch.utils.data.ChainDataset."""
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        super().__init__()
+        self.datasets = datasets
+
+    def _checked(self) -> Iterable[Any]:
+        for d in self.datasets:
+            if not isinstance(d, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield d
+
+    def __iter__(self):
+        for d in self._checked():
+            yield from d
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self._checked())
+
+
+class Subset(Dataset[_T_co]):
+    """The samples of a dataset at some indices. See torch.utils.data.Subset.
+
+    A subclass that defines ``__getitem__`` defines ``__getitems__`` too, since a ``DataLoader`` asks for whole batches.
+    """
+
+    dataset: Dataset[_T_co]
+    indices: Sequence[int]
+
+    def __init__(self, dataset: Dataset[_T_co], indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+        cls = type(self)
+        if cls.__getitem__ is not Subset.__getitem__ and cls.__getitems__ is Subset.__getitems__:
+            raise NotImplementedError(
+                f"{cls.__name__} overrides __getitem__ but not __getitems__. A DataLoader asks for a batch through "
+                "__getitems__; define it as well, for instance:\n\n"
+                "def __getitems__(self, indices):\n    return [self.__getitem__(i) for i in indices]")
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, list):
+            return self.dataset[[self.indices[i] for i in idx]]
+        return self.dataset[self.indices[idx]]
+
+    def __getitems__(self, indices: list[int]) -> list[_T_co]:
+        found = [self.indices[i] for i in indices]
+        whole = getattr(self.dataset, "__getitems__", None)
+        return whole(found) if callable(whole) else [self.dataset[i] for i in found]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Dataset[_T], lengths: Sequence[int | float],
+                 generator: Generator | None = default_generator) -> list[Subset[_T]]:
+    """Random parts of a dataset that have no sample in common. See torch.utils.data.random_split.
+
+    ``lengths`` are sizes that sum to the dataset's, or fractions that sum to 1 (sizes are rounded down, what is left
+    goes to the first parts, one each).
+
+    >>> g = torch.Generator().manual_seed(42)
+    >>> [list(part) for part in torch.utils.data.random_split(range(10), [0.7, 0.3], generator=g)]
+    [[2, 6, 1, 8, 4, 5, 0], [9, 3, 7]]
+    """
+    n = len(dataset)        # type: ignore[arg-type]
+    sizes = _sizes_of_fractions(lengths, n) if math.isclose(sum(lengths), 1) and sum(lengths) <= 1 else list(lengths)
+    if sum(sizes) != n:
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+    indices = randperm(sum(sizes), generator=generator).tolist()        # type: ignore[arg-type]
+    ends = itertools.accumulate(sizes)
+    return [Subset(dataset, indices[end - size:end]) for end, size in zip(ends, sizes, strict=True)]      # type: ignore[misc]
+
+
+def _sizes_of_fractions(fractions: Sequence[float], n: int) -> list[int]:
+    for i, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+    sizes = [math.floor(n * f) for f in fractions]
+    for i in range(n - sum(sizes)):
+        sizes[i % len(sizes)] += 1
+    for i, size in enumerate(sizes):
+        if size == 0:
+            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
+    return sizes

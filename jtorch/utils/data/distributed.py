@@ -1,0 +1,56 @@
+"""DistributedSampler: each of several processes gets its share of a dataset."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from jtorch.generator import Generator
+from jtorch.random import randperm
+from jtorch.utils.data.sampler import Sampler
+
+__all__ = ["DistributedSampler"]
+
+
+class DistributedSampler(Sampler[int]):
+    """Every ``num_replicas``-th index of a dataset, from ``rank`` on. See torch.utils.data.DistributedSampler.
+
+    ``num_replicas`` and ``rank`` have to be given: there is no process group here to ask. The shuffled order depends on
+    ``seed`` and on what ``set_epoch`` was last told, and is PyTorch's. Where the dataset cannot be shared evenly, indices
+    from the start come again at the end (or, with ``drop_last``, the last ones are left out).
+
+    >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 0]
+    """
+
+    def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
+                 seed: int = 0, drop_last: bool = False) -> None:
+        if num_replicas is None or rank is None:
+            raise RuntimeError("Requires distributed package to be available")
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.drop_last = drop_last
+        share = len(dataset) / num_replicas
+        self.num_samples = math.floor(share) if drop_last else math.ceil(share)
+        self.total_size = self.num_samples * num_replicas
+        self.shuffle = shuffle
+        self.seed = seed
+
+    def __iter__(self) -> Iterator[int]:
+        n = len(self.dataset)
+        indices = list(range(n))
+        if self.shuffle:
+            indices = randperm(n, generator=Generator().manual_seed(self.seed + self.epoch)).tolist()
+        repeats = math.ceil(self.total_size / n) if n else 1
+        return iter((indices * repeats)[self.rank:self.total_size:self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Says which epoch comes next, so that each is shuffled differently."""
+        self.epoch = epoch

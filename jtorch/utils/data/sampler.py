@@ -1,0 +1,176 @@
+"""Samplers: in which order a DataLoader asks a dataset for its samples."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, TypeVar
+
+import jtorch.dtype as dtypes
+from jtorch.creation import as_tensor
+from jtorch.engine import CPU
+from jtorch.generator import Generator
+from jtorch.ops import random as draw
+from jtorch.random import generator_of, multinomial, randint, randperm
+from jtorch.tensor import Tensor
+
+__all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]
+
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+def drawn_seed(generator: Generator | None = None) -> int:
+    """The number of 63 bits that ``torch.empty((), dtype=torch.int64).random_()`` would draw."""
+    stream = generator_of(CPU, generator).stream
+    assert stream is not None
+    return int(draw.random(stream, (), dtypes.int64.np, None, None))
+
+
+class Sampler(Generic[_T_co]):
+    """Gives indices (or, as a ``batch_sampler``, lists of indices): a subclass defines ``__iter__``.
+
+    ``__len__`` is needed only for ``len(loader)``. See torch.utils.data.Sampler.
+    """
+
+    def __iter__(self) -> Iterator[_T_co]:
+        raise NotImplementedError
+
+
+class SequentialSampler(Sampler[int]):
+    """0, 1, 2, … See torch.utils.data.SequentialSampler."""
+
+    data_source: Sized
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """All indices in random order, or ``num_samples`` of them; with ``replacement`` each drawn by itself.
+
+    Without a ``generator`` one is seeded from the default generator at each start, as PyTorch does it, so that the order
+    after ``torch.manual_seed`` is PyTorch's. See torch.utils.data.RandomSampler.
+    """
+
+    data_source: Sized
+    replacement: bool
+
+    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
+                 generator: Generator | None = None) -> None:
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices one pass gives; the dataset's length unless it was given."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        n = len(self.data_source)
+        g = Generator().manual_seed(drawn_seed()) if self.generator is None else self.generator
+        if self.replacement:
+            yield from _drawn(n, self.num_samples, g)
+            return
+        for _ in range(self.num_samples // n):
+            yield from randperm(n, generator=g).tolist()
+        yield from randperm(n, generator=g).tolist()[:self.num_samples % n]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+def _drawn(n: int, count: int, generator: Generator) -> Iterator[int]:
+    """``count`` numbers below ``n``, drawn 32 at a time (and none at the end where none are left) as PyTorch does."""
+    for size in [*[32] * (count // 32), count % 32]:
+        yield from randint(n, (size,), generator=generator).tolist()
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """Given indices in random order. See torch.utils.data.SubsetRandomSampler."""
+
+    indices: Sequence[int]
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        for i in randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def _is_count(x: Any) -> bool:
+    return isinstance(x, int) and not isinstance(x, bool) and x > 0
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """``num_samples`` indices, drawn in proportion to ``weights``. See torch.utils.data.WeightedRandomSampler.
+
+    ValueError for weights that are not one-dimensional, and for what is not a count or a bool.
+    """
+
+    weights: Tensor
+    num_samples: int
+    replacement: bool
+
+    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True,
+                 generator: Generator | None = None) -> None:
+        if not _is_count(num_samples):
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")  # noqa: TRY004
+        found = as_tensor(weights, dtype=dtypes.float64)
+        if found.dim() != 1:
+            raise ValueError(f"weights should be a 1d sequence but given weights have shape {tuple(found.shape)}")
+        self.weights = found
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        yield from multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Lists of ``batch_size`` indices of another sampler. See torch.utils.data.BatchSampler.
+
+    >>> list(torch.utils.data.BatchSampler(range(7), batch_size=3, drop_last=False))
+    [[0, 1, 2], [3, 4, 5], [6]]
+    """
+
+    def __init__(self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool) -> None:
+        if not _is_count(batch_size):
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")  # noqa: TRY004
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        indices = iter(self.sampler)
+        while batch := list(itertools.islice(indices, self.batch_size)):
+            if self.drop_last and len(batch) < self.batch_size:
+                return
+            yield batch
+
+    def __len__(self) -> int:
+        n = len(self.sampler)       # type: ignore[arg-type]
+        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)

@@ -1,0 +1,90 @@
+"""torch.utils.tensorboard: ``SummaryWriter``, which is tensorboardX's with tensors of this library."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jtorch.tensor import Tensor
+
+__all__ = ["SummaryWriter"]  # noqa: F822 (made when it is asked for)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SummaryWriter":
+        return _writer()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _array(x: Any) -> Any:
+    """Tensors in ``x`` as NumPy arrays, those of 16 bits as float32."""
+    if isinstance(x, Tensor):
+        x = x.detach()
+        return (x.float() if x.dtype.is_floating_point and x.dtype.itemsize < 4 else x).cpu().numpy().copy()    # type: ignore[attr-defined]
+    if isinstance(x, dict):
+        return {k: _array(v) for k, v in x.items()}
+    return [_array(v) for v in x] if isinstance(x, list) else x
+
+
+def _with_arrays(method: Callable) -> Callable:
+    @functools.wraps(method)
+    def add(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, *[_array(a) for a in args], **{k: _array(v) for k, v in kwargs.items()})
+    return add
+
+
+@functools.cache
+def _writer() -> type:
+    try:
+        import tensorboardX  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as error:
+        raise ImportError("SummaryWriter writes with tensorboardX, which is not installed: pip install tensorboardX, or "
+                          "jtorch-jax[tensorboard]") from error
+    base: Any = tensorboardX.SummaryWriter
+
+    class SummaryWriter(base):
+        """Writes what TensorBoard shows. See torch.utils.tensorboard.SummaryWriter.
+
+        All ``add_…`` methods take tensors where tensorboardX takes arrays. There is no ``add_graph``:
+        ``torch.utils.viz.graph(loss)`` draws the graph of a computation.
+
+        >>> from torch.utils.tensorboard import SummaryWriter     # doctest: +SKIP
+        >>> with SummaryWriter() as writer:                       # doctest: +SKIP
+        ...     for step in range(100):
+        ...         writer.add_scalar("loss", loss, step)
+        """
+
+        def __init__(self, log_dir: str | None = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
+                     flush_secs: int = 120, filename_suffix: str = "") -> None:
+            super().__init__(log_dir, comment, purge_step, max_queue, flush_secs, filename_suffix)
+            self.log_dir = self.logdir
+
+        def get_logdir(self) -> str:
+            """The folder that is written to."""
+            return self.log_dir
+
+        def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None,
+                       new_style: bool = False, double_precision: bool = False) -> None:
+            """Writes one number; a tensor of one element is one."""
+            value = np.asarray(_array(scalar_value))
+            if value.size != 1:
+                raise AssertionError(f"Expected scalar value to have 1 element, got {value.size}")
+            super().add_scalar(tag, value.item(), None if global_step is None else int(global_step), walltime)
+
+        def add_hparams(self, hparam_dict: dict, metric_dict: dict, hparam_domain_discrete: Any = None,
+                        run_name: str | None = None, global_step: int | None = None) -> None:
+            """Writes hyperparameters and what they led to."""
+            metrics = {k: float(v) for k, v in metric_dict.items()}
+            hparams = {k: v.item() if isinstance(v, Tensor) else v for k, v in hparam_dict.items()}
+            super().add_hparams(hparams, metrics, run_name, global_step)
+
+        def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True) -> None:
+            """Not built."""
+            raise NotImplementedError("add_graph is not built; torch.utils.viz.graph(output) draws the graph of a computation")
+
+    for name in dir(base):
+        if name.startswith("add_") and name not in vars(SummaryWriter):
+            setattr(SummaryWriter, name, _with_arrays(getattr(base, name)))
+    return SummaryWriter

@@ -1,0 +1,218 @@
+"""A backward that follows a known walk gives what the first one gave, whatever changes between two that look alike."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from libraries import library
+
+pytestmark = pytest.mark.core
+STEPS = 40      # enough for a loop to be compiled and for its backward to be known
+
+
+@pytest.fixture
+def jt():
+    return library("jtorch")
+
+
+def model(torch):
+    torch.manual_seed(0)
+    w1, w2 = (torch.randn(4, 4, requires_grad=True) for _ in range(2))
+    return w1, w2, torch.randn(3, 4)
+
+
+def loss_of(torch, w1, w2, x):
+    return ((torch.tanh(x @ w1) @ w2) ** 2).mean()
+
+
+def trained(torch, change=None, steps=STEPS):
+    """The losses and last gradients of a loop into which ``change(i, w1, w2, loss)`` puts something at each step."""
+    w1, w2, x = model(torch)
+    losses = []
+    for i in range(steps):
+        loss = loss_of(torch, w1, w2, x)
+        if change is None or not change(i, w1, w2, loss):
+            loss.backward()
+        with torch.no_grad():
+            for w in (w1, w2):
+                w -= 0.1 * w.grad
+                w.grad = None
+        losses.append(loss.item())
+    return losses
+
+
+def same(found, expected):
+    assert np.allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_plain(torch, jt):
+    same(trained(jt), trained(torch))
+
+
+def hook_from(seen, at):
+    def change(i, w1, w2, loss):
+        if i == at:
+            w1.register_hook(lambda g: seen.append(float(g.sum())) or g * 2)
+    return change
+
+
+def test_a_hook_set_later_is_called(torch, jt):
+    seen, expected = [], []
+    same(trained(jt, hook_from(seen, 30)), trained(torch, hook_from(expected, 30)))
+    assert len(seen) == STEPS - 30
+    same(seen, expected)
+
+
+def post_hook_from(seen, at):
+    def change(i, w1, w2, loss):
+        if i == at:
+            w2.register_post_accumulate_grad_hook(lambda w: seen.append(float(w.grad.sum())))
+    return change
+
+
+def test_a_post_accumulate_hook_set_later_is_called(torch, jt):
+    seen, expected = [], []
+    trained(jt, post_hook_from(seen, 30)), trained(torch, post_hook_from(expected, 30))
+    assert len(seen) == STEPS - 30
+    same(seen, expected)
+
+
+def inner_hook_at(seen, at):
+    def change(i, w1, w2, loss):
+        if i >= at:
+            loss.grad_fn.register_hook(lambda ins, outs: seen.append(float(outs[0])))
+    return change
+
+
+def test_a_node_hook_set_later_is_called(torch, jt):
+    seen, expected = [], []
+    same(trained(jt, inner_hook_at(seen, 35)), trained(torch, inner_hook_at(expected, 35)))
+    assert seen == expected == [1.0] * 5
+
+
+def twice_from(at):
+    def change(i, w1, w2, loss):
+        if i >= at:
+            loss.backward(retain_graph=True)
+    return change
+
+
+def test_a_second_backward_accumulates(torch, jt):
+    same(trained(jt, twice_from(30)), trained(torch, twice_from(30)))
+
+
+def weighted_from(torch, at):
+    def change(i, w1, w2, loss):
+        if i >= at:
+            loss.backward(torch.tensor(2.0 + 0.01 * i))
+            return True
+        return False
+    return change
+
+
+def test_a_gradient_given_later(torch, jt):
+    same(trained(jt, weighted_from(jt, 30)), trained(torch, weighted_from(torch, 30)))
+
+
+def frozen_from(at):
+    def change(i, w1, w2, loss):
+        if i == at:
+            w1.requires_grad_(False)
+            w1.grad = w1 * 0
+            loss.backward()
+            return True
+        if i > at:
+            w1.requires_grad_(True)
+        return False
+    return change
+
+
+def test_requires_grad_changed_between_forward_and_backward(torch, jt):
+    same(trained(jt, frozen_from(35), 36), trained(torch, frozen_from(35), 36))
+
+
+def test_a_write_to_what_is_saved_is_noticed(jt):
+    def change(i, w1, w2, loss):
+        if i == STEPS - 1:
+            with jt.no_grad():
+                w2 += 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        trained(jt, change)
+
+
+def test_a_freed_graph_is_noticed(jt):
+    def change(i, w1, w2, loss):
+        if i == STEPS - 1:
+            loss.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        trained(jt, change)
+
+
+def swapped(torch, steps=STEPS):
+    """Two parameters of one shape change places now and then: the calls stay the same, the leaves do not."""
+    w1, w2, x = model(torch)
+    for i in range(steps):
+        a, b = (w1, w2) if i % 5 else (w2, w1)
+        loss_of(torch, a, b, x).backward()
+        if i % 2:
+            with torch.no_grad():
+                for w in (w1, w2):
+                    w -= 0.05 * w.grad
+                    w.grad.zero_()
+    return [*w1.flatten().tolist(), *w2.flatten().tolist()]
+
+
+def test_leaves_that_change_places_and_accumulate(torch, jt):
+    same(swapped(jt), swapped(torch))
+
+
+def detached(torch, steps=STEPS):
+    """The same calls with one of their arguments detached in every third step."""
+    w1, w2, x = model(torch)
+    for i in range(steps):
+        h = torch.tanh(x @ w1)
+        (((h.detach() if i % 3 == 0 else h) @ w2) ** 2).mean().backward()
+        with torch.no_grad():
+            for w in (w1, w2):
+                if w.grad is not None:
+                    w -= 0.05 * w.grad
+                    w.grad = None
+    return [*w1.flatten().tolist(), *w2.flatten().tolist()]
+
+
+def test_a_branch_detached_now_and_then(torch, jt):
+    same(detached(jt), detached(torch))
+
+
+def shared(torch, steps=STEPS):
+    w, _, x = model(torch)
+    for i in range(steps):
+        h = torch.tanh(x @ w)
+        y = torch.tanh(x @ w) if i % 4 else h
+        (h * y + (h @ w) * y).sum().backward()
+        with torch.no_grad():
+            w -= 0.01 * w.grad
+            w.grad = None
+    return w.flatten().tolist()
+
+
+def test_a_leaf_used_several_times(torch, jt):
+    same(shared(jt), shared(torch))
+
+
+def read_between(torch, steps=STEPS):
+    """The loss is read before backward, so that the tape was recorded before the record backward starts in."""
+    w1, w2, x = model(torch)
+    out = []
+    for _ in range(steps):
+        loss = loss_of(torch, w1, w2, x)
+        out.append(loss.item())
+        loss.backward()
+        with torch.no_grad():
+            for w in (w1, w2):
+                w -= 0.1 * w.grad
+                w.grad = None
+    return out
+
+
+def test_a_loss_read_before_backward(torch, jt):
+    same(read_between(jt), read_between(torch))

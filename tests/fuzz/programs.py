@@ -1,0 +1,246 @@
+"""Runs random programs with PyTorch and with jtorch, and compares all that can be seen after each step."""
+from __future__ import annotations
+
+import copy
+import random
+import re
+import warnings
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from statements import Chooser, start, statement
+
+LIMIT = 1e9         # a program in which numbers have grown beyond this ends: rounding would be all there is to compare
+
+
+class World:
+    """One library's side of a program: what its names are bound to, and what its hooks have logged."""
+
+    def __init__(self, xp: ModuleType):
+        self.xp = xp
+        self.log: list = []
+        self.names: dict[str, Any] = {"xp": xp, "np": np, "copy": copy, "log": self.log}
+
+    def run(self, line: str) -> tuple:
+        """What the statement comes to: nothing, or the type and first sentence of its error."""
+        try:
+            exec(_compiled(line), self.names)
+        except Exception as e:
+            return ("raises", type(e).__name__, first_sentence(str(e)))
+        return ()
+
+    def pool(self) -> dict[str, Any]:
+        """The tensors and arrays by name."""
+        return {n: x for n, x in self.names.items() if re.fullmatch(r"[tn]\d+", n)}
+
+    def state(self, *, values: bool, history: bool) -> dict[str, Any]:
+        """All that can be seen of the tensors and arrays."""
+        pool = self.pool()
+        tensors = {n: t for n, t in pool.items() if isinstance(t, self.xp.Tensor)}
+        groups: dict[int, str] = {}
+        out: dict[str, Any] = {"log": list(self.log)} if values else {}
+        for n, x in pool.items():
+            if n not in tensors:
+                out[n] = {"array": x.tolist(), "type": type(x).__name__} if values and isinstance(x, np.ndarray) else {"type": type(x).__name__}
+                continue
+            out[n] = _described(x, values=values, history=history)
+            if x.numel():
+                out[n]["memory of"] = groups.setdefault(x.untyped_storage().data_ptr(), n)
+            if x._is_view():
+                out[n]["base"] = next((m for m, t in tensors.items() if t is x._base), "unnamed")
+        return out
+
+
+_code: dict[str, Any] = {}
+
+
+def _compiled(line: str) -> Any:
+    found = _code.get(line)
+    if found is None:
+        if len(_code) > 10_000:
+            _code.clear()
+        found = _code[line] = compile(line, "<program>", "exec")
+    return found
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a message."""
+    return re.split(r"(?<=[.!?])\s|\n", text.strip(), maxsplit=1)[0]
+
+
+def _ask(fn) -> Any:
+    try:
+        return fn()
+    except Exception as e:
+        return ("raises", type(e).__name__)
+
+
+def _described(t: Any, *, values: bool, history: bool) -> dict[str, Any]:
+    grad = t.grad
+    found = {"shape": tuple(t.shape), "offset": t.storage_offset(), "dtype": str(t.dtype), "version": _ask(lambda: t._version),
+             "requires_grad": t.requires_grad, "view": t._is_view(), "contiguous": t.is_contiguous()}
+    if t.numel():
+        found["stride"] = t.stride()
+    if history:
+        found["grad_fn"] = _ask(lambda: type(t.grad_fn).__name__)
+        found["leaf"] = _ask(lambda: t.is_leaf)
+    if values:
+        found["values"] = t.detach().cpu().resolve_conj().tolist()
+        found["grad"] = None if grad is None else (tuple(grad.shape), grad.stride() if grad.numel() else None, str(grad.dtype),
+                                                   grad.requires_grad, grad.detach().tolist())
+    return found
+
+
+# ---------------------------------------------------------------- comparing
+
+
+class Scale:
+    """The largest number a program has had, against which differences are measured."""
+
+    def __init__(self):
+        self.largest = 1.0
+
+    def note(self, x: Any) -> None:
+        """Looks at all numbers in nested lists and dicts."""
+        if isinstance(x, dict):
+            for v in x.values():
+                self.note(v)
+        elif isinstance(x, (list, tuple)):
+            for v in x:
+                self.note(v)
+        elif isinstance(x, (int, float, complex)) and not isinstance(x, bool):
+            size = abs(x)
+            if size > self.largest:     # False for nan
+                self.largest = size if size != float("inf") else 1e300
+
+
+def same(a: Any, b: Any, tolerance: float) -> bool:
+    """Whether two descriptions are equal, numbers up to a tolerance."""
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same(v, b[k], tolerance) for k, v in a.items())
+    if isinstance(a, (list, tuple)):
+        return isinstance(b, (list, tuple)) and len(a) == len(b) and all(map(same, a, b, [tolerance] * len(a)))
+    if isinstance(a, (float, complex)) and isinstance(b, (int, float, complex)):
+        return a == b or (a != a and b != b) or abs(a - b) <= tolerance
+    return type(a) is type(b) and a == b
+
+
+def difference(expected: dict, got: dict, tolerance: float) -> str | None:
+    """The first place at which two states differ."""
+    if expected.keys() != got.keys():
+        return f"names: {sorted(expected)} != {sorted(got)}"
+    for name, e in expected.items():
+        g = got[name]
+        if not isinstance(e, dict):
+            if not same(e, g, tolerance):
+                return f"{name}: {e} != {g}"
+            continue
+        for key in e.keys() | g.keys():
+            if not same(e.get(key), g.get(key), tolerance):
+                return f"{name}.{key}: {e.get(key)} != {g.get(key)}"
+    return None
+
+
+# ---------------------------------------------------------------- running
+
+
+@dataclass
+class Found:
+    """A program whose last step shows a difference."""
+
+    lines: list[str]
+    what: str
+
+    def __str__(self):
+        return "\n".join([*self.lines, f"# PyTorch != jtorch: {self.what}"])
+
+
+@dataclass
+class Looks:
+    """What is compared, and how often: reading ends a record, and asking for a ``grad_fn`` may make one."""
+
+    values_every: int = 1
+    history_every: int = 1
+    messages: bool = False
+
+
+class Pair:
+    """A program that runs with both libraries."""
+
+    def __init__(self, torch: ModuleType, jtorch: ModuleType, looks: Looks):
+        self.torch, self.jtorch, self.looks = World(torch), World(jtorch), looks
+        self.scale, self.done = Scale(), 0
+
+    def step(self, line: str, last: bool = False) -> str | None:
+        """Runs a statement with both; the difference it shows, if any."""
+        self.done += 1
+        expected, got = self.torch.run(line), self.jtorch.run(line)
+        if expected[:2] != got[:2] or (self.looks.messages and expected != got):
+            return f"{expected or 'no error'} != {got or 'no error'}"
+        values = last or self.done % self.looks.values_every == 0
+        history = last or self.done % self.looks.history_every == 0
+        states = [w.state(values=values, history=history) for w in (self.torch, self.jtorch)]
+        self.scale.note(states[0])
+        single = any(isinstance(s, dict) and s.get("dtype") in ("torch.float32", "torch.complex64") for s in states[0].values())
+        return difference(*states, (2e-5 if single else 1e-9) * self.scale.largest)
+
+    @property
+    def over(self) -> bool:
+        """Whether numbers have grown too large to go on."""
+        return self.scale.largest > LIMIT
+
+
+def run(seed: int, torch: ModuleType, jtorch: ModuleType, steps: int = 16, messages: bool = False) -> Found | None:
+    """Makes and runs the program of a seed; what differs."""
+    rng = random.Random(seed)
+    looks = Looks(rng.choice([1, 1, 2, 5, 100]), rng.choice([1, 1, 3, 100]), messages)
+    lines: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pair = Pair(torch, jtorch, looks)
+        chooser = Chooser(rng, {})
+        chooser.bool_ = torch.bool
+        todo = start(chooser)
+        while todo or len(lines) < steps:
+            if not todo:
+                chooser.pool = {n: x for n, x in pair.torch.pool().items() if n[0] == "n" or isinstance(x, torch.Tensor)}
+                if not chooser.tensors():
+                    return None
+                todo = statement(chooser)
+            lines.append(todo.pop(0))
+            what = pair.step(lines[-1], last=not todo and len(lines) >= steps)
+            if what is not None:
+                return shrunk(Found(lines, what), torch, jtorch, looks)
+            if pair.over:
+                return None
+    return None
+
+
+def replay(lines: list[str], torch: ModuleType, jtorch: ModuleType, looks: Looks) -> Found | None:
+    """Runs given statements; what differs first."""
+    pair = Pair(torch, jtorch, looks)
+    for i, line in enumerate(lines):
+        what = pair.step(line, last=i == len(lines) - 1)
+        if what is not None:
+            return Found(lines[:i + 1], what)
+    return None
+
+
+def _kind(what: str) -> str:
+    return re.sub(r"[tn]\d+|[-\d.e]+", "", what)[:40] if what.startswith("(") or "no error" in what else what.split(":")[0].split(".")[-1]
+
+
+def shrunk(found: Found, torch: ModuleType, jtorch: ModuleType, looks: Looks) -> Found:
+    """The same difference from fewer statements."""
+    best = found
+    changed = True
+    while changed:
+        changed = False
+        for i in range(len(best.lines) - 2, -1, -1):
+            again = replay(best.lines[:i] + best.lines[i + 1:], torch, jtorch, looks)
+            if again is not None and _kind(again.what) == _kind(best.what) and "NameError" not in again.what:
+                best, changed = again, True
+                break
+    return best

@@ -1,0 +1,499 @@
+"""Random statements over a pool of tensors, as source that means the same with PyTorch and with jtorch as ``xp``.
+
+A statement is chosen by looking at the tensors that PyTorch has so far: most fit their shapes, some do not, since errors
+are compared too.
+"""
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+Pool = dict[str, Any]       # the names a program has bound so far, to PyTorch's tensors (and NumPy's arrays)
+
+
+class Chooser:
+    """Chooses the next statement of a program from what the names so far are bound to."""
+
+    def __init__(self, rng: random.Random, pool: Pool):
+        self.rng, self.pool, self.made = rng, pool, 0
+        self.bool_: Any = None      # PyTorch's torch.bool
+
+    # ------------------------------------------------------------ names
+
+    def tensors(self, fits: Callable[[Any], bool] = lambda t: True) -> list[str]:
+        """The names of the tensors that fit."""
+        return [n for n, t in self.pool.items() if n[0] == "t" and fits(t)]
+
+    def tensor(self, fits: Callable[[Any], bool] = lambda t: True) -> str:
+        """One of them, late ones more often; any tensor if none fits."""
+        names = self.tensors(fits) or self.tensors()
+        return names[max(self.rng.randrange(len(names)), self.rng.randrange(len(names)))]
+
+    def of(self, name: str) -> Any:
+        """What a name is bound to."""
+        return self.pool[name]
+
+    def new(self, kind: str = "t") -> str:
+        """A name that is not in use."""
+        self.made += 1
+        return f"{kind}{self.made}"
+
+    def number(self) -> str:
+        """A small number."""
+        return self.rng.choice(["2", "-1", "0.5", "3", "1.5", "0", "-2"])
+
+    def dim(self, t: Any, more: int = 0) -> int:
+        """A dim of a tensor, rarely one that does not exist."""
+        n = t.dim() + more
+        if not n or self.rng.random() < 0.03:
+            return self.rng.choice([0, 1, 4, -1])
+        return self.rng.randrange(-n, n)
+
+    def of_shape(self, shape: Any, dtype: Any) -> str:
+        """A tensor that broadcasts to a shape: one of the pool if one does, else a new one."""
+        fitting = self.tensors(lambda o: o.dtype == dtype and _broadcasts(o.shape, shape))
+        if fitting and self.rng.random() < 0.6:
+            return self.rng.choice(fitting)
+        return self.fresh(tuple(self.rng.choice([n, n, n, 1]) for n in shape), dtype)
+
+    def fresh(self, shape: tuple[int, ...], dtype: Any) -> str:
+        """The source of a new tensor."""
+        count = 1
+        for n in shape:
+            count *= n
+        name = str(dtype).removeprefix("torch.")
+        if name == "bool":
+            return f"(xp.arange({count}) % {self.rng.choice([2, 3])} == 0).reshape({shape})"
+        start = self.rng.choice([1, 2, -3])
+        if name.startswith("complex"):
+            return f"(xp.arange({count}, dtype=xp.float64) + {start}j).to(xp.{name}).reshape({shape})"
+        return f"(xp.arange({count}, dtype=xp.{name}) + {start}).reshape({shape})"
+
+
+def _broadcasts(shape: Any, to: Any) -> bool:
+    return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(reversed(shape), reversed(to), strict=False))
+
+
+def broadcastable(a: Any, b: Any) -> bool:
+    """Whether two shapes broadcast against each other."""
+    return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
+
+
+# ---------------------------------------------------------------- the first tensors
+
+DTYPES = ["float64"] * 6 + ["float32"] * 3 + ["int64"] * 2 + ["complex128", "bool", "int32"]
+SHAPES = [(2, 3), (3, 4), (2, 3, 4), (4,), (6,), (2, 2, 2), (1, 3), (3, 1), (2, 1, 3), (), (3, 3), (2, 3, 2, 2), (1,)]
+
+
+def start(c: Chooser) -> list[str]:
+    """Binds the first tensors: leaves, shared NumPy memory, plain ones."""
+    lines = []
+    for _ in range(c.rng.randint(2, 4)):
+        dtype, shape = c.rng.choice(DTYPES), c.rng.choice(SHAPES)
+        name = c.new()
+        if dtype in ("float64", "float32", "int64") and c.rng.random() < 0.2:
+            array = c.new("n")
+            count = 1
+            for n in shape:
+                count *= n
+            lines.append(f"{array} = np.arange({count}, dtype='{dtype}').reshape({shape})")
+            lines.append(f"{name} = xp.from_numpy({array})")
+            continue
+        source = c.fresh(shape, dtype)
+        if dtype in ("float64", "float32", "complex128") and c.rng.random() < 0.6:
+            source += ".requires_grad_()"
+        lines.append(f"{name} = {source}")
+        if "requires_grad" in source and c.rng.random() < 0.6:
+            lines.append(f"{c.new()} = {name} * 1")
+    return lines
+
+
+# ---------------------------------------------------------------- views
+
+
+def index(c: Chooser, shape: Any) -> str:
+    """A basic index of a shape."""
+    items = []
+    for n in shape[:c.rng.randint(0, len(shape))]:
+        kind = c.rng.random()
+        if kind < 0.35 and n:
+            items.append(str(c.rng.randrange(-n, n)))
+        elif kind < 0.75:
+            a, b = sorted((c.rng.randrange(n + 1), c.rng.randrange(n + 1)))
+            items.append(c.rng.choice([f"{a}:{b}", f"{a}:", ":", f"::{c.rng.choice([1, 2, 3])}", f"{a}:{b}:2", f":{b}", f"-{n}:"]))
+        else:
+            items.append(":")
+        if c.rng.random() < 0.12:
+            items.append("None")
+    if c.rng.random() < 0.15:
+        items.insert(c.rng.randint(0, len(items)), "...")
+    if c.rng.random() < 0.02:
+        items.append(c.rng.choice(["9", "'x'", "1.5"]))
+    return ", ".join(items) or "..."
+
+
+def factored(c: Chooser, count: int) -> tuple[int, ...]:
+    """A shape with this many elements."""
+    shape = []
+    while count > 1 and len(shape) < 4:
+        n = c.rng.choice([d for d in range(2, count + 1) if count % d == 0])
+        shape.append(n)
+        count //= n
+        if c.rng.random() < 0.1:
+            shape.append(1)
+    if c.rng.random() < 0.3 and shape:
+        shape[c.rng.randrange(len(shape))] = -1
+    return tuple(shape)
+
+
+def view(c: Chooser, only: str | None = None) -> list[str]:
+    """One new name for a view."""
+    name = only or c.tensor()
+    return [f"{c.new()} = {viewed(c, name)}"]
+
+
+def viewed(c: Chooser, name: str) -> str:
+    """The expression of a view."""
+    t = c.of(name)
+    r, n = c.rng, t.dim()
+    a, b = c.dim(t), c.dim(t)
+    size = t.shape[a] if n and -n <= a < n else 1
+    count = t.numel()
+    order = r.sample(range(n), n)
+    k = r.randint(0, max(size, 1))
+    choices = [
+        f"{name}[{index(c, t.shape)}]", f"{name}[{index(c, t.shape)}]", f"{name}[{index(c, t.shape)}]",
+        f"{name}.transpose({a}, {b})", f"{name}.transpose({a}, {b})", f"{name}.permute({order})", f"{name}.swapdims({a}, {b})",
+        f"{name}.movedim({a}, {b})", f"{name}.view({factored(c, count)})", f"{name}.reshape({factored(c, count)})",
+        f"{name}.view(-1)", f"{name}.reshape(-1)", f"{name}.flatten()", f"{name}.flatten({r.choice([0, 1])})", f"{name}.ravel()",
+        f"{name}.unsqueeze({c.dim(t, 1)})", f"{name}.squeeze()", f"{name}.squeeze({a})", f"{name}.narrow({a}, {r.randint(0, k)}, {max(0, k - 1)})",
+        f"{name}.select({a}, {r.randrange(max(size, 1))})", f"{name}.expand({[m if m > 1 else r.choice([1, 2, 3]) for m in t.shape]})",
+        f"{name}.expand({[2, *t.shape]})", f"{name}.expand_as({name})", f"{name}.detach()", f"{name}.data", f"{name}.view_as({name})",
+        f"{name}.unfold({a}, {min(size, r.randint(1, 3))}, {r.randint(1, 2)})", f"{name}[...]", f"{name}.contiguous()", f"{name}.mT", f"{name}.adjoint()" if not t.is_complex() else f"{name}.mT",
+        f"{name}.diagonal({r.choice([0, 1, -1])}, {a}, {b})", f"{name}.unflatten({a}, (-1, {r.choice([1, 2, 3])}))", f"{name}.t()",
+        f"xp.atleast_{r.choice([1, 2, 3])}d({name})", f"xp.broadcast_to({name}, {(2, *t.shape)})", f"{name}.real", f"{name}.positive()",
+        f"{name}.as_strided({_strided(c, t)})", f"{name}.view({name}.dtype)", f"{name}.T" if n == 2 else f"{name}.mT", f"{name}.reshape_as({name})",
+        f"{name}.to({name}.dtype)", f"{name}.type_as({name})", f"{name}.cpu()", f"{name}.squeeze(({a},))",
+    ]
+    if t.is_complex():
+        choices += [f"xp.view_as_real({name})", f"{name}.imag", f"{name}.real", f"xp.view_as_real({name}.transpose({a}, {b}))"] * 3
+    if n and t.shape[-1] == 2 and t.dtype.is_floating_point:
+        choices += [f"xp.view_as_complex({name})"] * 4
+    if t.element_size() == 8:
+        choices += [f"{name}.view(xp.int32)", f"{name}.view(xp.int64)"]
+    return r.choice(choices)
+
+
+def _strided(c: Chooser, t: Any) -> str:
+    size = tuple(c.rng.choice([1, 2, 3]) for _ in range(c.rng.randint(0, 2)))
+    stride = tuple(c.rng.choice([1, 2, 3, 1, 0]) for _ in size)
+    return f"{size}, {stride}" + c.rng.choice(["", f", {c.rng.randint(0, 2)}"])
+
+
+def parts(c: Chooser) -> list[str]:
+    """Names for the outputs of an op that gives several views."""
+    name = c.tensor(lambda t: t.dim() > 0 and t.numel())
+    t = c.of(name)
+    d = c.dim(t)
+    n = t.shape[d] if t.dim() and -t.dim() <= d < t.dim() else 1
+    k = c.rng.randint(0, n)
+    call = c.rng.choice([f"{name}.unbind({d})", f"{name}.chunk(2, {d})", f"{name}.split({max(1, n // 2)}, {d})", f"{name}.split([{k}, {n - k}], {d})",
+                         f"{name}.tensor_split(2, {d})", f"{name}.tensor_split(({k},), {d})", f"xp.hsplit({name}, [{k}])", f"list({name})",
+                         f"xp.broadcast_tensors({name}, {name}[:1])", f"{name}.split_with_sizes([{k}, {n - k}], {d})"])
+    kept = f"p = {call}"
+    first, second = c.new(), c.new()
+    return [f"{kept}; {first}, {second} = p[0], p[-1]"]
+
+
+# ---------------------------------------------------------------- new tensors
+
+
+UNARY = ["exp", "sin", "cos", "tanh", "abs", "neg", "sqrt", "sigmoid", "relu", "square", "sign", "floor", "ceil", "reciprocal", "log1p", "isnan",
+         "logical_not", "expm1", "atan", "erf", "round", "trunc", "frac", "sgn", "exp2", "isfinite", "positive", "sinh"]
+BINARY = ["+", "-", "*", "/", "<", "==", ">=", "//", "%", "!="]
+
+
+def arithmetic(c: Chooser) -> list[str]:
+    """A new tensor from others."""
+    kind = c.rng.random()
+    new = c.new()
+    if kind < 0.4:
+        return [f"{new} = {binary(c)}"]
+    if kind < 0.6:
+        name = c.tensor()
+        return [f"{new} = " + c.rng.choice([f"{name}.{c.rng.choice(UNARY)}()", f"xp.{c.rng.choice(UNARY)}({name})", f"-{name}"])]
+    if kind < 0.75:
+        return [f"{new} = {reduction(c)}"]
+    return [f"{new} = {other_op(c)}"]
+
+
+def binary(c: Chooser) -> str:
+    """An arithmetic expression."""
+    name = c.tensor()
+    if c.rng.random() < 0.4:
+        return c.rng.choice([f"{name} {c.rng.choice(BINARY)} {c.number()}", f"{c.number()} {c.rng.choice(BINARY[:4])} {name}"])
+    shape = c.of(name).shape
+    second = c.tensor(lambda o: broadcastable(o.shape, shape))
+    if c.rng.random() < 0.15:
+        fn = c.rng.choice(["maximum", "minimum", "atan2", "hypot", "fmod", "logaddexp", "eq", "copysign"])
+        return f"xp.{fn}({name}, {second})"
+    return f"{name} {c.rng.choice(BINARY)} {second}"
+
+
+def reduction(c: Chooser) -> str:
+    """A reduction, over a dim or over all."""
+    name = c.tensor()
+    d = c.dim(c.of(name))
+    fn = c.rng.choice(["sum", "mean", "prod", "amax", "amin", "std", "logsumexp", "any", "all", "argmax", "norm", "count_nonzero", "cumsum", "softmax"])
+    if fn in ("cumsum", "softmax", "logsumexp"):
+        return f"{name}.{fn}({d})"
+    if fn == "count_nonzero":
+        return f"{name}.{fn}()"
+    return f"{name}.{fn}(" + c.rng.choice(["", f"dim={d}", f"dim={d}, keepdim=True"]) + ")"
+
+
+def other_op(c: Chooser) -> str:
+    """Ops that copy, join, choose and convert."""
+    name = c.tensor()
+    t = c.of(name)
+    r, d = c.rng, c.dim(t)
+    n = t.shape[d] if t.dim() and -t.dim() <= d < t.dim() else 1
+    same = c.tensor(lambda o: o.shape == t.shape and o.dtype == t.dtype)
+    other = c.tensor(lambda o: broadcastable(o.shape, t.shape) and o.dtype == t.dtype)
+    picks = [r.randrange(max(n, 1)) for _ in range(r.randint(1, 3))]
+    k = r.randrange(max(n, 1))
+    fill = c.of_shape(_without(t, d), t.dtype) if t.dim() else "xp.zeros(1)"
+    choices = [
+        f"{name}.clone()", f"{name}.clone(memory_format=xp.contiguous_format)", f"xp.zeros_like({name})", f"xp.ones_like({name})", f"{name}.float()",
+        f"{name}.double()", f"{name}.long()", f"{name}.bool()", f"{name}.to(xp.float32)", f"{name}.to({name}.dtype, copy=True)",
+        f"xp.cat([{name}, {same}], {d})", f"xp.stack([{name}, {same}], {d})", f"{name}.index_select({d}, xp.tensor({picks}))", f"{name}[xp.tensor({picks})]",
+        f"{name}[{name} > 1]", f"xp.where({name} > 1, {name}, {other})", f"{name}.masked_fill({name} > 1, 2)", f"{name}.flip({d})", f"{name}.roll(1, {d})",
+        f"{name}.tril()", f"{name}.repeat({[r.choice([1, 2]) for _ in range(t.dim())] or 1})", f"{name}.new_zeros((2, 3))", f"{name}.contiguous()",
+        f"xp.full_like({name}, 3)", f"{name}.clamp(-1, 2)", f"xp.lerp({name}, {other}, 0.25)", f"xp.addcmul({name}, {other}, {other})",
+        f"{name}.gather({d}, xp.zeros_like({name}, dtype=xp.int64))", f"{name}.index_add({d}, xp.tensor([{k}]), {name}.narrow({d}, {k}, 1))",
+        f"{name}.select_scatter({fill}, {d}, {k})", f"{name}.slice_scatter({name}.narrow({d}, 0, {k}) * 2, {d}, 0, {k})",
+        f"{name}.diagonal_scatter(xp.zeros_like({name}.diagonal()))", f"{name}.take_along_dim(xp.zeros_like({name}, dtype=xp.int64), {d})", f"{name}.sort({d})[0]",
+        f"xp.{r.choice(['transpose', 'swapdims'])[:9]}({name}, {d}, {c.dim(t)})", f"xp.view_copy({name}, {factored(c, t.numel())})",
+        f"xp.transpose_copy({name}, {d}, 0)", f"xp.select_copy({name}, {d}, {k})", f"xp.unsqueeze_copy({name}, {d})", f"xp.squeeze_copy({name})",
+        f"xp.slice_copy({name}, {d}, 0, {k})", f"xp.permute_copy({name}, {r.sample(range(t.dim()), t.dim())})", f"xp.alias_copy({name})", f"xp.t_copy({name})",
+        f"xp.detach_copy({name})", f"xp.diagonal_copy({name})", f"xp.expand_copy({name}, {[2, *t.shape]})", f"copy.copy({name})", f"copy.deepcopy({name})",
+        f"{name}.index_fill({d}, xp.tensor({picks}), 3)", f"{name}.index_put((xp.tensor({picks}),), xp.tensor(2, dtype={name}.dtype))",
+        f"xp.empty_like({name}).fill_(1)", f"xp.asarray({name})", f"xp.as_tensor({name})", f"xp.tensor({name}.tolist())",
+        f"{name}.matmul({same}.mT)", f"xp.outer({name}.reshape(-1), {name}.reshape(-1)[:2])", f"xp.nn.functional.relu({name})",
+        f"xp.nn.functional.leaky_relu({name})", f"xp.diff({name})", f"{name}.max({d})[0]", f"{name}.min({d}).values", f"{name}.median()", f"{name}.unique()",
+        f"xp.nn.functional.pad({name}, (1, 0))", f"{name}.scatter({d}, xp.zeros_like({name}, dtype=xp.int64), 3)",
+        f"xp.nan_to_num({name})" if not t.is_complex() else f"{name}.clone()", f"{name}.fill_diagonal(1) if False else {name}.diag()", f"{name}.new_tensor([1, 2])", f"{name}.new_ones(3)",
+        f"xp.cumprod({name}, {d})", f"xp.triu({name}, 1)", f"{name}.expand_as({name}).clone()", f"{name}.nonzero()", f"xp.var({name}, {d})",
+        f"{name}.view_as({same})", f"xp.nn.functional.softplus({name})", f"xp.as_strided_scatter({name}, xp.zeros((), dtype={name}.dtype), (), ())",
+        f"xp.as_strided_copy({name}, {_strided(c, t)})", f"xp.polar({name}, {other})", f"xp.complex({name}, {other})", f"xp.add({name}, {other}, alpha=2)",
+    ]
+    return r.choice(choices)
+
+
+def _without(t: Any, d: int) -> tuple[int, ...]:
+    shape = list(t.shape)
+    if -len(shape) <= d < len(shape):
+        del shape[d]
+    return tuple(shape)
+
+
+# ---------------------------------------------------------------- writes
+
+
+def write(c: Chooser) -> list[str]:
+    """Something that writes to a tensor."""
+    return [c.rng.choice([inplace, inplace, inplace, inplace, setitem, setitem, setitem, geometry, out, augmented])(c)]
+
+
+def inplace(c: Chooser) -> str:
+    """A method that ends in an underscore."""
+    name = c.tensor()
+    t = c.of(name)
+    r, d = c.rng, c.dim(t)
+    n = t.shape[d] if t.dim() and -t.dim() <= d < t.dim() else 1
+    value = c.of_shape(t.shape, t.dtype)
+    picks = sorted({r.randrange(max(n, 1)) for _ in range(2)})
+    r.randrange(max(n, 1))
+    rows = c.of_shape(tuple(len(picks) if k == (d % t.dim()) else m for k, m in enumerate(t.shape)), t.dtype) if t.dim() and -t.dim() <= d < t.dim() else value
+    any_ = c.tensor(lambda o: broadcastable(o.shape, t.shape))
+    choices = [
+        f"{name}.add_({value})", f"{name}.mul_({value})", f"{name}.sub_({value})", f"{name}.add_({c.number()})", f"{name}.mul_({c.number()})",
+        f"{name}.div_({c.number()})", f"{name}.zero_()", f"{name}.fill_({c.number()})", f"{name}.copy_({value})", f"{name}.copy_({any_})", f"{name}.copy_({any_})",
+        f"{name}.{r.choice(['sin', 'exp', 'tanh', 'neg', 'abs', 'sigmoid', 'relu', 'square', 'sqrt', 'floor', 'reciprocal', 'cos', 'sign', 'expm1'])}_()",
+        f"{name}.clamp_(-1, 2)", f"{name}.clamp_min_(0.5)", f"{name}.masked_fill_({name} > 1, {c.number()})", f"{name}.add_({any_})", f"{name}.mul_({any_})",
+        f"{name}.index_fill_({d}, xp.tensor({picks}), {c.number()})", f"{name}.index_add_({d}, xp.tensor({picks}), {rows})",
+        f"{name}.index_copy_({d}, xp.tensor({picks}), {rows})", f"{name}.scatter_({d}, xp.zeros_like({name}, dtype=xp.int64), {c.number()})",
+        f"{name}.index_put_((xp.tensor([0]),), xp.tensor({c.number()}, dtype={name}.dtype))", f"{name}.fill_diagonal_(2)", f"{name}.cumsum_({d})" if t.dtype != c.bool_ else f"{name}.zero_()",
+        f"{name}.index_put_((xp.tensor([0, 0]),), xp.tensor(1, dtype={name}.dtype), accumulate=True)", f"{name}.tril_()", f"{name}.triu_(1)",
+        f"{name}.addcmul_({value}, {value})", f"{name}.lerp_({value}, 0.5)", f"{name}.masked_scatter_({name} > 1, {value} * 1)", f"{name}.pow_(2)",
+        f"{name}.scatter_add_({d}, xp.zeros_like({name}, dtype=xp.int64), {name}.clone())", f"{name}.remainder_(2)", f"{name}.addcdiv_({value}, {value})",
+        f"{name}.eq_({any_})", f"{name}.gt_(1)", f"{name}.logical_not_()", f"{name}.put_(xp.tensor([0]), xp.tensor([1], dtype={name}.dtype))", f"{name}.add_({value}, alpha=2)",
+        f"{name}.fill_(xp.tensor(2, dtype={name}.dtype))", f"{name}.mul_({name})", f"{name}.add_({name})", f"{name}.true_divide_(2)", f"{name}.renorm_(2, 0, 1)" if t.dtype.is_floating_point else f"{name}.zero_()",
+        f"xp.nn.functional.relu({name}, inplace=True)", f"xp.relu_({name})", f"xp.fill_({name}, 3)", f"{name}.copy_({name})", f"{name}.clip_(0, 1)", f"{name}.nan_to_num_()" if not t.is_complex() else f"{name}.zero_()",
+        f"{name}.{r.choice(['transpose', 'swapdims'])}({d}, {c.dim(t)}).add_(1)", f"{name}.view(-1).mul_(2)", f"{name}.detach().add_(1)", f"{name}.data.mul_(2)",
+        f"{name}[{index(c, t.shape)}].add_(1)", f"{name}[{index(c, t.shape)}].zero_()", f"{name}.diagonal().fill_(5)", f"{name}.unbind()[0].add_(1)",
+        f"{name}.bitwise_not_()", f"{name}.atan2_({value})", f"{name}.sign_()", f"{name}.floor_divide_(2)", f"{name}.uniform_(2, 2)" if t.dtype.is_floating_point else f"{name}.zero_()", f"{name}.erf_()", f"{name}.sub_({any_})",
+    ]
+    return r.choice(choices)
+
+
+def setitem(c: Chooser) -> str:
+    """An assignment to an index."""
+    name = c.tensor()
+    t = c.of(name)
+    r = c.rng
+    n = t.shape[0] if t.dim() else 1
+    picks = [r.randrange(-max(n, 1), max(n, 1)) for _ in range(r.randint(1, 3))]
+    last, second = ([r.randrange(max(t.shape[d], 1)) for _ in range(2)] if t.dim() > d >= 0 else [0] for d in (t.dim() - 1, 1))
+    i = r.choice([index(c, t.shape), index(c, t.shape), index(c, t.shape), f"xp.tensor({picks})", f"{picks}", f"{name} > 1", f"..., {last}", f":, {second}",
+                  f"xp.tensor({picks}), {index(c, t.shape[1:])}", f"None, {index(c, t.shape)}", f"({name} > 1).nonzero(as_tuple=True)", "True", "...",
+                  f"xp.tensor({[[k] for k in picks]}), xp.tensor({second})", f"xp.arange({n}) > 0", f"xp.arange({n}) > 0, ...", f"np.array({picks})", "()"])
+    same = c.tensor(lambda o: o.dtype == t.dtype)
+    value = r.choice([c.number(), c.number(), f"xp.tensor({c.number()}, dtype={name}.dtype)", c.tensor(lambda o: _broadcasts(o.shape, t.shape)), same,
+                      f"{name}[{i}] * 2", f"{name}[{i}].detach()", c.of_shape(t.shape[1:], t.dtype), f"{same}.sum().to({name}.dtype)"])
+    return f"{name}[{i}] = {value}"
+
+
+def augmented(c: Chooser) -> str:
+    """``t += …``, also on an index."""
+    name = c.tensor()
+    t = c.of(name)
+    sign = c.rng.choice(["+", "-", "*", "/", "+", "*"])
+    value = c.rng.choice([c.number(), c.of_shape(t.shape, t.dtype), c.tensor()])
+    return c.rng.choice([f"{name} {sign}= {value}", f"{name}[{index(c, t.shape)}] {sign}= {c.number()}"])
+
+
+def geometry(c: Chooser) -> str:
+    """What changes how a tensor shows its memory, or which it shows."""
+    name, other = c.tensor(), c.tensor()
+    t = c.of(name)
+    same = c.tensor(lambda o: o.dtype == t.dtype)
+    d = c.dim(t)
+    return c.rng.choice([
+        f"{name}.t_()", f"{name}.transpose_({d}, {c.dim(t)})", f"{name}.unsqueeze_({c.dim(t, 1)})", f"{name}.squeeze_()", f"{name}.squeeze_({d})",
+        f"{name}.resize_({c.rng.choice(SHAPES)}).fill_(1)" if not any(n[0] == "n" for n in c.pool) else f"{name}.t_()", f"{name}.set_({same})", f"{name}.set_({same}.detach())", f"{name}.as_strided_({_strided(c, t)})",
+        f"{name}.data = {same}", f"{name}.data = {same}.detach().clone()", f"{name}.swapaxes_({d}, {c.dim(t)})", f"{name}.requires_grad_()",
+        f"{name}.requires_grad_(False)", f"{name}.detach_()", f"{name}.resize_as_({other}).zero_()" if not any(n[0] == "n" for n in c.pool) else f"{name}.squeeze_()", f"{name}.requires_grad = True", f"{name}.set_()",
+        f"{name}.grad = None", f"{name}.grad = {same}", f"xp.utils.swap_tensors({name}, {same})", f"{name}.set_({same}.untyped_storage())",
+    ])
+
+
+OUT_UNARY = ["exp", "sin", "neg", "abs", "tanh", "sqrt", "sigmoid"]
+OUT_BINARY = ["add", "mul", "sub", "maximum", "div", "eq"]
+
+
+def out(c: Chooser) -> str:
+    """An op that writes into ``out=``."""
+    if any(n[0] == "n" for n in c.pool):       # memory that NumPy shares cannot be resized, but its tensor has changed by then
+        return setitem(c)
+    name = c.tensor(lambda t: not t.requires_grad and t.dtype != c.bool_ and t.is_contiguous())
+    t = c.of(name)
+    first = c.tensor(lambda o: o.dtype == t.dtype and not o.requires_grad)
+    shape = c.of(first).shape
+    second = c.tensor(lambda o: broadcastable(o.shape, shape) and not o.requires_grad)
+    d = c.dim(c.of(first))
+    return c.rng.choice([
+        f"xp.{c.rng.choice(OUT_UNARY)}({first}, out={name})", f"xp.{c.rng.choice(OUT_BINARY)}({first}, {second}, out={name})",
+        f"xp.sum({first} * 2, dim={d}, out={name})", f"xp.cat([{first} * 2, {first} * 2], out={name})", f"xp.stack([{first} * 2, {first} * 2], out={name})",
+        f"xp.add({first}, 1, out={name}[{index(c, t.shape)}])", f"xp.clamp({first}, 0, 1, out={name})", f"xp.cumsum({first} * 2, {d}, out={name})",
+        f"xp.index_select({first} * 2, {d}, xp.tensor([0]), out={name})", f"xp.where({first} > 1, {first}, {second}, out={name})",
+        f"xp.add({name}, {second}, out={name})", f"xp.mul({name}.detach(), 2, out={name})",
+        f"xp.amax({first} * 2, {d}, out={name})", f"xp.addcmul({first}, {second}, {second}, out={name})", f"xp.tril({first} * 2, out={name})",
+    ])
+
+
+# ---------------------------------------------------------------- history
+
+
+CONTIGUOUS = "memory_format=xp.contiguous_format"    # gradients are views of other gradients in PyTorch, not here
+
+
+def backward(c: Chooser) -> list[str]:
+    """A backward, a gradient, or what has to do with them."""
+    name = c.tensor(lambda t: t.requires_grad)
+    leaf = c.tensor(lambda t: t.requires_grad)
+    r = c.rng
+    keep = r.choice(["", "", "retain_graph=True", "retain_graph=True"])
+    loss = f"{name}.{r.choice(['sum', 'sum', 'mean', 'prod'])}()"
+    if c.of(name).is_complex():
+        loss = f"{name}.abs().sum()"
+    new = c.new()
+    return [r.choice([
+        f"{loss}.backward({keep})", f"{loss}.backward({keep})", f"{loss}.backward({keep})", f"({name} * {name}).sum().abs().backward({keep})",
+        f"(xp.ones_like({leaf}) * {leaf} * {leaf}).sum().abs().backward(create_graph=True)" if c.of(leaf)._base is None and c.of(leaf).is_leaf else f"{loss}.backward()",
+        f"{new} = xp.autograd.grad({loss}, {leaf}, allow_unused=True{', ' + keep if keep else ''})[0]; {new} = xp.zeros(()) if {new} is None else {new}.clone({CONTIGUOUS})",
+        f"{new} = xp.autograd.grad({loss}, {leaf}{', ' + keep if keep else ''})[0].clone({CONTIGUOUS})",
+        f"{name}.backward({name}.detach(){', ' + keep if keep else ''})", f"{name}.retain_grad()", f"{leaf}.grad.zero_()", f"{leaf}.grad.add_(1)",
+        f"{loss}.backward({'inputs=[' + leaf + ']'}{', ' + keep if keep else ''})", f"{new} = {leaf}.grad.clone()",
+        f"{leaf}.grad = xp.ones_like({leaf})", f"{leaf}.grad = None", f"xp.autograd.backward([{loss}, {leaf}.sum()])",
+        f"{new} = xp.autograd.grad({loss}, [{leaf}, {name}], allow_unused=True, retain_graph=True)[1]; {new} = xp.zeros(()) if {new} is None else {new}.clone({CONTIGUOUS})",
+        f"{new} = {name}.detach().requires_grad_()", f"{name}.sum().backward(); {leaf}.grad = None",
+    ])]
+
+
+def hook(c: Chooser) -> list[str]:
+    """A hook on a tensor or on its node."""
+    name, other = c.tensor(lambda t: t.requires_grad), c.tensor(lambda t: t.requires_grad)
+    n = c.made
+    c.made += 1
+    return [c.rng.choice([
+        f"{name}.register_hook(lambda g: log.append(('t{n}', g.tolist())))", f"{name}.register_hook(lambda g: g * 2)",
+        f"h = {name}.register_hook(lambda g: log.append('h{n}') or g + 1); h.remove() if {n} % 2 else None",
+        f"{name}.grad_fn.register_hook(lambda gi, go: log.append(('n{n}', go[0].tolist())))",
+        f"{name}.grad_fn.register_prehook(lambda go: log.append(('p{n}', len(go))))",
+        f"{name}.register_post_accumulate_grad_hook(lambda t: log.append(('a{n}', t.grad.tolist())))",
+        f"xp.autograd.graph.register_multi_grad_hook([{name}, {other}], lambda gs: log.append(('m{n}', [g is None for g in gs])))",
+        f"xp.autograd.graph.register_multi_grad_hook([{name}, {other}], lambda g: log.append('y{n}'), mode='any')",
+    ])]
+
+
+def mutation(c: Chooser) -> list[str]:
+    """A product whose argument is written to before its backward, so that versions are checked."""
+    name = c.tensor(lambda t: t.requires_grad)
+    new = c.new()
+    first = c.rng.choice([f"{new} = {name} * {name}", f"{new} = {name}.exp()", f"{new} = {name}.sin()", f"{new} = {name}.sigmoid() * 2", f"{new} = {name} / 2",
+                          f"{new} = {name}.abs()", f"{new} = {name}[..., :1] * {name}", f"{new} = {name}.sqrt()", f"{new} = {name}.sum() * {name}"])
+    second = c.rng.choice([f"{name}.add_(1)", f"{new}.mul_(2)", f"{name}.detach().add_(1)", f"{new}.detach().zero_()", f"{name}.data.add_(1)", f"{new}.add_(1)",
+                           f"with xp.no_grad(): {name}.add_(1)", f"{name}[..., 0] = 3", f"with xp.autograd._unsafe_preserve_version_counter({name}): {name}.detach().add_(1)"])
+    return [first, second, f"{new}.sum().abs().backward({c.rng.choice(['', 'retain_graph=True'])})"]
+
+
+# ---------------------------------------------------------------- host memory
+
+
+def host(c: Chooser) -> list[str]:
+    """NumPy arrays that share memory, and writes to them."""
+    arrays = [n for n in c.pool if n[0] == "n"]
+    name = c.tensor(lambda t: not t.requires_grad)
+    new = c.new("n")
+    lines = [f"{new} = {name}.numpy()", f"{new} = {name}.detach().numpy()", f"{new} = {name}.detach().numpy(force=True)", f"{new} = np.asarray({name})"]
+    if arrays:
+        a = c.rng.choice(arrays)
+        i = index(c, c.pool[a].shape)
+        lines += [f"{a}[{i}] = {c.number()}", f"{a} += 1", f"{a}[...] = 2", f"{c.new()} = xp.from_numpy({a})", f"{a}[{i}] *= 2", f"{new} = {a}[{i}]",
+                  f"{c.new()} = xp.as_tensor({a})", f"{c.new()} = xp.tensor({a})", f"{c.new()} = xp.from_numpy({a}[::-1])", f"{c.new()} = xp.asarray({a})",
+                  f"{c.new()} = xp.from_numpy({a}.T)", f"del {a}", f"{c.new()} = xp.as_tensor({a}, dtype=xp.float32)"] * 2
+    return [c.rng.choice(lines)]
+
+
+def forget(c: Chooser) -> list[str]:
+    """Drops a name."""
+    names = self_names = c.tensors()
+    if len(names) < 4:
+        return view(c)
+    return [f"del {c.rng.choice(self_names)}"]
+
+
+KINDS: list[tuple[float, Callable[[Chooser], list[str]]]] = [
+    (26, view), (5, parts), (22, arithmetic), (28, write), (9, backward), (3, hook), (3, mutation), (6, host), (2, forget)]
+
+
+def statement(c: Chooser) -> list[str]:
+    """The next statements of a program, mostly one; some in a grad mode of their own."""
+    kinds, weights = [k for _, k in KINDS], [w for w, _ in KINDS]
+    lines = c.rng.choices(kinds, weights)[0](c)
+    if len(lines) == 1 and "with " not in lines[0] and c.rng.random() < 0.1:
+        scope = c.rng.choice(["no_grad", "no_grad", "no_grad", "enable_grad"])
+        lines = [f"with xp.{scope}(): {lines[0]}"]
+    return lines

@@ -1,0 +1,181 @@
+"""torch.utils.checkpoint: gradients, randomness, autocast and errors."""
+from __future__ import annotations
+
+import pytest
+
+
+def block(xp):
+    return xp.nn.Sequential(xp.nn.Linear(4, 4), xp.nn.Tanh(), xp.nn.Dropout(0.5), xp.nn.Linear(4, 4))
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_gradients_are_those_without(xp, reentrant):
+    m, runs = block(xp), []
+
+    def f(x):
+        runs.append(1)
+        return m(x)
+
+    def gradients(call):
+        m.zero_grad()
+        x = xp.ones(2, 4, requires_grad=True)
+        xp.manual_seed(1)
+        (call(x) ** 2).sum().backward()
+        return [x.grad.tolist(), *[p.grad.tolist() for p in m.parameters()], xp.rand(1).item()]
+
+    wanted = gradients(m)
+    assert gradients(lambda x: xp.utils.checkpoint.checkpoint(f, x, use_reentrant=reentrant)) == wanted
+    assert len(runs) == 2
+
+
+def test_randomness_that_is_not_kept(xp):
+    def f(x):
+        seen.append(xp.rand(1).item())
+        return x.sin()
+
+    for preserve, same in ((True, True), (False, False)):
+        seen = []
+        x = xp.ones(1, requires_grad=True)
+        xp.utils.checkpoint.checkpoint(f, x, use_reentrant=False, preserve_rng_state=preserve, early_stop=False).backward()
+        assert (seen[0] == seen[1]) is same
+
+
+def test_what_only_the_second_kind_can(xp):
+    w, ck = xp.tensor(2.0, requires_grad=True), xp.utils.checkpoint.checkpoint
+
+    def f(x, *, by):
+        return {"y": [(x * w).sin() * by]}
+
+    x = xp.tensor(0.5)
+    y = ck(f, x, by=3.0, use_reentrant=False)["y"][0]
+    (first,) = xp.autograd.grad(y, w, retain_graph=True)
+    (again,) = xp.autograd.grad(y, w)
+    assert abs(first.item() - 1.5 * 0.5403023) < 1e-5
+    assert again.item() == first.item()
+    z = xp.tensor(0.5, requires_grad=True)
+    out = ck(lambda z: ck(lambda z: z.exp(), z, use_reentrant=False).sin(), z, use_reentrant=False)
+    out.backward()
+    plain = xp.tensor(0.5, requires_grad=True)
+    plain.exp().sin().backward()
+    assert z.grad.item() == plain.grad.item()
+
+
+def test_second_gradients(xp):
+    x = xp.tensor(0.5, requires_grad=True)
+    y = xp.utils.checkpoint.checkpoint(lambda x: x.sin() * x, x, use_reentrant=False)
+    (g,) = xp.autograd.grad(y, x, create_graph=True)
+    assert abs(g.item() - (0.4794255 + 0.5 * 0.8775826)) < 1e-5
+
+
+def test_the_second_run_stops_early(xp):
+    runs = []
+
+    def f(x):
+        y = x.exp()
+        runs.append("before")
+        z = y.sin()
+        runs.append("after")
+        return z
+
+    ck = xp.utils.checkpoint
+    x = xp.ones(1, requires_grad=True)
+    ck.checkpoint(f, x, use_reentrant=False).backward()
+    assert runs == ["before", "after", "before"]
+    with ck.set_checkpoint_early_stop(False):
+        y = ck.checkpoint(f, x, use_reentrant=False)
+    y.backward()
+    assert runs[3:] == ["before", "after", "before", "after"]
+
+
+def test_a_second_run_that_saves_something_else(xp):
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return x.sin() if len(runs) == 1 else x[:1].sin() + x
+    x = xp.ones(2, requires_grad=True)
+    with pytest.raises(xp.utils.checkpoint.CheckpointError, match="torch.utils.checkpoint: Recomputed values for the following tensors "
+                       "have different metadata than during the forward pass."):
+        xp.utils.checkpoint.checkpoint(f, x, use_reentrant=False).sum().backward()
+    runs.clear()
+
+    def g(x):
+        runs.append(1)
+        return x.sin().cos() if len(runs) == 1 else x.sin()
+    with pytest.raises(xp.utils.checkpoint.CheckpointError, match="A different number of tensors was saved during the original forward "
+                       "and recomputation."):
+        xp.utils.checkpoint.checkpoint(g, x, use_reentrant=False).sum().backward()
+
+
+def test_an_input_written_to(xp):
+    a = xp.ones(2, requires_grad=True)
+    x = a * 1
+    y = xp.utils.checkpoint.checkpoint(lambda x: x.sin(), x, use_reentrant=False)
+    x.add_(1)
+    with pytest.raises(RuntimeError, match="one of the variables needed for gradient computation has been modified by an inplace"):
+        y.sum().backward()
+
+
+def test_contexts(xp):
+    log = []
+
+    class Note:
+        def __init__(self, name):
+            self.name = name
+
+        def __enter__(self):
+            log.append(self.name)
+
+        def __exit__(self, *exc):
+            pass
+
+    x = xp.ones(1, requires_grad=True)
+    xp.utils.checkpoint.checkpoint(xp.sin, x, use_reentrant=False, context_fn=lambda: (Note("first"), Note("second"))).backward()
+    assert log == ["first", "second"]
+
+
+def test_without_gradients(xp):
+    with xp.no_grad():
+        assert not xp.utils.checkpoint.checkpoint(xp.sin, xp.ones(1, requires_grad=True), use_reentrant=False).requires_grad
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True. Gradients will be None"):
+        xp.utils.checkpoint.checkpoint(xp.sin, xp.ones(1), use_reentrant=True)
+
+
+def test_autocast_is_the_same_in_the_second_run(xp):
+    seen = []
+
+    def f(x):
+        y = x @ x
+        seen.append(y.dtype)
+        return y.sum()
+
+    for reentrant in (True, False):
+        seen.clear()
+        x = xp.ones(2, 2, requires_grad=True)
+        with xp.autocast("cpu"):
+            y = xp.utils.checkpoint.checkpoint(f, x, use_reentrant=reentrant, early_stop=False)
+        y.backward()
+        assert seen == [xp.bfloat16] * 2
+
+
+def test_errors_of_arguments(xp):
+    ck, x = xp.utils.checkpoint, xp.ones(1, requires_grad=True)
+    with pytest.warns(UserWarning, match="torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly"):
+        ck.checkpoint(xp.sin, x)
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: a"):
+        ck.checkpoint(xp.sin, x, use_reentrant=True, a=1)
+    with pytest.raises(ValueError, match="Passing `context_fn` or `debug` is only supported when use_reentrant=False."):
+        ck.checkpoint(xp.sin, x, use_reentrant=True, debug=True)
+    with pytest.raises(RuntimeError, match="When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad\\(\\)"):
+        xp.autograd.grad(ck.checkpoint(xp.sin, x, use_reentrant=True), x)
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: a"):
+        ck.checkpoint_sequential([xp.sin], 1, x, use_reentrant=False, a=1)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_sequential(xp, reentrant):
+    m = xp.nn.Sequential(*[xp.nn.Linear(2, 2) for _ in range(5)])
+    x, y = xp.ones(1, 2, requires_grad=True), xp.ones(1, 2, requires_grad=True)
+    xp.utils.checkpoint.checkpoint_sequential(m, 2, x, use_reentrant=reentrant).sum().backward()
+    m(y).sum().backward()
+    assert xp.allclose(x.grad, y.grad)

@@ -1,0 +1,185 @@
+"""torch.func: one body for PyTorch and jtorch."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+def close(a, b):
+    np.testing.assert_allclose(a.detach().numpy(), np.asarray(b), rtol=1e-5, atol=1e-6)
+
+
+def test_grad_nests(xp):
+    x = xp.tensor(0.5)
+    g = xp.func.grad
+    for k, wanted in enumerate((np.cos(0.5), -np.sin(0.5), -np.cos(0.5)), 1):
+        f = xp.sin
+        for _ in range(k):
+            f = g(f)
+        found = f(x)
+        close(found, wanted)
+        assert not found.requires_grad
+    with xp.no_grad():
+        close(g(xp.sin)(x), np.cos(0.5))
+
+
+def test_grad_of_trees(xp):
+    def loss(params, x):
+        return ((x @ params["w"] + params["b"][0]) ** 2).sum(), {"x": x}
+
+    params = {"w": xp.tensor([1.0, 2.0]), "b": [xp.tensor(1.0)]}
+    found, aux = xp.func.grad(loss, has_aux=True)(params, xp.tensor([[1.0, 1.0]]))
+    assert list(found) == ["w", "b"]
+    close(found["w"], [8.0, 8.0])
+    close(found["b"][0], 8.0)
+    assert aux["x"].tolist() == [[1.0, 1.0]]
+    (gx, gy), value = xp.func.grad_and_value(lambda x, y: x * y, argnums=(0, -1))(xp.tensor(2.0), xp.tensor(3.0))
+    assert (gx.item(), gy.item(), value.item(), value.requires_grad) == (3.0, 2.0, 6.0, False)
+
+
+def test_an_unused_argument_gets_zeros(xp):
+    assert xp.func.grad(lambda x, y: y * y)(xp.ones(()), xp.ones(())).item() == 0.0
+
+
+def test_grad_and_what_is_outside(xp):
+    w, x = xp.tensor(3.0, requires_grad=True), xp.tensor(2.0)
+    found = xp.func.grad(lambda x: w * x ** 2)(x)
+    found.backward()
+    assert (found.item(), w.grad.item()) == (12.0, 4.0)
+    y = xp.tensor(2.0, requires_grad=True)
+    xp.func.grad(lambda y: y ** 3)(y).backward()
+    assert y.grad.item() == 12.0
+
+
+def test_vjp_and_jvp(xp):
+    x, v = xp.tensor([1.0, 2.0]), xp.tensor([1.0, 10.0])
+    out, back = xp.func.vjp(lambda x, y: (x * y, x.sum()), x, x + 1)
+    close(out[0], [2.0, 6.0])
+    for _ in range(2):
+        gx, gy = back((v, xp.tensor(100.0)))
+        close(gx, [102.0, 130.0])
+        close(gy, [1.0, 20.0])
+    assert not out[0].requires_grad
+    out, change = xp.func.jvp(lambda x, y: x * y, (x, x + 1), (v, xp.ones(2)))
+    close(change, [3.0, 32.0])
+    close(xp.func.grad(lambda x: xp.func.jvp(lambda x: x ** 3, (x,), (xp.tensor(1.0),))[1])(xp.tensor(2.0)), 12.0)
+
+
+def test_linearize():
+    import jtorch as torch
+    _, push = torch.func.linearize(lambda x: x ** 2, torch.tensor([1.0, 2.0]))
+    close(push(torch.tensor([1.0, 10.0])), [2.0, 40.0])
+
+
+def test_jacobians(xp):
+    x = xp.tensor([1.0, 2.0])
+    for jac in (xp.func.jacrev, xp.func.jacfwd):
+        close(jac(lambda x: xp.stack([x[0] * x[1], x[0] ** 2, x[1]]))(x), [[2, 1], [2, 0], [0, 1]])
+        a, b = jac(lambda x, y: {"s": x.sum() * y}, argnums=(0, 1))(x, xp.tensor(3.0))["s"]
+        close(a, [3, 3])
+        close(b, 3)
+    close(xp.func.hessian(lambda x: (x ** 3).sum())(x), [[6, 0], [0, 12]])
+
+
+def test_vmap(xp):
+    x, w = xp.arange(6.0).reshape(3, 2), xp.tensor([1.0, 10.0])
+    v = xp.func.vmap
+    close(v(xp.dot, in_dims=(0, None))(x, w), [10, 32, 54])
+    close(v(lambda x: x * 2, in_dims=1, out_dims=1)(x), x.numpy() * 2)
+    a, (b,) = v(lambda d: (d["x"].sum(), [d["x"] + d["k"]]), in_dims=({"x": 0, "k": None},))({"x": x, "k": 1})
+    close(a, [1, 5, 9])
+    close(b, x.numpy() + 1)
+    close(v(v(xp.mul), in_dims=(0, None))(x, w), x.numpy() * w.numpy())
+    close(v(lambda x: x.sum(), chunk_size=2)(x), [1, 5, 9])
+    close(xp.vmap(lambda i: x[i])(xp.tensor([2, 0])), x.numpy()[[2, 0]])
+
+
+def test_gradients_of_single_samples(xp):
+    m = xp.nn.Sequential(xp.nn.Linear(2, 3), xp.nn.Tanh(), xp.nn.Linear(3, 1))
+    params = {k: p.detach() for k, p in m.named_parameters()}
+    x, y = xp.randn(4, 2), xp.randn(4, 1)
+
+    def loss(params, x, y):
+        return ((xp.func.functional_call(m, params, (x[None],)) - y) ** 2).mean()
+
+    found = xp.func.vmap(xp.func.grad(loss), in_dims=(None, 0, 0))(params, x, y)
+    for i in range(4):
+        m.zero_grad()
+        ((m(x[i:i + 1]) - y[i]) ** 2).mean().backward()
+        for name, p in m.named_parameters():
+            close(found[name][i], p.grad.numpy())
+
+
+def test_vmap_and_what_is_outside(xp):
+    w, x = xp.tensor([1.0, 2.0], requires_grad=True), xp.ones(3, 2, requires_grad=True)
+    xp.func.vmap(lambda x: (x * w).sum())(x.detach()).sum().backward()
+    assert w.grad.tolist() == [3.0, 3.0]
+    xp.func.vmap(lambda x: (x ** 2).sum())(x).sum().backward()
+    assert x.grad.tolist() == [[2.0, 2.0]] * 3
+    close(xp.func.jacrev(xp.func.vmap(xp.sin))(xp.zeros(2)), np.eye(2))
+
+
+def test_ensembles(xp):
+    models = [xp.nn.Linear(2, 1) for _ in range(3)]
+    params, buffers = xp.func.stack_module_state(models)
+    assert (params["weight"].shape, params["weight"].requires_grad, buffers) == ((3, 1, 2), True, {})
+    x = xp.ones(2)
+    out = xp.func.vmap(lambda p, b: xp.func.functional_call(models[0], (p, b), (x,)))(params, buffers)
+    close(out, [m(x).tolist() for m in models])
+    out.sum().backward()
+    assert params["bias"].grad.tolist() == [[1.0]] * 3
+
+
+def test_randomness(xp):
+    x = xp.zeros(3, 4)
+    with pytest.raises(RuntimeError, match="vmap: called random operation while in randomness error mode"):
+        xp.func.vmap(lambda x: x + xp.randn(4))(x)
+    xp.randn(1)
+    same = xp.func.vmap(lambda x: x + xp.randn(4), randomness="same")(x)
+    assert xp.equal(same[0], same[2])
+    different = xp.func.vmap(lambda x: x + xp.randn(4), randomness="different")(x)
+    assert not xp.equal(different[0], different[2])
+
+
+WRONG = """
+func.grad(lambda x: x)(torch.ones(2))
+func.grad(lambda x: 3)(torch.ones(2))
+func.grad(lambda x: x, has_aux=True)(torch.ones(()))
+func.grad(lambda x: x, argnums=1)(torch.ones(()))
+func.grad(lambda x: x, argnums=())(torch.ones(()))
+func.grad(lambda x: x, argnums=(0, 0))(torch.ones(()))
+func.grad(lambda x: x, argnums='a')(torch.ones(()))
+func.vjp(lambda x: 3, torch.ones(2))
+func.vjp(lambda x: x.long(), torch.ones(2))
+func.jvp(lambda x: x, torch.ones(2), (torch.ones(2),))
+func.jvp(lambda x: x, (torch.ones(2),), torch.ones(2))
+func.jvp(lambda x: torch.ones(1), (torch.ones(2),), (torch.ones(2),), strict=True)
+func.jacrev(lambda x: x, chunk_size=0)
+func.vmap(lambda x: x)()
+func.vmap(lambda x: x)(3)
+func.vmap(lambda x: x, in_dims=2)(torch.ones(2))
+func.vmap(lambda x: x, in_dims='a')(torch.ones(2))
+func.vmap(lambda x: 3)(torch.ones(2))
+func.vmap(lambda x: x, randomness='x')
+func.vmap(lambda x: x, chunk_size=0)
+func.stack_module_state([])
+func.stack_module_state([torch.nn.Linear(1, 1), torch.nn.ReLU()])
+func.stack_module_state([torch.nn.Linear(1, 1), torch.nn.Linear(1, 1).eval()])
+""".strip().splitlines()
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("source", WRONG)
+def test_errors(torch, source):
+    import jtorch
+
+    def message(xp):
+        with pytest.raises(Exception) as e:
+            eval(source, {"torch": xp, "func": xp.func})
+        return type(e.value).__name__, str(e.value).split(". ")[0].replace("jtorch", "torch")
+    assert message(jtorch) == message(torch)
+
+
+def test_values_that_decide_under_vmap(xp):
+    with pytest.raises(RuntimeError, match="vmap: It looks like you're"):
+        xp.func.vmap(lambda x: x if x.sum() > 0 else -x)(xp.ones(2, 2))

@@ -1,0 +1,85 @@
+"""Programs that an earlier process has compiled are read from disk."""
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from jtorch.engine import cache
+
+LOOP = """
+import jtorch as torch
+torch.manual_seed(0)
+w = torch.randn(8, 8, requires_grad=True)
+x = torch.randn(4, 8)
+for _ in range(4):
+    loss = ((x @ w).tanh() ** 2).mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+        w.grad = None
+    last = loss.item()
+print(last)
+print(torch.engine.report())
+"""
+
+
+@pytest.fixture
+def run(run_python, tmp_path):
+    """Runs the loop in a process of its own: its last loss, and how many programs it compiled and how many it read."""
+    def run_loop(directory: str | None = None):
+        printed = run_python(LOOP, {"JTORCH_CACHE": str(tmp_path / "cache") if directory is None else directory, "JTORCH_ENGINE": "hot"})
+        programs, kernels, loaded = re.search(r"(\d+) programs and (\d+) kernels compiled in .*\((\d+) read from disk\)",
+                                              printed).groups()
+        return printed.splitlines()[0], int(programs) + int(kernels), int(loaded)
+    return run_loop
+
+
+def files(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "cache").iterdir())
+
+
+def test_a_second_process_reads_what_the_first_compiled(run, tmp_path):
+    first, made, loaded = run()
+    assert made > 0
+    assert loaded == 0
+    assert len(files(tmp_path)) == made
+    second, made, loaded = run()
+    assert loaded == made > 0
+    assert second == first
+
+
+def test_a_damaged_file_is_made_anew(run, tmp_path):
+    first, _, _ = run()
+    for path in files(tmp_path):
+        path.write_bytes(path.read_bytes()[:100])
+    again, _, loaded = run()
+    assert again == first
+    assert loaded == 0
+    assert min(path.stat().st_size for path in files(tmp_path)) > 100
+
+
+def test_a_directory_that_others_may_write_to_is_not_used(run, tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    run()
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("off", ["", "0"])
+def test_off(run, tmp_path, off):
+    _, _, loaded = run(off)
+    assert loaded == 0
+    assert not (tmp_path / "cache").exists()
+
+
+def test_the_oldest_files_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "MAX_BYTES", 250)
+    monkeypatch.setattr(cache, "_trimmed", 0.0)
+    for age, name in enumerate("abcd"):
+        (tmp_path / name).write_bytes(bytes(100))
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    cache._trim(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b"]
