@@ -315,7 +315,8 @@ class _Writer:
     def _static(self, p: Param, at: int):
         if p.annotation in ("int", "int | None"):
             unless = "" if p.annotation == "int" else f" and {p.name} is not None"
-            return [f"if {p.name}.__class__ is not int{unless}: {p.name} = _int(OP{self.prefix}, {p.name!r}, {at}, {p.name})"], p.name, ""
+            checked = f"_int(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
+            return [f"if {p.name}.__class__ is not int{unless}: {p.name} = {checked}"], p.name, ""
         plain = "_FLAG" if p.annotation == "bool" else "_PLAIN"
         return [f"if {p.name}.__class__ not in {plain}: {p.name} = _static({p.name})"], p.name, ""
 

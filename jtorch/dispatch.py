@@ -313,7 +313,8 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     """
     target = flat[0] if target is None else target
     op = c.op
-    tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
+    tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference \
+        and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
     fills = op.name in FILLS and (op.name != "fill" or c.template[1] is not T)
     check_inplace(target, tracked or _refuses_leaves(op, flat), not fills)
     if len(flat) > 1 and op.name != "fill":
@@ -400,7 +401,8 @@ def can_cast(source, target) -> bool:
     return not (source.name != "bool" and target.name == "bool")
 
 
-FILLS = {"fill", "zero", "index_fill", "index_put", "masked_fill", "fill_diagonal", "tril", "triu"}       # they may write to expanded tensors, as all elements become the same
+# They may write to expanded tensors, as all elements become the same.
+FILLS = {"fill", "zero", "index_fill", "index_put", "masked_fill", "fill_diagonal", "tril", "triu"}
 
 
 def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
@@ -475,8 +477,8 @@ def call_out(c: Call, flat, out):
     return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns and len(outs) == len(c.op.returns) else out
 
 
-_APART = set("cat stack hstack vstack dstack column_stack index_select gather take take_along_dim index_copy index_add index_reduce "
-             "index_put put scatter scatter_add scatter_reduce".split())
+_APART = set("cat stack hstack vstack dstack column_stack index_select gather take take_along_dim index_copy index_add "
+             "index_reduce index_put put scatter scatter_add scatter_reduce".split())
 
 
 def _check_outs(op: Op, flat, outs: list) -> None:

@@ -28,7 +28,8 @@ def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | Non
     return made, *_statistics(input, tuple(range(-len(shape), 0)), eps)
 
 
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float):
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int,
+                      eps: float):
     """group_norm with the mean and reciprocal deviation of each group. See torch.nn.functional.group_norm."""
     made = F["group_norm"](input, group, weight, bias, eps)
     mean, rstd = _statistics(input.reshape(N, group, C // group * HxW), (2,), eps)        # type: ignore[attr-defined]

@@ -152,7 +152,8 @@ def _edges(input, bins, range, dim: int = 0):
                   f"dimension {dim}")
     if range is not None and low == high:
         low, high = low - 0.5, high + 0.5
-    return _linspace(*_limits(input, low, high, 0.5), bins)
+    first, last = _limits(input, low, high, 0.5)
+    return _linspace(first, last, bins)
 
 
 def _histogram_infinite(input, bins=100, *, range=None, **options):
@@ -198,7 +199,8 @@ def _boxes_infinite_error(detail: int, input, *args, **options):
     return RuntimeError(f"torch.histogramdd: dimension {detail}'s range [{content.min():g}, {content.max():g}] is not finite")
 
 
-@op(name="_histogramdd", differentiable=False, method=False, out=False, tested=False, value_check=(_boxes_infinite, _boxes_infinite_error))
+@op(name="_histogramdd", differentiable=False, method=False, out=False, tested=False,
+    value_check=(_boxes_infinite, _boxes_infinite_error))
 def histogramdd(input: Tensor, edges: list[Tensor], bins: tuple[int, ...] | None = None, range: tuple[float, ...] | None = None,
                 weight: Tensor | None = None, density: bool = False):
     """How many points, or what weight, lie in each box of a space, and each dim's edges. See torch.histogramdd."""

@@ -140,32 +140,10 @@ def set_last(x, at: tuple, values):
 
     As in PyTorch the gradient of every value is that of its place, also where another one stays there.
     """
-    def filled(places) -> tuple:
-        left = iter(places)
-        return tuple([i if isinstance(i, slice) else next(left) for i in at])
-
-    @jax.custom_jvp
-    def put(x, values, *places):
-        return _set_last(x, filled(places), values)
-
-    @put.defjvp
-    def put_jvp(primals, tangents):
-        slots = filled(primals[2:])
-        kept = jnp.ones(x.shape, np.bool_).at[slots].set(False, mode="promise_in_bounds")
-        tangent = jnp.where(kept, tangents[0], jnp.zeros((), x.dtype))
-        return put(*primals), tangent.at[slots].add(tangents[1], mode="promise_in_bounds")
-
-    places = [i for i in at if not isinstance(i, slice)]
-    if x.dtype.kind not in "fcV" or not places or 0 in values.shape:
-        return _set_last(x, at, values)
-    return put(x, values, *places)
-
-
-def _set_last(x, at: tuple, values):
-    dims = [d for d, i in enumerate(at) if not isinstance(i, slice)]
-    if not dims or 0 in values.shape:
-        return jnp.broadcast_to(values, x.shape) if not dims else x
-    return _set_last(tuple(not isinstance(i, slice) for i in at), x, [i for i in at if not isinstance(i, slice)], values)
+    indices = [i for i in at if not isinstance(i, slice)]
+    if not indices or 0 in values.shape:
+        return x if indices else jnp.broadcast_to(values, x.shape)
+    return _set_last(tuple(not isinstance(i, slice) for i in at), x, indices, values)
 
 
 def _placed(indexed: tuple[bool, ...], indices: list) -> tuple:
@@ -191,7 +169,6 @@ def _set_last(indexed: tuple[bool, ...], x, indices: list, values):
 
 @_set_last.defjvp
 def _set_last_jvp(indexed: tuple[bool, ...], primals, tangents):
-    """As in PyTorch, a value that another one replaced gets the gradient of its place too."""
     at = _placed(indexed, primals[1])
     written = jnp.zeros(primals[0].shape, bool).at[at].set(True, mode="promise_in_bounds")
     emptied = jnp.where(written, 0, tangents[0])
@@ -487,8 +464,8 @@ def unravel_index(indices: Tensor, shape: tuple[int, ...]):
     check.require(all(n >= 0 for n in shape), f"'shape' cannot have negative values, but got {tuple(shape)}", ValueError)
     steps = np.cumprod((1, *shape[:0:-1]))[::-1].astype(np.int64) if shape else np.zeros(0, np.int64)
     places = jnp.broadcast_to(indices.astype(np.int64)[..., None], (*indices.shape, len(shape)))
-    steps, sizes = (jnp.broadcast_to(jnp.asarray(a, np.int64), places.shape) for a in (steps, shape))
-    return places // steps % sizes if shape else places
+    each, sizes = (jnp.broadcast_to(jnp.asarray(a, np.int64), places.shape) for a in (steps, shape))
+    return places // each % sizes if shape else places
 
 
 # a view of a new tensor written: the view's geometry over dense elements

@@ -151,7 +151,8 @@ def _columns(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int,
 Rule = Callable[[tuple[int, ...], Sequence[Geometry]], tuple[int, ...]]
 KEPT = "kept"       # exactly the strides and the offset of the first argument, gaps and all
 _NAMES: dict[Any, str] = {
-    iterated: "complex polar float_power lerp isclose heaviside signbit isfinite isinf isnan isposinf isneginf isreal conj relu "
+    iterated: "complex polar float_power lerp isclose heaviside signbit isfinite isinf isnan isposinf isneginf isreal conj "
+              "relu "
     "nn.functional.hardtanh nn.functional.relu6 nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu nn.functional.selu "
     "nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
     "nn.functional.hardsigmoid hardshrink nn.functional.softshrink nn.functional.tanhshrink nn.functional.softplus "

@@ -73,12 +73,13 @@ def _check_system(LD, pivots, B) -> None:
 @op(name="linalg.ldl_solve", dynamic=True, differentiable=False)
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False):
     """X of AX = B from linalg.ldl_factor's result. See torch.linalg.ldl_solve."""
-    LD, pivots, B = map(np.asarray, (LD, pivots, B))
     _check_system(LD, pivots, B)
     batch = check.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
     X = np.array(np.broadcast_to(B, batch + B.shape[-2:]))
-    LD, pivots = np.broadcast_to(LD, batch + LD.shape[-2:]), np.broadcast_to(pivots, batch + pivots.shape[-1:])
-    solve = scipy.linalg.get_lapack_funcs(f"{_kind(LD, hermitian)}trs", (LD,)) if X.size else None
-    for at in np.ndindex(batch) if X.size else ():
-        X[at] = solve(LD[at], pivots[at], X[at], lower=True)[0]
+    if not X.size:
+        return X
+    factors, places = np.broadcast_to(LD, batch + LD.shape[-2:]), np.broadcast_to(pivots, batch + pivots.shape[-1:])
+    solve = scipy.linalg.get_lapack_funcs(f"{_kind(LD, hermitian)}trs", (factors,))
+    for at in np.ndindex(batch):
+        X[at] = solve(factors[at], places[at], X[at], lower=True)[0]
     return X

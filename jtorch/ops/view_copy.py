@@ -10,7 +10,7 @@ import jtorch.ops.view
 import jtorch.ops.view_part  # noqa: F401      (declares view ops that are copied here)
 from jtorch.ops.registry import OPS, Op, Tensor, op
 
-COPIED = ("alias as_strided diagonal expand permute select slice split split_with_sizes squeeze t transpose unbind unfold "
+COPIED = ("alias as_strided diagonal expand permute select slice split_with_sizes squeeze t transpose unbind unfold "
           "unsqueeze view view_as_complex view_as_real").split()
 
 
@@ -32,9 +32,15 @@ for _name in COPIED:
     _copying(OPS[_name], f"{_name}_copy", backward_name=_copy_name(_name))
 
 
+@op(saves="none", method=False, backward_name="SplitBackward0_copy")
+def split_copy(input: Tensor, split_size: int, dim: int = 0):
+    """What torch.split shows, as copies. See torch.split_copy."""
+    return OPS["split"].body(input, split_size, dim)
+
+
 @op(saves="none", method=False)
 def detach_copy(input: Tensor):
-    """A copy; the one function of this name through which gradients flow. See torch.detach_copy."""
+    """A copy. As in PyTorch it requires a gradient if ``input`` does; unlike there, one flows. See torch.detach_copy."""
     return input
 
 

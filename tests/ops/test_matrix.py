@@ -113,7 +113,7 @@ WITHOUT_SAMPLES = {
     "hamming_window": "xp.hamming_window(6, True, 0.5)", "blackman_window": "xp.blackman_window(6)",
     "kaiser_window": "xp.kaiser_window(6, True, 8.0)", "view_dtype": "X.detach().view(xp.int32)", "alias": "X[...]",
     "slice": "X[1:, ::2]", "invert": "~(X > 0)", "index": "X[[0, 2], [1, 1]]",
-    "select_copy": "xp.select_copy(X, 1, -1)", "slice_copy": "xp.slice_copy(X, 1, 0, 4, 2)", "detach_copy": "xp.detach_copy(X)",
+    "select_copy": "xp.select_copy(X, 1, -1)", "slice_copy": "xp.slice_copy(X, 1, 0, 4, 2)", "detach_copy": "xp.detach_copy(X.detach())",
     "split_copy": "xp.split_copy(X, 2)[1]", "unsafe_split_with_sizes": "X.unsafe_split_with_sizes((1, 2))[1]",
     "view_as_complex_copy": "xp.view_as_complex_copy(X.detach()[:, :2])", "view_as_real_copy": "xp.view_as_real_copy(X + 2j * X)",
     "conv_tbc": "xp.conv_tbc(X[None].repeat(5, 1, 1), X.reshape(1, 4, 3).repeat(2, 1, 1), V[:3], 1)",
