@@ -112,10 +112,13 @@ from jtorch.no_grad import is_inference_mode_enabled as is_inference_mode_enable
 from jtorch.no_grad import no_grad as no_grad
 from jtorch.no_grad import set_grad_enabled as set_grad_enabled
 from jtorch.overloads import abs_ as abs_
+from jtorch.overloads import as_strided_copy as as_strided_copy
 from jtorch.overloads import broadcast_tensors as broadcast_tensors
+from jtorch.overloads import diag as diag
 from jtorch.overloads import gradient as gradient
 from jtorch.overloads import histogramdd as histogramdd
 from jtorch.overloads import meshgrid as meshgrid
+from jtorch.overloads import ravel as ravel
 from jtorch.overloads import repeat_interleave as repeat_interleave
 from jtorch.overloads import unravel_index as unravel_index
 from jtorch.overloads import where as where
@@ -315,8 +318,6 @@ def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, as rows. See torch.argwhere."""
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """The view of the storage with this geometry. See torch.as_strided."""
-def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """What torch.as_strided shows, as a copy. See torch.as_strided_copy."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -528,9 +529,7 @@ def deg2rad_(input: Tensor) -> Tensor:
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant. See torch.linalg.det."""
 def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy; the one function of this name through which gradients flow. See torch.detach_copy."""
-def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A vector as the diagonal of a matrix, or the diagonal of a matrix. See torch.diag."""
+    """A copy. As in PyTorch it requires a gradient if ``input`` does; unlike there, one flows. See torch.detach_copy."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
     """The last dim as the diagonal of two new ones. See torch.diag_embed."""
 def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
@@ -1092,8 +1091,6 @@ def rad2deg_(input: Tensor) -> Tensor:
     """Radians to degrees. See torch.rad2deg."""
 def range(start: Any, end: Any, step: Any = 1, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """The numbers from ``start`` to ``end``, which is included. See torch.range."""
-def ravel(input: Tensor) -> Tensor:
-    """All elements in one dim. See torch.ravel."""
 def real(input: Tensor, **kw: Any) -> Tensor:
     """The real part; a real tensor as it is. See torch.real."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1221,8 +1218,8 @@ def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = Fals
     """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Parts of one size (the last may be smaller) or of given sizes. See torch.split."""
-def split_copy(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """What torch.split shows, as a copy. See torch.split_copy."""
+def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """What torch.split shows, as copies. See torch.split_copy."""
 def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Parts of given sizes. See torch.split."""
 def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:

@@ -482,7 +482,7 @@ class Bound:
     def det(self) -> Tensor:
         """The determinant. See torch.linalg.det."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
-        """A vector as the diagonal of a matrix, or the diagonal of a matrix. See torch.diag."""
+        """The diagonal of a matrix as a vector, or a matrix with a vector as its diagonal. See torch.diag."""
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
         """The last dim as the diagonal of two new ones. See torch.diag_embed."""
     def diagflat(self, offset: builtins.int = 0) -> Tensor:

@@ -181,8 +181,7 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
         if op.layout is not None:
             lay_out(made, op.layout(made._storage.aval.shape, ()))
         return made
-    made = [_from_host(np.asarray(x), device) for x in out]
-    return named(call_of(op, template), made)
+    return named(call_of(op, template), [_from_host(np.asarray(x), device) for x in out])
 
 
 def _dynamic_out(op: Op, made: Any, out: Any):

@@ -328,7 +328,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     if out.__class__ is list:
         out = out[0]
     fitted = fit(out, storage.aval_of(target))
-    node = None
+    node: Any = None
     if tracked and storage.aval_of(target).kind and not (op.differentiable and out.aval.kind):
         node = _underived(c, flat, args)
     elif tracked and storage.aval_of(target).kind:

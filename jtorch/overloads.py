@@ -85,7 +85,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple([t if t.shape == shape else t.expand(shape) for t in given])      # type: ignore[attr-defined]
 
 
-def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *, out: Tensor | None = None) -> Tensor:
+def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *,
+                    out: Tensor | None = None) -> Tensor:
     """What torch.as_strided shows, as a copy. See torch.as_strided_copy."""
     if out is not None:
         return F["_as_strided_copy"](input, size, stride, storage_offset, out=out)
@@ -198,7 +199,8 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
     return F["_float_power_"](self, exponent)
 
 
-_REPLACED = {"meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy, **{n: _itself_if_real(n) for n in ("real", "conj", "conj_physical")},
+_REPLACED = {"meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy,
+             **{n: _itself_if_real(n) for n in ("real", "conj", "conj_physical")},
              "where": where, "repeat_interleave": repeat_interleave, "broadcast_tensors": broadcast_tensors,
              "gradient": gradient, "unravel_index": unravel_index,
              **{n: _atleast(n) for n in ("atleast_1d", "atleast_2d", "atleast_3d")}}

@@ -340,7 +340,8 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     size, d = tuple(self.shape), self.dtype
     _float_or_complex(d, "normal_kernel_cpu")
     return fill_with(self, generator, lambda s: draw.normal(s, size, d.np, mean, std, contiguous=self.is_contiguous()),
-                     lambda k: jax.random.normal(k, size, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np), "NormalBackward0")
+                     lambda k: jax.random.normal(k, size, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np),
+                     "NormalBackward0")
 
 
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **kw: float) -> Tensor:

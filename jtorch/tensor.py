@@ -619,9 +619,9 @@ def forbidden_view(t: Tensor, what: str) -> str:
 
 
 _MODES: dict = {"no_grad": "no_grad", "inference": "inference"}
-_AMBIGUOUS = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-              "view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or both "
-              "outside (if you want the inplace to be tracked).")
+_AMBIGUOUS = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+              "the view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "
+              "both outside (if you want the inplace to be tracked).")
 _FORBIDDEN: dict = {
     "no_grad": _AMBIGUOUS, "inference": _AMBIGUOUS,
     "custom": "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
@@ -638,7 +638,8 @@ def _regenerate(t: Tensor, base: Tensor) -> None:
     size, stride, offset = geometry_of(t)
     bsize, bstride, boffset = geometry_of(base)
     c = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))
-    t._node = node_class(t._view_op or "AsStridedBackward0")(c, [value_of(base)], (edge_of(base) if requires_grad(base) else None,), ())
+    edge = edge_of(base) if requires_grad(base) else None
+    t._node = node_class(t._view_op or "AsStridedBackward0")(c, [value_of(base)], (edge,), ())
     t._output_nr, t._requires_grad = 0, True
 
 

@@ -165,8 +165,8 @@ def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, ha
         directions = flatten(tangents)[0]
         keep = inputs.seen_from_outside(outputs) or (outside and any([t.requires_grad for t in directions]))
         change = _pushed(outputs, inputs.leaves, directions, keep)
-    change = [_strictly(c, o, strict) for c, o in zip(change, outputs, strict=True)]
-    results = released(unflatten(outputs, form), keep), unflatten(change, form)
+    strictly = [_strictly(c, o, strict) for c, o in zip(change, outputs, strict=True)]
+    results = released(unflatten(outputs, form), keep), unflatten(strictly, form)
     return (*results, released(aux, keep)) if has_aux else results
 
 

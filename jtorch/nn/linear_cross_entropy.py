@@ -84,7 +84,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         super().__init__(weight, reduction=reduction)
-        self.num_classes, self.out_features, self.options = num_classes, out_features, options
+        self.num_classes, self.out_features = num_classes, out_features
+        self.options: Any = options
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
         self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias, device, dtype)
 

@@ -36,7 +36,7 @@ class _Loss(Module):
 class _WeightedLoss(_Loss):
     """A loss with a weight per class (or element), which is a buffer."""
 
-    options = ("weight",)
+    options: tuple[str, ...] = ("weight",)
     weight: Tensor | None
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
@@ -254,7 +254,7 @@ class GaussianNLLLoss(_Loss):
         super().__init__(None, None, reduction)
         self.full, self.eps = full, eps
 
-    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:    # type: ignore[override]
         """The loss of ``input`` with variance ``var`` against ``target``."""
         return self._loss(input, target, var)
 

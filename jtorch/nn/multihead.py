@@ -58,7 +58,8 @@ class MultiheadAttention(Module):
         self.register_parameter("in_proj_bias", parameter(3 * size, **place) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(size, size, bias=bias, **place)
         if add_bias_kv:
-            self.bias_k, self.bias_v = parameter(1, 1, size, **place), parameter(1, 1, size, **place)
+            self.bias_k: Any = parameter(1, 1, size, **place)
+            self.bias_v: Any = parameter(1, 1, size, **place)
         else:
             self.bias_k = self.bias_v = None
 

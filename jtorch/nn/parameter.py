@@ -32,6 +32,8 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     ['count']
     """
 
+    persistent: bool
+
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         t: Any = alias(empty(0) if data is None else data)
         t.persistent, t._is_buffer = persistent, True

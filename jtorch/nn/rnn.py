@@ -96,7 +96,7 @@ class RNNBase(_Recurrent):
         rows = _GATES[self.mode] * self.hidden_size
         for layer in range(self.num_layers):
             columns = self._directions * self._state_size if layer else self.input_size
-            shapes = {"weight_ih": (rows, columns), "weight_hh": (rows, self._state_size)}
+            shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, columns), "weight_hh": (rows, self._state_size)}
             if self.bias:
                 shapes.update(bias_ih=(rows,), bias_hh=(rows,))
             if self.proj_size:
@@ -111,7 +111,7 @@ class RNNBase(_Recurrent):
     # ------------------------------------------------------------ the weights as a list
 
     def _init_flat_weights(self) -> None:
-        self._flat_weights = [getattr(self, name, None) for name in self._flat_weights_names]
+        self._flat_weights: list[Any] = [getattr(self, name, None) for name in self._flat_weights_names]
 
     _update_flat_weights = _init_flat_weights       # they may have been replaced, by another tensor than a parameter too
 

@@ -153,13 +153,13 @@ KEPT = "kept"       # exactly the strides and the offset of the first argument, 
 _NAMES: dict[Any, str] = {
     iterated: "complex polar float_power lerp isclose heaviside signbit isfinite isinf isnan isposinf isneginf isreal conj "
               "relu "
-    "nn.functional.hardtanh nn.functional.relu6 nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu nn.functional.selu "
-    "nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
+    "nn.functional.hardtanh nn.functional.relu6 nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu "
+    "nn.functional.selu nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
     "nn.functional.hardsigmoid hardshrink nn.functional.softshrink nn.functional.tanhshrink nn.functional.softplus "
     "nn.functional.softsign nn.functional.logsigmoid nn.functional.threshold nn.functional.binary_cross_entropy "
     "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
-    _like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like ones_like "
-    "empty_like full_like nn.functional.local_response_norm nn.functional.normalize",
+    _like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
+    "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize",
     _as_first_suggests: "softmax log_softmax nn.functional.softmax nn.functional.log_softmax nn.functional.softmin "
     "nn.functional.adaptive_avg_pool2d nn.functional.adaptive_max_pool2d nn.functional.pad nn.functional.interpolate "
     "nn.functional.upsample nn.functional.upsample_nearest nn.functional.upsample_bilinear nn.functional.avg_pool2d "

@@ -8,10 +8,10 @@ from jtorch.tape import AccumulateGrad, Node, OpNode, used_by_backward
 from jtorch.tensor import Tensor, node_of
 from jtorch.walks import LEAF
 
-_POISONED = ("Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run backward "
-             "on a tensor that was swapped. For a module m with `torch.__future__.set_swap_module_params_on_conversion(True)` you "
-             "should not change the device or dtype of the module (e.g. `m.cpu()` or `m.half()`) between running forward and "
-             "backward. To resolve this, please only change the device/dtype before running forward (or after both forward and "
+_POISONED = ("Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run "
+             "backward on a tensor that was swapped. For a module m with "
+             "`torch.__future__.set_swap_module_params_on_conversion(True)` you should not change the device or dtype of the module "
+             "(e.g. `m.cpu()` or `m.half()`) between running forward and backward. To resolve this, please only change the device/dtype before running forward (or after both forward and "
              "backward).")
 
 
@@ -33,7 +33,7 @@ def _checked(t: Tensor, name: str) -> Node | None:
     referrers = gc.get_referrers(t)
     views = sum([isinstance(r, Tensor) and r._base is t for r in referrers])
     views += sum([r.__class__ is dict and r.get("_base") is t for r in referrers])
-    in_graph = any([(r.__class__ is tuple and len(r) == 2 and r[1].__class__ is int and r[1] == LEAF) or isinstance(r, AccumulateGrad) for r in referrers])
+    in_graph = any([isinstance(r, AccumulateGrad) or _leads_to_a_leaf(r) for r in referrers])
     saved = sum([_uses(r) for r in gc.get_referrers(t._storage) if r.__class__ is tuple and len(r) == 2 and r[0] is t._storage])
     count = 1 + views + saved + in_graph
     if count > 2 or (count == 2 and node_of(t) is not None):
@@ -44,6 +44,10 @@ def _checked(t: Tensor, name: str) -> Node | None:
     node = get_gradient_edge(t).node
     node.register_prehook(_raise)
     return node
+
+
+def _leads_to_a_leaf(entry: object) -> bool:
+    return entry.__class__ is tuple and len(entry) == 2 and entry[1].__class__ is int and entry[1] == LEAF
 
 
 def _uses(entry: tuple) -> int:

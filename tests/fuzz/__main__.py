@@ -10,8 +10,8 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parents[2])]
 
-from libraries import library
-from programs import run
+from libraries import library  # noqa: E402
+from programs import run  # noqa: E402
 
 
 def main() -> int:

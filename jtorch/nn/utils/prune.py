@@ -159,15 +159,16 @@ def _left(method: Any, t: Any, mask: Any) -> Any:
 def _check_amount(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1.0):
+    number = float(amount)
+    if number < 0 or (not isinstance(amount, numbers.Integral) and number > 1.0):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
 def _how_many(amount: Any, size: int) -> int:
-    n = amount if isinstance(amount, numbers.Integral) else round(amount * size)
+    n = int(amount) if isinstance(amount, numbers.Integral) else round(amount * size)
     if n > size:
         raise ValueError(f"amount={n} should be smaller than the number of parameters to prune={size}")
-    return int(n)
+    return n
 
 
 def _channels(method: Any, t: Any) -> tuple[int, int]:

@@ -1,7 +1,9 @@
 """Multi-head attention as one op. See torch.nn.functional.multi_head_attention_forward."""
 from __future__ import annotations
 
+import functools
 import math
+import operator
 
 import jax
 import jax.numpy as jnp
@@ -67,7 +69,7 @@ def _merged(attn: jax.Array | None, padding: jax.Array | None, batch: int, num_h
     if not given:
         return None
     shape = check.broadcast_shapes(*[m.shape for m in given])
-    return sum(jnp.broadcast_to(m, shape) for m in given)
+    return functools.reduce(operator.add, [jnp.broadcast_to(m, shape) for m in given])
 
 
 def _causal(target: int, source: int, dtype) -> jax.Array:

@@ -250,8 +250,8 @@ def _weights(net: Network, params: list[jax.Array], projected: bool) -> list[Wei
     made = []
     for k in range(0, expected, size):
         given = params[k:k + size]
-        biases = given[2:4] if net.has_biases else (None, None)
-        made.append(Weights(given[0], given[1], *biases, given[-1] if projected else None))
+        b_ih, b_hh = given[2:4] if net.has_biases else (None, None)
+        made.append(Weights(given[0], given[1], b_ih, b_hh, given[-1] if projected else None))
     return made
 
 
@@ -299,10 +299,10 @@ def recurrent_solved(input: Tensor, hx: list[Tensor], params: list[Tensor], mask
                      batch_first: bool, dropout: float):
     """The output and the last states of a network whose paths (``leaves``) are known, with their gradients."""
     net, left = Network(mode, has_biases, num_layers, bidirectional, batch_first, dropout), iter(leaves)
-    one = jax.tree.structure(Path((0,) * len(hx), (0,) * CELLS[mode].kept))
+    one = jax.tree.structure(((0,) * len(hx), (0,) * CELLS[mode].kept))
 
     def layer(x, start, w, reverse):
-        path = jax.tree.unflatten(one, [next(left) for _ in range(one.num_leaves)])
+        path = Path(*jax.tree.unflatten(one, [next(left) for _ in range(one.num_leaves)]))
         return _solved(mode, reverse, x, start, w, valid, path)
     return _network(net, input, hx, params, masks, valid, layer)
 
