@@ -16,6 +16,7 @@ import numpy as np
 from jtorch.engine import cache, stats
 from jtorch.engine.kernel import flatten, value_error
 from jtorch.engine.values import CPU, Value, aval_of, device_array, put
+from jtorch.engine.wait import wait
 from jtorch.flags import ENGINE_MODE
 from jtorch.ops.registry import Marker
 
@@ -152,6 +153,7 @@ class Program:
     def __init__(self, state: State, held: bytes, why: str):
         self.path = state.path()
         self.line, self.runs, self.why = state.line, 0, why
+        self.quick = True
         self.last_run = stats.counters.program_runs     # the least recently run goes first
         made = {i for s in self.path for i in range(s.first, s.first + len(s.outs))}
         self.ins = [i for i in range(len(held)) if i not in made]
@@ -290,10 +292,10 @@ class Program:
                 outs = self.compiled(*self.packed, *arrays)
         for i, array in zip(self.outs, outs):       # noqa: B905  (the flags, if any, come last)
             values[i].array = array
+        if outs and self.device is CPU:
+            self.quick = wait(outs[0], self.quick)      # as in PyTorch, the work is done when the call returns
         if self.checks:
             self._raise_if_bad(np.asarray(outs[-1]))
-        elif outs and self.device is CPU:
-            outs[0].block_until_ready()     # as in PyTorch, the work is done when the call returns
 
     def _unshared(self, values: list[Value], arrays: list) -> list:
         """The arrays, copied where one to be given away is held by somebody else too (through ``Tensor.jax()``, say)."""

@@ -195,6 +195,10 @@ class CrossEntropyLoss(_WeightedLoss):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of ``input`` against ``target``."""
+        return F.cross_entropy(input, target, self.weight, None, self.ignore_index, None, self.reduction, self.label_smoothing)
+
 
 class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence of target probabilities from input log-probabilities. See torch.nn.KLDivLoss.

@@ -87,8 +87,10 @@ class Module(HookMethods, StateMethods):
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
         for own in _OWN:
-            if own in state and name in state[own]:
+            try:
                 return state[own][name]
+            except KeyError:
+                pass
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
