@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE]``: prints a table of ratios."""
+"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE] [--picture FILE] [--memory]``: prints a table of ratios."""
 from __future__ import annotations
 
 import argparse
@@ -6,8 +6,10 @@ import json
 import re
 
 import jtorch
-from benchmarks.measure import Result, measure
+from benchmarks.measure import Result, geometric_mean, measure
 from benchmarks.workloads import WORKLOADS
+
+MEAN_BARS = (0.75, 1.4)     # of PyTorch's time, of jax.jit's
 
 
 def _row(r: Result) -> str:
@@ -17,13 +19,28 @@ def _row(r: Result) -> str:
     return f"{r.name:36} {r.torch_us:9.0f} {r.jtorch_us:9.0f} {jax_us} {r.of_torch:9.2f} {of_jax}{verdict}"
 
 
+def _means(results: list[Result]) -> tuple[str, bool]:
+    """The row of geometric means, and whether they are within their bars."""
+    of_torch = geometric_mean([r.of_torch for r in results])
+    of_jax = geometric_mean([r.of_jax for r in results if r.of_jax is not None])
+    met = of_torch <= MEAN_BARS[0] and of_jax <= MEAN_BARS[1]
+    verdict = "  within its bar" if met else "  OVER ITS BAR"
+    return f"{'geometric mean':36} {'':9} {'':9} {'':9} {of_torch:9.2f} {of_jax:6.2f}{verdict}", met
+
+
 def main() -> int:
     """Runs the workloads; the status says whether all bars were met."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="a regular expression: the workloads to run")
     parser.add_argument("--json", help="a file for the figures")
+    parser.add_argument("--memory", action="store_true", help="measure memory instead of time")
+    parser.add_argument("--steps", type=int, default=100_000, help="of the loops that --memory runs")
+    parser.add_argument("--picture", help="a file for a bar chart of the ratios (.svg or .png; needs matplotlib)")
     given = parser.parse_args()
+    if given.memory:
+        from benchmarks import memory
+        return memory.main(given.only, given.steps)
     import torch
     torch.set_num_threads(2)
     print("microseconds per step: medians of interleaved rounds; ratios: medians of the rounds' ratios")
@@ -33,10 +50,15 @@ def main() -> int:
         if re.search(given.only, workload.name):
             results.append(measure(workload, torch, jtorch, given.rounds))
             print(_row(results[-1]), flush=True)
+    row, met = _means(results) if not given.only else ("", True)
+    print(row)
+    if given.picture:
+        from benchmarks.picture import draw
+        draw(results, given.picture)
     if given.json:
         with open(given.json, "w") as f:
             json.dump([r.as_dict() for r in results], f, indent=1)
-    return 1 if any(r.within_bars is False for r in results) else 0
+    return 1 if not met or any(r.within_bars is False for r in results) else 0
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ class Result:
         return asdict(self)
 
 
+def geometric_mean(ratios: list[float]) -> float:
+    """The mean of ratios; NaN of none."""
+    return statistics.geometric_mean(ratios) if ratios else float("nan")
+
+
 def _seconds(step: Step, n: int) -> float:
     start = time.perf_counter()
     for _ in range(n):

@@ -87,8 +87,15 @@ class GraphTask:
         return tuple([e for e in node.edges if e is not None and e[0] in self.allowed]) if node in self.allowed else ()
 
     def will_run(self, node: Node) -> bool:
-        """Whether backward comes to this node."""
-        return id(node) in self.waiting
+        """Whether backward comes to this node. The node that it starts from, if there is one only, does not count."""
+        if len(self.roots) == 1 and node is self.roots[0][0]:
+            return False
+        if self.allowed is None:
+            return id(node) in self.waiting
+        if node.__class__ is AccumulateGrad and not self.accumulate and node in self.allowed:
+            raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running "
+                               "autograd.grad(). This is currently not supported.")
+        return node in self.allowed
 
     def run(self) -> dict[Edge, Any]:
         """Walks to the end; gives the captured gradients."""
@@ -112,9 +119,11 @@ class GraphTask:
 
     def step(self, node: Node, grads: dict) -> None:
         """Runs a node with its hooks and hands on its gradients."""
-        if node.tensor_hooks and grads:
+        if node.tensor_hooks:
             grads = run_tensor_hooks(node, grads, self.create_graph)
         if self.wanted is not None and not self._capture(node, grads):
+            if self.accumulate and node.__class__ is not AccumulateGrad:
+                self._run_for_hooks(node, grads)
             return
         edges = node.edges if self.__class__ is GraphTask else node.raw_edges
         if not grads and not node.runs_without_gradient:
@@ -134,9 +143,24 @@ class GraphTask:
                 self.captured[node, nr] = grads[nr]
         if node.__class__ is AccumulateGrad:
             return self.accumulate
-        if self.accumulate and node.call is not None and node.saved is None:      # PyTorch runs these nodes, for their hooks
-            raise RuntimeError(tape.FREED)
         return any(e is not None and e[0] in self.allowed for e in node.edges)      # type: ignore[operator]
+
+    def _run_for_hooks(self, node: Node, grads: dict) -> None:
+        """Runs a node none of whose gradients is asked for, since ``backward(inputs=...)`` of PyTorch does."""
+        if node.prehooks:
+            grads = run_prehooks(node, grads, self.create_graph)
+        if node.call is not None and node.saved is None:
+            raise RuntimeError(tape.FREED)
+        if isinstance(node, OpNode):
+            if grads and not _unchanged(node):
+                wanted = tuple([i for i, e in enumerate(node.edges) if e is not None])
+                node._check_versions(vjp_call(node.call, wanted, tuple(sorted(grads))), grads)
+        else:
+            node.run(grads, self.create_graph, [False] * len(node.edges))
+        if node.hooks:
+            run_hooks(node, [None] * len(node.edges), grads, self.create_graph)
+        if not self.retain_graph:
+            node.release()
 
     def _run_node(self, node: Node, grads: dict, edges: tuple) -> list:
         if node.prehooks:
@@ -246,6 +270,8 @@ def _unchanged(node: Any) -> bool:
 
 def _accumulate(leaf: Any, grad: Value) -> None:
     """Adds a gradient to that of a leaf that nobody watches."""
+    if not leaf._requires_grad:
+        return
     if leaf._grad is None:
         leaf._grad = Above.wrap(grad) if leaf._view is None else laid_out_like(leaf, Above.wrap(grad))
     else:

@@ -18,11 +18,25 @@ import jtorch.ops
 from jtorch import engine, tape
 from jtorch.argument_errors import has_overloads, invalid_combination, needs_a_tensor
 from jtorch.conversion import in_format
-from jtorch.dispatch import call, call_inplace, call_out, call_view, call_writing, cast_value, named, write_resized
+from jtorch.dispatch import (
+    call,
+    call_inplace,
+    call_kept,
+    call_out,
+    call_view,
+    call_writing,
+    cast_value,
+    named,
+    write_resized,
+)
 from jtorch.engine import Value, call_of
+from jtorch.no_grad import mode
+from jtorch.ops.layout import KEPT
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
 from jtorch.storage import aval_of, lay_out, value_of
-from jtorch.tensor import Parameter, Tensor, with_grad, wrap
+from jtorch.tape import UnderivedNode, node_class
+from jtorch.tensor import Parameter, Tensor, edge_of, requires_grad, with_grad, wrap
+from jtorch.vjp import backward_name
 
 _PLAIN = {int, str, type(None)}
 _FLAG = {*_PLAIN, bool}      # for parameters that are only ever bools, where 1 and True mean the same
@@ -180,8 +194,20 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
         made = _from_host(np.asarray(out), device)
         if op.layout is not None:
             lay_out(made, op.layout(made._storage.aval.shape, ()))
-        return made
-    return named(call_of(op, template), [_from_host(np.asarray(x), device) for x in out])
+        return made if not op.not_derived else _underived(call_of(op, template), flat, made)
+    made = named(call_of(op, template), [_from_host(np.asarray(x), device) for x in out])
+    return made if not op.not_derived else _underived(call_of(op, template), flat, made)
+
+
+def _underived(c: engine.Call, flat: list, made: Any) -> Any:
+    """Gives the first result of an op whose shape depends on values the node that says that it has no derivative."""
+    if mode.grad and requires_grad(flat[0]):
+        first = made if isinstance(made, Tensor) else made[0]
+        name = backward_name(c)
+        words = {"Unique2Backward0": "_unique2", "UniqueDimBackward0": "unique_dim"}
+        first._node = node_class(name, UnderivedNode)(words.get(name, c.op.name), (edge_of(flat[0]),))
+        first._requires_grad = True
+    return made
 
 
 def _dynamic_out(op: Op, made: Any, out: Any):
@@ -330,7 +356,8 @@ class _Writer:
         if op.writes:
             targets = " + ".join(f"_targets({w})" for w in op.writes)
             return [*lines, f"return call_writing(c, {flat}, {targets})"]
-        return [*lines, f"r = call(c, {flat})", "return named(c, r) if r.__class__ is list else r"]
+        called = "call_kept" if op.layout is KEPT else "call"
+        return [*lines, f"r = {called}(c, {flat})", "return named(c, r) if r.__class__ is list else r"]
 
     def lookup(self, key: str) -> list[str]:
         """The lines that find the call of a template."""
@@ -388,7 +415,7 @@ def _targets(given) -> list:
 
 
 _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
-          "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace, "call_writing": call_writing,
+          "call_kept": call_kept, "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace, "call_writing": call_writing,
           "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
           "_varargs": _varargs, "_int": _int, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating,
           "_call_dynamic": _call_dynamic, "_dynamic_out": _dynamic_out, "_targets": _targets, "_aval_of": aval_of}

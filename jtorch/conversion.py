@@ -89,6 +89,8 @@ class _ToDevice(Node):
 
 def _to_device(t: Tensor, place: devices.device) -> Tensor:
     value = value_of(t)
+    if value.aval.device.type == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     engine.read(value)
     moved = Value(engine.aval_of(value.aval.shape, value.aval.np, place), engine.moved(value, place))
     if not (mode.grad and requires_grad(t)):

@@ -1,6 +1,7 @@
 """Tensors from data: Python numbers and lists, NumPy arrays, JAX arrays, DLPack; and their pickles."""
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -12,6 +13,7 @@ import jtorch.dtype as dtypes
 from jtorch import engine, python_data, storage
 from jtorch.engine import Value
 from jtorch.no_grad import mode
+from jtorch.ops.layout import preserved
 from jtorch.storage import Storage, VersionCounter, View
 from jtorch.tensor import Tensor, alias, with_grad, wrap
 
@@ -48,6 +50,8 @@ def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
         made = data.detach().to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
     else:
         made = from_host(_host_array(data, dtype), place)
+        if isinstance(data, np.ndarray) and data.size:
+            storage.lay_out(made, preserved(data.shape, [s // data.itemsize for s in data.strides]))
     return with_grad(made, requires_grad)
 
 
@@ -120,9 +124,13 @@ def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
     made = as_tensor(obj, dtype, device)
     if copy is False:
         _check_shared(obj, made)
-    elif copy and isinstance(obj, (Tensor, np.ndarray)) and (made is obj or made.dtype.np == obj.dtype):
+    elif isinstance(obj, (Tensor, np.ndarray)) and (copy or _is_0_dim_array(obj)) and (made is obj or made.dtype.np == obj.dtype):
         made = made.clone()     # type: ignore[attr-defined]
     return with_grad(made, requires_grad)
+
+
+def _is_0_dim_array(obj: Any) -> bool:
+    return isinstance(obj, np.ndarray) and not obj.shape     # PyTorch takes it for a number
 
 
 def _check_shared(obj: Any, made: Tensor) -> None:
@@ -137,6 +145,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor that shares the memory of a NumPy array: writes on either side show on the other. See torch.from_numpy."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {python_data.type_name(ndarray)})")
+    plain = _plain_aval(ndarray.dtype, ndarray.shape, ndarray.strides)
+    if plain is not None and ndarray.__class__ is np.ndarray and ndarray.flags.writeable:
+        return _showing(plain, ndarray.reshape(-1))
     if not ndarray.dtype.isnative:
         raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
                          "orders is currently not supported.")
@@ -151,7 +162,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def _check_strides(array: np.ndarray | np.generic) -> None:
-    if any(s < 0 for s in array.strides):
+    if array.size and any(s < 0 for s in array.strides):
         raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
                          "currently supported. (You can probably work around this by making a copy of your array  with "
                          "array.copy().) ")
@@ -166,12 +177,26 @@ def _sharing(ndarray: np.ndarray) -> Tensor:
     flat = np.lib.stride_tricks.as_strided(ndarray, (span,), (ndarray.itemsize,))
     dense = storage.contiguous_strides(ndarray.shape) == stride
     shape = ndarray.shape if dense else (span,)
-    s = Storage(Value(engine.aval_of(shape, ndarray.dtype, engine.CPU)))
-    s.value, s.host = None, flat
-    t = wrap(None, None, s)
+    t = _showing(engine.aval_of(shape, ndarray.dtype, engine.CPU), flat)
     if not dense:
         t._view = View(engine.aval_of(ndarray.shape, ndarray.dtype, engine.CPU), stride, 0, None, -1)
-    return made_here(t)
+    return t
+
+
+def _showing(aval: engine.Aval, memory: np.ndarray) -> Tensor:
+    """A tensor of host memory that NumPy arrays share."""
+    s = Storage(Value(aval))
+    s.value, s.host = None, memory
+    return made_here(wrap(None, None, s))
+
+
+@functools.lru_cache(4096)
+def _plain_aval(dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...]) -> engine.Aval | None:
+    """The aval of such arrays where tensors lie in memory in the same way."""
+    known = dtype.isnative and any([d.np == dtype for d in dtypes.ALL.values()])
+    if not known or strides != tuple([s * dtype.itemsize for s in storage.contiguous_strides(shape)]):
+        return None
+    return engine.aval_of(shape, dtype, engine.CPU)
 
 
 def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

@@ -8,12 +8,14 @@ from typing import Any
 from jtorch import engine, hooks, overwritten, storage, tape
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops.layout import KEPT, iterated, preserved
+from jtorch.ops.layout import KEPT, indexed, iterated, like_first, preserved
 from jtorch.ops.registry import OPS, Op, T
+from jtorch.ops.strided import overlaps
 from jtorch.ops.view import ITSELF
+from jtorch.ops.view_part import slices_of
 from jtorch.storage import Seen, Storage, View, check_writable, geometry_of, value_of
-from jtorch.tape import CopySlices, Node, NotImplementedNode, OpNode, node_class
-from jtorch.tensor import Tensor, edge_of, forbidden_view, requires_grad, wrap
+from jtorch.tape import CopySlices, FewNode, Node, NotImplementedNode, OpNode, SecondNode, node_class
+from jtorch.tensor import Tensor, edge_of, forbidden_view, move_retaining, node_of, requires_grad, wrap
 from jtorch.vjp import backward_name
 from jtorch.walks import LEAF
 
@@ -58,6 +60,14 @@ def _call_laid_out(c: Call, flat, args: list, needs: bool):
     return made
 
 
+def call_kept(c: Call, flat) -> Tensor:
+    """``call`` of an op whose result lies in memory as its first argument does, its offset included."""
+    made, view = call(c, flat), flat[0]._view
+    if view is not None and view.in_order and view.offset:
+        storage.lay_out(made, view.stride, view.offset)
+    return made
+
+
 def _wrapped(out):
     made = [wrap(v) for v in out] if out.__class__ is list else wrap(out)
     if mode.inference:
@@ -82,10 +92,22 @@ def _layout(c: Call, flat, shape: tuple) -> tuple:
         same = [next(cast) for t in flat]
         shown = [geometry_of(t)[:2] if s else (tuple(t.shape), preserved(*geometry_of(t)[:2]))
                  for t, s in zip(flat, same, strict=True) if t.__class__ not in NUMBER_TYPES]
-        if c.op.counts_numbers and any([m.number_type for m in c.template if m.__class__ is T.__class__]):
+        inverts = c.op.name == "rdiv"       # PyTorch multiplies by the reciprocal
+        if c.op.counts_numbers and not inverts and any([m.number_type for m in c.template if m.__class__ is T.__class__]):
             shown.append(((), ()))
-        found = c.nodes[key] = (c.op.layout(shape, shown),)
+        if c.op.name == "index":
+            found = c.nodes[key] = (indexed(c.template[1], shape, shown),)
+            return found
+        rule = like_first if _is_plain_copy(c.op.name, tensors[0].dtype) else c.op.layout
+        found = c.nodes[key] = (rule(shape, shown),)
     return found
+
+
+def _is_plain_copy(name: str, dtype: Any) -> bool:
+    """Whether PyTorch makes the result by ``empty_like`` and not by its rules for elementwise calls."""
+    if name in ("abs", "angle"):
+        return dtype.is_complex
+    return name == "nan_to_num" or name in ("isfinite", "isinf") and not (dtype.is_complex or dtype.is_floating_point)
 
 
 def value_aval(t):
@@ -107,14 +129,14 @@ def _call_with_node(c: Call, flat, args: list):
         if not (op.differentiable and out.aval.kind):
             return wrap(out) if not (op.not_derived and out.aval.kind) else wrap(out, (_underived(c, flat, args), 0))
         node = make_node(c, flat, args)
-        if op.saves == "result":
+        if op.keeps_result:
             return _saving_result(out, node)
         return wrap(out, (node, 0))
     if not (op.differentiable and any([v.aval.kind for v in out])):
         return [wrap(v) for v in out]
     node = make_node(c, flat, args)
     made = [wrap(v, (node, i)) if v.aval.kind else wrap(v) for i, v in enumerate(out)]
-    if op.saves == "result":
+    if op.keeps_result:
         made[0] = _saving_result(out[0], node)
     return made
 
@@ -122,13 +144,26 @@ def _call_with_node(c: Call, flat, args: list):
 def _saving_result(out: Value, node: OpNode) -> Tensor:
     """The result of an op whose backward uses its result, which must not be written to until then."""
     s = Storage(out)
-    node.versions, node.result = () if mode.mutation_allowed else ((s, 0),), out.aval
+    _save_result(node, s, out.aval)
     return wrap(out, (node, 0), s)
+
+
+def _save_result(node: OpNode, counter: Any, aval: Any) -> None:
+    """Notes the version of a result that the backward uses; it stands behind those of the arguments, if they count too."""
+    if node.call.op.checks is not None and node.call.op.checks(node.call.template) is not None:
+        return
+    node.result = aval
+    if mode.mutation_allowed:
+        node.versions = ()
+    elif node.call.op.saves == "both":
+        node.versions = (*node.versions, (counter, counter.version))
+    else:
+        node.versions = ((counter, counter.version),)
 
 
 def make_node(c: Call, flat, args: list) -> OpNode:
     """The node of a call that has been recorded."""
-    cls = c.nodes.get("class") or _class_of(c)
+    cls = c.nodes.get("class") or _class_of(c, args)
     saves = c.op.saves != "none"
     edges: list = []
     versions: list = []
@@ -150,7 +185,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
                 raise RuntimeError(_INFERENCE_SAVED)
         if saves:
             s = t._storage
-            counter = s if t._view is None and t._counter is None else Seen(t._counter or s, s, t._view)
+            counter = s if t._view is None and t._counter is None else _seen(t)
             versions.append((counter, counter.version))
             shared = shared or s.host is not None
     node = cls(c, args, tuple(edges), tuple(versions))
@@ -161,8 +196,17 @@ def make_node(c: Call, flat, args: list) -> OpNode:
     return node
 
 
-def _class_of(c: Call) -> type:
-    found = c.nodes["class"] = node_class(backward_name(c))
+def _seen(t: Tensor) -> Any:
+    """What says whether a tensor that was saved is written to, and where it lies."""
+    s = t._storage
+    return s if t._view is None and t._counter is None else Seen(t._counter or s, s, t._view)
+
+
+def _class_of(c: Call, args: list) -> type:
+    if c.op.backward_name_by_shapes is not None:
+        return node_class(c.op.backward_name_by_shapes(*[a.aval.shape for a in args]))
+    base = SecondNode if c.op.saves == "second" else FewNode if c.op.checks is not None else OpNode
+    found = c.nodes["class"] = node_class(backward_name(c), base)
     return found
 
 
@@ -203,7 +247,9 @@ def call_view(c: Call, flat):
     if traced:
         shown = [(engine.traced_aval(aval.sds), *rest) for aval, *rest in shown]
     made = _views(c, flat, shown)
-    if base._view_op is not None or avals[0].np is not storage.aval_of(made[0]).np:
+    if not made:
+        return made
+    if c.op.name in _OF_OTHER_DTYPE:
         for t in made:
             t._view_op = backward_name(c)
     if not c.op.differentiable:
@@ -212,6 +258,8 @@ def call_view(c: Call, flat):
         _track_views(c, flat, made)
         if c.op.name in _RESHAPES and not base.is_contiguous():
             made[0]._node.__class__ = node_class("ReshapeAliasBackward0")       # type: ignore[union-attr]
+        elif c.op.name in _OF_0_DIM and not avals[0].shape:
+            made[0]._node.__class__ = node_class(_OF_0_DIM[c.op.name])          # type: ignore[union-attr]
     if base._inference:
         for t in made:
             t._base = None
@@ -229,6 +277,8 @@ def call_view(c: Call, flat):
 
 
 _RESHAPES = {"reshape", "reshape_as", "flatten"}
+_OF_0_DIM = {"movedim": "AliasBackward0", "atleast_2d": "ViewBackward0", "atleast_3d": "ViewBackward0"}
+_OF_OTHER_DTYPE = {"view_as_real", "view_as_complex"}       # when the base was written to, they are made anew as what they were
 
 
 def _copied(t: Tensor, op: Op) -> Tensor:
@@ -260,10 +310,18 @@ def _track_views(c: Call, flat, made: list[Tensor]) -> None:
         engine.end()
     if c.op.through_storage:        # the gradient of what it shows goes to where the base shows the same
         c = _read_through(flat[0], made[0])
-    node = make_node(c, flat, [value_of(t) for t in flat])
+    args = [value_of(t) for t in flat]
+    if c.op.name in _SLICING:       # each part has a node of its own
+        dim, ranges = slices_of(c.op.name, c.template, args[0].aval.shape)
+        nodes = [make_node(call_of(OPS["slice"], (T, dim, start, start + n, 1)), flat, args) for start, n in ranges]
+    else:
+        nodes = [make_node(c, flat, args)]
     for i, t in enumerate(made):
         if storage.aval_of(t).kind:
-            t._requires_grad, t._node, t._output_nr = True, node, i
+            t._requires_grad, t._node, t._output_nr = True, nodes[i] if len(nodes) > 1 else nodes[0], i if len(nodes) == 1 else 0
+
+
+_SLICING = {"tensor_split", "hsplit", "vsplit", "dsplit"}
 
 
 def _read_through(base: Tensor, shown: Tensor) -> Call:
@@ -315,12 +373,12 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     op = c.op
     tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference \
         and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
+    if target._view is not None and op.promote is None and overlaps(target._view.aval.shape, target._view.stride):
+        engine.kernel_of(c, tuple([value_aval(t) for t in flat]))       # errors about shapes come first
     fills = op.name in FILLS and (op.name != "fill" or c.template[1] is not T)
     check_inplace(target, tracked or _refuses_leaves(op, flat), not fills)
     if len(flat) > 1 and op.name != "fill":
-        for t in flat[1:]:
-            if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
-                storage.check_overlap(target, t, entirely=op.name not in _APART)
+        _check_overlaps(c, flat, target)
     if mode.grad and tracked and local.rec.after_backward:
         engine.end()
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
@@ -328,6 +386,8 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     if out.__class__ is list:
         out = out[0]
     fitted = fit(out, storage.aval_of(target))
+    if fills and op.name not in ("fill", "zero") and target._view is not None:
+        fitted = _merged(c, target, fitted)
     node: Any = None
     if tracked and storage.aval_of(target).kind and not (op.differentiable and out.aval.kind):
         node = _underived(c, flat, args)
@@ -336,14 +396,32 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
         if name is not None or op.inplace_name is not None:
             node.__class__ = node_class(name or _inplace_name(c))
         if node.versions:       # what the target was is kept, so that writing over it now is no error
-            node.versions = tuple([(None, 0) if t is target else v for t, v in zip(flat, node.versions, strict=True)])
+            first = next((i for i, t in enumerate(flat) if t is target), -1)
+            node.versions = tuple([_UNSAVED if i == first else v for i, v in enumerate(node.versions)])
         if fitted is not out:
             node = _cast_node(out, fitted, node)
     write_with_history(target, fitted, node)
-    if node is not None and c.op.saves == "result" and not mode.mutation_allowed:
-        counter = tape.counter_of(target)
-        node.versions, node.result = ((counter, counter.version),), out.aval
+    if node is not None and c.op.keeps_result and node.call is c:
+        _save_result(node, _seen(target), out.aval)
     return target
+
+
+def _check_overlaps(c: Call, flat, target: Tensor) -> None:
+    apart = c.op.name in _APART
+    for t in flat[1:]:
+        if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
+            if apart:       # errors about shapes come first
+                engine.kernel_of(c, tuple([value_aval(x) for x in flat]))
+            storage.check_overlap(target, t, entirely=not apart)
+
+
+def _merged(c: Call, target: Tensor, value: Value) -> Value:
+    """What is to be written to a tensor of which several elements are one place in memory: the same for all of these."""
+    size, stride, _ = geometry_of(target)
+    if not overlaps(size, stride):
+        return value
+    adds = c.op.name == "index_put" and storage.aval_of(target).dtype.name != "bool" and c.template[-1] is True
+    return record(call_of(OPS["_merged"], (T, T, tuple(stride), adds)), (value_of(target), value))
 
 
 def _refuses_leaves(op: Op, flat) -> bool:
@@ -389,7 +467,7 @@ def cast_value(out: Value, aval) -> Value:
 
 def _cast_node(out: Value, fitted: Value, node: OpNode) -> OpNode:
     cast = call_of(OPS["_to_dtype"], (T, fitted.aval.dtype))
-    return node_class("ToCopyBackward0")(cast, [out], ((node, 0),), ())
+    return node_class(node.name())(cast, [out], ((node, 0),), ())
 
 
 def can_cast(source, target) -> bool:
@@ -434,20 +512,29 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
         return
     before = value_of(base)
     edge = edge_of(base) if requires_grad(base) else None
+    if target._node is not None and target._node.watched and isinstance(node, OpNode):
+        _lead_past(target, node, base, before, edge)
     storage.write(target, value)
     size, stride, offset = geometry_of(target)
     bsize, bstride, boffset = geometry_of(base)
     c = call_of(OPS["_write_through"], (T, T, bsize, bstride, size, stride, offset - boffset, value.aval.dtype))
     rebase(base, CopySlices(c, [before, value], (edge, (node, nr)), ()), 0)
     target._requires_grad = True
+    node_of(target)     # now, not when somebody asks, since the base's history may be another by then
+
+
+def _lead_past(target: Tensor, node: OpNode, base: Tensor, before: Value, edge: Any) -> None:
+    """Leads what ``node`` gives the target past the target's node, whose hooks PyTorch does not run then."""
+    past = node_class("AsStridedBackward0")(_read_through(base, target), [before], (edge,), ())
+    first, *others = node.raw_edges
+    if first is not None and first[0] is target._node:
+        node.raw_edges = ((past, 0), *others)
 
 
 def rebase(t: Tensor, node: Node, nr: int) -> None:
     """Gives a tensor that was written to its new history. The hook of ``retain_grad`` moves to it; other hooks stay."""
-    keep = t._node.tensor_hooks_of(t._output_nr).pop(hooks.RETAIN, None) if t._retains_grad and t._node is not None else None
+    move_retaining(t, node, nr)
     t._node, t._output_nr, t._requires_grad = node, nr, True
-    if keep is not None:
-        node.tensor_hooks_of(nr)[hooks.RETAIN] = keep
 
 
 # ---------------------------------------------------------------- out=
@@ -465,7 +552,7 @@ def call_out(c: Call, flat, out):
     _check_outs(c.op, flat, outs)
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
     made = made if made.__class__ is list else [made]
-    fitted = [cast_value(v, storage.aval_of(t)) if v.aval.np != storage.aval_of(t).np else v
+    fitted = [_cast_out(c.op, v, storage.aval_of(t)) if v.aval.np != storage.aval_of(t).np else v
               for v, t in zip(made, outs, strict=True)]
     viewed = c.op.layout is not None and any([t._view is not None for t in flat if t.__class__ not in NUMBER_TYPES])
     for v, t in zip(fitted, outs, strict=True):
@@ -477,6 +564,18 @@ def call_out(c: Call, flat, out):
     return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns and len(outs) == len(c.op.returns) else out
 
 
+def _cast_out(op: Op, value: Value, aval) -> Value:
+    """A result in the dtype of ``out=``, with the errors of the ops that have their own."""
+    if op.name in _JOINS and not can_cast(value.aval.dtype, aval.dtype):
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {aval.dtype.scalar_name}")
+    if op.name == "index_select":
+        raise RuntimeError("index_select(): self and result must have the same scalar type")
+    if op.name == "where":
+        raise RuntimeError(f"Expected out type to be {value.aval.dtype.scalar_name} but got {aval.dtype.scalar_name}")
+    return cast_value(value, aval)
+
+
+_JOINS = {"cat", "stack", "hstack", "vstack", "dstack", "column_stack"}
 _APART = set("cat stack hstack vstack dstack column_stack index_select gather take take_along_dim index_copy index_add "
              "index_reduce index_put put scatter scatter_add scatter_reduce".split())
 

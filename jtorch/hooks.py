@@ -78,14 +78,17 @@ def run_tensor_hooks(node: Any, grads: dict, create_graph: bool) -> dict:
     """The gradients after the hooks of the tensors that are the node's outputs."""
     grads = dict(grads)
     for nr, hooks in node.tensor_hooks.items():         # type: ignore[union-attr]
-        for hook in _in_order(hooks) if nr in grads else ():
-            given = as_tensor(grads[nr])
+        for hook in _in_order(hooks):
+            given = as_tensor(grads[nr]) if nr in grads else None       # of another output a gradient may have come
+            if given is None and hook is hooks.get(RETAIN):
+                continue
             new = hook(given)
             if new is None:
                 new = given         # it may have been written to
-            else:
+            elif given is not None:
                 _check_hooked(hook, new, given)
-            grads[nr] = new if create_graph else as_value(new)
+            if new is not None:
+                grads[nr] = new if create_graph else as_value(new)
     return grads
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch import engine, storage
+from jtorch import engine, storage, tape
 from jtorch.creation import as_tensor, from_host, tensor
 from jtorch.dispatch import _view_of as view_of
 from jtorch.dispatch import (
@@ -28,8 +28,8 @@ from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T
 from jtorch.python_data import type_name
-from jtorch.storage import value_of
-from jtorch.tensor import Tensor, requires_grad
+from jtorch.storage import View, value_of
+from jtorch.tensor import Tensor, requires_grad, wrap
 
 _INTS = (int, np.integer)
 _LONG = dtypes.int64
@@ -37,8 +37,13 @@ _LONG = dtypes.int64
 
 def getitem(t: Tensor, index: Any) -> Tensor:
     """``t[index]``."""
-    if index.__class__ is int and storage.aval_of(t).shape:
-        return _select(t, 0, index)
+    if index.__class__ is int:
+        rows = t._storage.rows
+        row = _row(t, rows, index) if rows is not None else None
+        if row is not None:
+            return row
+        if storage.aval_of(t).shape:
+            return _select(t, 0, index)
     if index.__class__ is slice and storage.aval_of(t).shape:
         return _slice(t, 0, index, always=True)
     viewed, tensors = _split(t, index)
@@ -118,14 +123,12 @@ _NOT_NUMBERS = (slice, Tensor, list, tuple, type(None), type(...))
 
 def _expanded(t: Tensor, index: tuple) -> list:
     """The items of an index with the ellipsis written out and sequences turned into tensors."""
+    if any([isinstance(x, str) for x in index]) and sum([_dims_used(x) for x in index]) > t.dim():
+        raise _too_many(t, index)
     items = [_item(x) for x in index]
     used = sum(_dims_used(x) for x in items)
     if used > t.dim():
-        if not t.dim() and len(items) == 1:
-            raise IndexError("slice() cannot be applied to a 0-dim tensor." if isinstance(items[0], slice) else
-                             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-                             "convert a 0-dim tensor to a number")
-        raise IndexError(f"too many indices for tensor of dimension {t.dim()}")
+        raise _too_many(t, items)
     at = [i for i, x in enumerate(items) if x is Ellipsis]
     if len(at) > 1:
         at = at[:1]
@@ -133,6 +136,14 @@ def _expanded(t: Tensor, index: tuple) -> list:
     if at:
         items[at[0]:at[0] + 1] = [slice(None)] * (t.dim() - used)
     return items
+
+
+def _too_many(t: Tensor, items: Sequence) -> IndexError:
+    if not t.dim() and len(items) == 1 and isinstance(items[0], (slice, Tensor, *_INTS)):
+        return IndexError("slice() cannot be applied to a 0-dim tensor." if isinstance(items[0], slice) else
+                          "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                          "convert a 0-dim tensor to a number")
+    return IndexError(f"too many indices for tensor of dimension {t.dim()}")
 
 
 def _dims_used(x: Any) -> int:
@@ -146,6 +157,8 @@ def _dims_used(x: Any) -> int:
 def _item(x: Any) -> Any:
     if x is None or x is Ellipsis or isinstance(x, (slice, bool, *_INTS)):
         return x
+    if isinstance(x, str):
+        raise TypeError("new(): invalid data type 'str'")
     if isinstance(x, Tensor):
         _check_index_dtype(x)
         return x
@@ -183,7 +196,7 @@ def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
     if step <= 0:
         raise ValueError("slice step cannot be zero" if not step else "step must be greater than zero")
     n = storage.aval_of(t).shape[dim]
-    if not start and stop in (None, n) and step == 1 and not always:
+    if not start and (stop is None or stop >= n) and step == 1 and not always:
         return t
     start, stop, _ = slice(start, stop, step).indices(n)
     if dim == 0:
@@ -210,6 +223,8 @@ def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
     if aval.device is not engine.CPU or aval.traced:
         return None
     shown, inner, apart, in_order = _shown(aval, stride, step, count)
+    if view is None and count < 0:
+        s.rows = aval, aval.shape[0], shown, inner, apart
     value = None
     if s.host is None:
         source = value_of(t)
@@ -217,6 +232,30 @@ def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
             return None
         value = Value(shown, _part(source, start, step, count))
     made = view_of(t, shown, inner, offset + start * apart, in_order, value)
+    if not mode.grad:
+        made._creation = "no_grad"
+    return made
+
+
+def _row(t: Tensor, rows: tuple, i: int) -> Tensor | None:
+    """``t[i]`` where ``t`` shows a whole storage of which such rows were taken before, or None: what ``_rows`` gives, quicker.
+
+    What it shows is looked up when it is asked for. A batch is made of rows without that.
+    """
+    aval, n, shown, inner, apart = rows
+    s = t._storage
+    if t._view is not None or t._base is not None or s.aval is not aval or t._requires_grad or not -n <= i < n:
+        return None
+    if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.local.rec.stamp):
+        return None
+    made = wrap(None, None, s)
+    made._view = view = View(shown, inner, (i if i >= 0 else i + n) * apart, None, -1)
+    view.in_order, made._base = True, t
+    if t._counter is not None:
+        made._counter = t._counter
+    if t._inference:
+        made._inference = True
+    made._node_version = (t._counter or s).version
     if not mode.grad:
         made._creation = "no_grad"
     return made
@@ -252,7 +291,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     value = _value_like(t, value) if number else value
     if isinstance(index, bool):
         if index:
-            copy_(call_view(call_of(OPS["unsqueeze"], (T, 0)), (t,)), _fitting(value, (1, *t.shape)))
+            _assign(call_view(call_of(OPS["unsqueeze"], (T, 0)), (t,)), value)
         return
     if isinstance(index, Tensor) and index.dtype.name in ("bool", "uint8") and (number or not value.dim()) and \
             index.dim() and index.shape == t.shape[:index.dim()]:
@@ -264,9 +303,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         if not value.dim() and viewed.dim():
             OPS_FUNCTIONS["fill_"](viewed, value)
         else:
-            size = tuple(viewed.shape)
-            value = _fitting(value, size)
-            copy_(viewed, value.expand(size) if value._storage is viewed._storage and tuple(value.shape) != size else value)  # type: ignore[attr-defined]
+            _assign(viewed, value)
         return
     if value.dtype is not t.dtype and value.numel() == 1 and _only_masks(index):
         value = value.to(t.dtype)       # type: ignore[attr-defined]
@@ -278,9 +315,15 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     call_inplace(c, [viewed, *[x for x in tensors if x is not None], _without_leading_ones(value)])
 
 
+def _assign(viewed: Tensor, value: Tensor) -> None:
+    size = tuple(viewed.shape)
+    value = _fitting(value, size)
+    copy_(viewed, value.expand(size) if value._storage is viewed._storage and tuple(value.shape) != size else value)  # type: ignore[attr-defined]
+
+
 def _only_masks(index: Any) -> bool:
     tensors = [x for x in _as_tuple(index) if isinstance(x, Tensor)]
-    return len(tensors) == 1 and tensors[0].dtype.name in ("bool", "uint8")
+    return len(tensors) == 1 and tensors[0].dtype.name in ("bool", "uint8") and tensors[0].dim() > 0
 
 
 def delitem(t: Tensor, index: Any) -> None:
@@ -332,8 +375,9 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         if not isinstance(src, (bool, int, float, complex)):
             raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
         src = tensor(src)
-    if not _shows_same(target, src):
-        storage.check_overlap(target, src)
+    if _shows_same(target, src):
+        return _copied_onto_itself(target, src)
+    storage.check_overlap(target, src)
     if src.device != target.device:
         src = src.to(target.device)     # type: ignore[attr-defined]
     tracked = mode.grad and (requires_grad(target) or requires_grad(src))
@@ -349,6 +393,19 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     out = engine.record(c, args)
     node = make_node(c, flat, args) if len(flat) == 2 else None
     write_with_history(target, fit(out, aval), node)
+    return target
+
+
+def _copied_onto_itself(target: Tensor, src: Tensor) -> Tensor:
+    """``copy_`` of the same elements: only history and version show it."""
+    tracked = mode.grad and (requires_grad(target) or requires_grad(src))
+    check_inplace(target, tracked, once=False)
+    if not (tracked and storage.aval_of(target).kind):
+        tape.counter_of(target).version += 1
+        return target
+    args = [value_of(target), value_of(src)]
+    c = call_of(OPS["_copy_over"], (T, T))
+    write_with_history(target, engine.record(c, args), make_node(c, [target, src], args))
     return target
 
 

@@ -28,10 +28,10 @@ def _inplace_view(name: str):
         if shown._node is not None:
             shown._node.__class__ = node_class(_renamed(type(shown._node).__name__))
         self._view, self._storage = shown._view, shown._storage
+        tape.counter_of(self).version += 1
         if tracked:
             self._node, self._output_nr, self._requires_grad = shown._node, shown._output_nr, True
-        tape.counter_of(self).version += 1
-        self._node_version = tape.counter_of(self).version
+            self._node_version = tape.counter_of(self).version
         return self
     method.__name__ = f"{name}_"
     method.__doc__ = f"The in-place form of {name}: changes how this tensor shows its memory. See torch.Tensor.{name}_."

@@ -13,7 +13,8 @@ import numpy as np
 
 from jtorch import engine, storage
 from jtorch.engine import Value
-from jtorch.ops.registry import T
+from jtorch.ops.of_result import CHANGES
+from jtorch.ops.registry import OPS, T
 from jtorch.storage import READ, Seen, Storage, View
 
 on_host: weakref.WeakSet = weakref.WeakSet()     # nodes that have saved memory which NumPy arrays may share
@@ -31,11 +32,14 @@ def refresh(roots: list) -> None:
 
 
 def _refresh(node: Any, *, of_host: bool) -> None:
+    if node.call.op.keeps_result and not of_host and node.versions:
+        _refresh_result(node)
     saved = None
     for i, (counter, version) in enumerate(node.versions):
-        if counter is None or counter.version != version or i >= len(node.saved) or node.saved[i].__class__ is not Value:
+        if counter is None or counter.version != version or i >= len(node.saved) or node.saved[i].__class__ is not Value \
+                or node.call.op.saves == "result":
             continue
-        s, view = (counter.storage, counter.view) if counter.__class__ is Seen else (counter, None)
+        s, view = _place(counter)
         if s.__class__ is Storage and (s.host is not None if of_host else s in storage.silent):
             now = _now(s, view, node.saved[i])
             if now is not None:
@@ -43,6 +47,36 @@ def _refresh(node: Any, *, of_host: bool) -> None:
                 saved[i] = now
     if saved is not None:
         node.saved = saved
+
+
+def _place(counter: Any) -> tuple[Any, View | None]:
+    return (counter.storage, counter.view) if counter.__class__ is Seen else (counter, None)
+
+
+def _refresh_result(node: Any) -> None:
+    """Makes the node of a result that was overwritten one that takes its derivative from what is there now."""
+    counter, version = node.versions[-1]
+    s, view = _place(counter)
+    name, template = node.call.op.name, node.call.template
+    if counter is None or counter.version != version or s not in storage.silent or name not in CHANGES:
+        return
+    aval = s.aval if view is None else view.aval
+    if aval is not node.result:
+        return
+    if sum([a.__class__ is Value for a in node.saved]) > 1:
+        return      # a function of several tensors
+    node.call = engine.call_of(OPS["_along_result"], (T, T, T, name, template[1:]))
+    node.saved = [node.saved[0], node.saved[0], _content(s, view)]
+    node.versions = ((None, 0), (None, 0), (counter, version))
+    node.raw_edges = (node.raw_edges[0], None, None)
+
+
+def _content(s: Storage, view: View | None) -> Value:
+    if s.host is not None:
+        aval = s.aval if view is None else view.aval
+        return Value(aval, s.host_view(view).copy())
+    content = s.content()
+    return content if view is None else engine.record(engine.call_of(READ, (T, *view.key())), (content,))
 
 
 def _now(s: Storage, view: View | None, before: Value) -> Value | None:
@@ -54,8 +88,7 @@ def _now(s: Storage, view: View | None, before: Value) -> Value | None:
         shown = s.host_view(view)
         engine.read(before)
         return None if np.array_equal(shown, engine.host_array(before)) else Value(aval, shown.copy())
-    content = s.content()
-    return content if view is None else engine.record(engine.call_of(READ, (T, *view.key())), (content,))
+    return _content(s, view)
 
 
 def _reachable(roots: list) -> Iterator[Any]:

@@ -20,7 +20,7 @@ from jtorch.ops import memory  # noqa: F401  (declares the two ops)
 from jtorch.ops import view as _views  # noqa: F401  (declares permute)
 from jtorch.ops.layout import memory_order
 from jtorch.ops.registry import OPS, T
-from jtorch.ops.strided import contiguous_strides, is_non_overlapping_and_dense
+from jtorch.ops.strided import contiguous_strides, is_non_overlapping_and_dense, overlaps
 
 if TYPE_CHECKING:
     from jtorch.tensor import Tensor
@@ -36,6 +36,7 @@ class Storage:
     order: Any = None       # the dims of ``laid``, kept: the tensor made with this storage writes all of it at once
     version = generation = address = 0
     sliced = 0              # how often rows were taken of it by an index
+    rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch.indexing
 
     def __init__(self, value: Value):
         self.value: Any = value         # None where the host memory or what is laid out is the content
@@ -70,6 +71,8 @@ class Storage:
     def to_host(self) -> None:
         """Moves the content into host memory that NumPy arrays may share and write to."""
         if self.host is None:
+            if getrefcount(self) > _UNSHARED:       # a node may have saved it, and will have to look what NumPy has written
+                silent.add(self)
             value = self.content()
             engine.read(value)
             self.host = np.array(engine.host_array(value)).reshape(-1)
@@ -92,6 +95,7 @@ class View:
         return (self.aval.shape, self.stride, self.offset, self.aval.dtype)
 
 
+_UNSHARED = 4       # the references of a storage that one tensor holds, in a method that this tensor calls
 _ONLY_HERE = 2      # the storage's reference and getrefcount's argument
 
 
@@ -132,9 +136,25 @@ def value_of(t: Tensor) -> Value:
             return value_of(t)
         return Value(view.aval, storage.host_view(view).copy())
     if view.generation != storage.generation or view.value is None:
-        view.value = engine.record(engine.call_of(READ, (T, *view.key())), (storage.value or storage.content(),))
+        taken = None if storage.rows is None else _taken(storage, view)
+        view.value = taken or engine.record(engine.call_of(READ, (T, *view.key())), (storage.value or storage.content(),))
         view.generation = storage.generation
     return view.value
+
+
+def _taken(s: Storage, view: View) -> Value | None:
+    """What a view of computed content shows, as a new input: no call is recorded. None where it takes one.
+
+    Copied where it is XLA's memory, which may be given away later.
+    """
+    source = s.value
+    if not view.in_order or source is None or source.array is None or source.born is engine.local.rec.stamp:
+        return None
+    array = engine.host_array(source)
+    if view.aval.np != array.dtype or not array.flags.c_contiguous:
+        return None
+    part = array.reshape(-1)[view.offset:view.offset + view.aval.numel].reshape(view.aval.shape)
+    return Value(view.aval, part if source.array.__class__ is np.ndarray else part.copy())
 
 
 def aval_of(t: Tensor) -> Aval:
@@ -152,7 +172,7 @@ def geometry_of(t: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int]:
 
 def check_writable(t: Tensor) -> None:
     """RuntimeError where several elements of the tensor are one place in memory, as after ``expand``."""
-    if t._view is None:
+    if t._view is None or not t._view.aval.numel:
         return
     for n, s in zip(t._view.aval.shape, t._view.stride, strict=True):
         if n > 1 and s == 0:
@@ -248,7 +268,7 @@ def write(t: Tensor, value: Value) -> None:
     else:
         call = engine.call_of(WRITE, (T, T, *view.key()))
         storage.value = engine.record(call, (storage.content(), value))
-        view.value = value
+        view.value = None if overlaps(view.aval.shape, view.stride) else value
     storage.generation += 1
     if view is not None:
         view.generation = storage.generation if storage.host is None else -1

@@ -155,7 +155,7 @@ class OpNode(Node):
     def _used(self, call: Call, grads: dict) -> tuple[bool, ...]:
         """Which of the saved values (and gradients, behind them) the backward call uses."""
         given = [as_value(grads[i]).aval for i in call.template[3]]
-        if self.call.op.saves == "all":
+        if self.call.op.saves in ("all", "both"):
             return (True,) * (len(self.saved) + len(given))
         if any([v.__class__ is Value and v.aval.traced for v in self.saved]) or any([a.traced for a in given]):
             return (True,) * (len(self.saved) + len(given))
@@ -172,8 +172,8 @@ class OpNode(Node):
                 raise RuntimeError(self._modified(i, counter, version))
 
     def _modified(self, i: int, counter, version: int) -> str:
-        if self.call.op.saves == "result":
-            return modified_message(self.result or self.saved[i].aval, (self, 0), counter.version, version)
+        if self.call.op.saves == "result" or i >= len(self.saved):
+            return modified_message(self.result or self.saved[0].aval, (self, 0), counter.version, version)
         return modified_message(self.saved[i].aval, self.edges[i], counter.version, version)
 
     @property
@@ -191,6 +191,28 @@ class OpNode(Node):
         return Above.wrap(self.saved[0], self.edges[0])
 
     _saved_result = _saved_self
+
+
+class FewNode(OpNode):
+    """The node of an op of which PyTorch saves fewer arguments than the vjp uses."""
+
+    __slots__ = ()
+
+    def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
+        few = call.op.checks(call.template)     # type: ignore[misc]
+        if few is not None:
+            versions = tuple([v if i in few else (None, 0) for i, v in enumerate(versions)])
+        super().__init__(call, saved, edges, versions)
+
+
+class SecondNode(OpNode):
+    """The node of an op that saves nothing where its second argument needs no gradient."""
+
+    __slots__ = ()
+
+    def release(self) -> None:
+        if len(self.raw_edges) > 1 and self.raw_edges[1] is not None:
+            super().release()
 
 
 def modified_message(aval, origin: Edge | None, version: int, expected: int) -> str:
@@ -253,6 +275,15 @@ class NotImplementedNode(Node):
         raise RuntimeError(f"derivative for aten::{self.op_name} is not implemented")
 
 
+class UnderivedNode(NotImplementedNode):
+    """The node of an op whose derivative PyTorch names as one that is not there."""
+
+    name = Node.name
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        raise NotImplementedError(f"the derivative for '{self.op_name}' is not implemented.")
+
+
 NotImplementedNode.__name__ = NotImplementedNode.__qualname__ = "NotImplemented"
 
 
@@ -285,6 +316,8 @@ class AccumulateGrad(Node):
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         t, grad = self.variable, grads[0]
+        if not t._requires_grad:        # any more
+            return []
         if t.grad is None:
             t._grad = laid_out_like(t, as_tensor(grad)) if not create_graph else _copied(t, as_tensor(grad))
         elif create_graph:

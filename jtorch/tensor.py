@@ -121,7 +121,8 @@ class Tensor(Bound):
     names = property(lambda self: (None,) * self.dim())
     is_cuda = property(lambda self: self.device.type == "cuda")
     is_cpu = property(lambda self: self.device.type == "cpu")
-    is_mps = is_meta = is_sparse = is_quantized = is_mkldnn = is_xpu = is_nested = is_sparse_csr = property(lambda self: False)
+    is_meta = property(lambda self: self.device.type == "meta")
+    is_mps = is_sparse = is_quantized = is_mkldnn = is_xpu = is_nested = is_sparse_csr = property(lambda self: False)
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a real floating one."""
@@ -141,7 +142,7 @@ class Tensor(Bound):
 
     def get_device(self) -> int:
         """The index of the accelerator, -1 on the CPU."""
-        return -1 if self.device.type == "cpu" else self.device.index or 0
+        return -1 if self.device.type in ("cpu", "meta") else self.device.index or 0
 
     # ------------------------------------------------------------ memory
 
@@ -339,6 +340,8 @@ class Tensor(Bound):
         aval = storage.aval_of(self)
         if aval.numel != 1:
             raise RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar")
+        if aval.device.type == "meta":
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         value = value_of(self)
         engine.read(value)
         return engine.host_array(value).item() if not aval.traced else value.array
@@ -356,6 +359,8 @@ class Tensor(Bound):
         engine.read(value)
         if value.aval.traced:
             return np.asarray(value.array)      # raises JAX's error about tracers
+        if value.aval.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         return engine.host_array(value)
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
@@ -491,7 +496,7 @@ class Tensor(Bound):
 
     def _own_hooks(self) -> dict | None:
         """What ``register_hook`` has put on the tensor."""
-        node = node_of(self)
+        node = self._node
         return self._leaf_hooks if node is None else (node.tensor_hooks or {}).get(self._output_nr)
 
     def _attributes(self) -> dict:
@@ -639,8 +644,17 @@ def _regenerate(t: Tensor, base: Tensor) -> None:
     bsize, bstride, boffset = geometry_of(base)
     c = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))
     edge = edge_of(base) if requires_grad(base) else None
-    t._node = node_class(t._view_op or "AsStridedBackward0")(c, [value_of(base)], (edge,), ())
-    t._output_nr, t._requires_grad = 0, True
+    node = node_class(t._view_op or "AsStridedBackward0")(c, [value_of(base)], (edge,), ())
+    move_retaining(t, node, 0)
+    t._node, t._output_nr, t._requires_grad = node, 0, True
+
+
+def move_retaining(t: Tensor, node: Node, nr: int) -> None:
+    """Moves the hook of ``retain_grad`` to the node that the tensor is about to get."""
+    if t._retains_grad and t._node is not None and t._node.tensor_hooks:
+        keep = t._node.tensor_hooks_of(t._output_nr).pop(hooks.RETAIN, None)
+        if keep is not None:
+            node.tensor_hooks_of(nr)[hooks.RETAIN] = keep
 
 
 def tape_ops() -> dict:

@@ -77,6 +77,8 @@ class Walk:
                     return None
             for v, slot in zip(node.saved, slots):          # noqa: B905  (the hot path)
                 if v.__class__ is not Value:
+                    if slot >= 0:       # then it was a value, and is now what a hook has packed
+                        return None
                     numbers.append(v)
                 elif (v.stamp is not stamp or v.slot != slot) and not self._enters(v, slot, stamp, entered):
                     return None

@@ -8,17 +8,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import jtorch as torch
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = [name for name in ("sklearn", "matplotlib", "tqdm") if importlib.util.find_spec(name) is None]
 needs_demo = pytest.mark.skipif(bool(DEMO), reason=f"{', '.join(DEMO)} not installed (pip install jtorch-jax[demo])")
+DIGITS = ("--epochs", "20", "--out", "curve.png", "--checkpoint", "digits.pt")
+
+
+def environment(**changes: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu", **changes}
 
 
 def run(name: str, *arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess:
     """Runs an example in ``cwd``, on the CPU."""
-    settings = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu", **env}
-    return subprocess.run([sys.executable, str(ROOT / "examples" / name), *arguments], cwd=cwd, env=settings, text=True,
+    return subprocess.run([sys.executable, str(ROOT / "examples" / name), *arguments], cwd=cwd, env=environment(**env), text=True,
                           capture_output=True, timeout=300, check=False)
 
 
@@ -28,13 +35,37 @@ def succeeded(done: subprocess.CompletedProcess) -> str:
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What ``train_digits.py`` prints in a run that nobody disturbs, and the folder it wrote to."""
+    folder = tmp_path_factory.mktemp("digits")
+    return succeeded(run("train_digits.py", *DIGITS, cwd=folder)), folder
+
+
 @needs_demo
-def test_train_digits(tmp_path):
-    printed = succeeded(run("train_digits.py", "--epochs", "12", "--out", "curve.png", cwd=tmp_path))
-    accuracy = re.search(r"test accuracy ([\d.]+)% after 12 epochs", printed)
+def test_train_digits(undisturbed):
+    printed, folder = undisturbed
+    accuracy = re.search(r"test accuracy ([\d.]+)% after 20 epochs", printed)
     assert accuracy, printed
     assert float(accuracy[1]) >= 97
-    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@needs_demo
+def test_train_digits_goes_on_after_it_was_killed(undisturbed, tmp_path):
+    _, folder = undisturbed
+    command = [sys.executable, str(ROOT / "examples" / "train_digits.py"), *DIGITS]
+    killed = subprocess.Popen(command, cwd=tmp_path, env=environment(PYTHONUNBUFFERED="1"), text=True, stdout=subprocess.PIPE)
+    with killed:
+        assert any(line.startswith("epoch  10") for line in killed.stdout), "it ended before half of its epochs"
+        killed.kill()
+    assert killed.returncode < 0
+    printed = succeeded(run("train_digits.py", *DIGITS, cwd=tmp_path))
+    done = int(re.match(r"going on after epoch (\d+) of digits.pt\n", printed)[1])
+    assert 10 <= done < 20
+    got, wanted = (torch.load(path / "digits.pt")["curve"] for path in (tmp_path, folder))
+    assert len(got) == 20
+    assert np.allclose(got, wanted, rtol=0.01, atol=0)
 
 
 @needs_demo
@@ -66,3 +97,21 @@ def test_engine_report(tmp_path):
     assert "which compiled" in printed
     assert re.search(r"engine_report\.py:\d+, compiled in .*, ran [1-9]\d* times", printed)
     assert "; 3 departures" in printed, "each of the three steps that print leaves the compiled path, and no other does"
+
+
+@needs_demo
+def test_char_lm(tmp_path):
+    printed = succeeded(run("char_lm.py", "--steps", "20", "--batch", "4", "--write", "10", cwd=tmp_path))
+    first, last = map(float, re.search(r"^loss ([\d.]+) -> ([\d.]+) in", printed, re.MULTILINE).groups())
+    assert first > last + 0.3
+    written = printed.partition(" s\n")[2].removesuffix("\n")
+    assert written.startswith("The ")
+    assert len(written) == len("The ") + 10
+
+
+@needs_demo
+def test_vae_digits(tmp_path):
+    printed = succeeded(run("vae_digits.py", "--epochs", "3", "--out", "made_up.png", cwd=tmp_path))
+    first, last = map(float, re.search(r"loss ([\d.]+) -> ([\d.]+) after 3 epochs", printed).groups())
+    assert last < first - 4
+    assert (tmp_path / "made_up.png").read_bytes().startswith(b"\x89PNG")

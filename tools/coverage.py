@@ -9,9 +9,10 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jtorch.ops.registry import OPS, Op
@@ -105,13 +106,22 @@ def functions(path: str) -> list[tuple[str, Any]]:
     return [(n, v) for n, v in named if not (n.endswith("_") and n[:-1] in plain)]
 
 
-def row(path: str, prefix: str, name: str, theirs: Any) -> Row:
-    """The row of one function."""
+def row(path: str, prefix: str, name: str, theirs: Any, known: Mapping[str, str]) -> Row:
+    """The row of one function. See ``page``."""
     space = ours(path)
     if not is_built(getattr(space, name, None)):
         return Row(f"`{name}`", covered=False)
     op = RECORDS.get(prefix + name)
-    return Row(f"`{name}`", True, dtypes(prefix + name), gradient(op), inplace(space, path, name), out(op, path, theirs))
+    cell = known.get(f"{path}.{name}")
+    return Row(f"`{name}`", True, dtypes(prefix + name) if cell is None else cell, gradient(op), inplace(space, path, name),
+               out(op, path, theirs))
+
+
+def written() -> dict[str, str]:
+    """The column *dtypes* of the page as it stands, by ``torch.linalg.inv``."""
+    sections = re.findall(r"^## ([\w.]+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    return {f"{path}.{name}": cell for path, body in sections
+            for name, cell in re.findall(rf"^\| `(\w+)` \| {YES} \| (.*?) \|", body, re.MULTILINE)}
 
 
 def dtypes(name: str) -> str:
@@ -146,7 +156,7 @@ def inplace(space: Any, path: str, name: str) -> str:
 
 def out(op: Op | None, path: str, theirs: Any) -> str:
     """Whether the function takes ``out=``."""
-    if path == "torch.Tensor" or not re.search(r"[*,(]\s*out\s*[=:]", theirs.__doc__):
+    if path == "torch.Tensor" or not re.search(r"[*,(]\s*out\s*(=\s*None|:)", theirs.__doc__):
         return NONE
     if op is None:
         return ""
@@ -177,12 +187,12 @@ def exported(path: str) -> list[Row]:
     return [Row(f"`{n}`", is_built(getattr(mine, n, None))) for n in names if listed is None or n in listed]
 
 
-def page() -> str:
-    """The text of docs/coverage.md."""
+def page(known: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The text of docs/coverage.md. ``known``: cells of the column *dtypes* that are not worked out again."""
     torch = importlib.import_module("torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tables = {path: [row(path, prefix, n, v) for n, v in functions(path)] for path, prefix in TABLES.items()}
+        tables = {path: [row(path, prefix, n, v, known) for n, v in functions(path)] for path, prefix in TABLES.items()}
         lists = {path: exported(path) for path in LISTS}
     counts = [f"| [{p}](#{p.lower().replace('.', '')}) | {sum(r.covered for r in rows)} | {len(rows)} |"
               for p, rows in (tables | lists).items()]

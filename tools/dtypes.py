@@ -4,7 +4,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import random
 import warnings
 from typing import Any
 
@@ -45,10 +44,8 @@ def taken(name: str) -> tuple[str, str]:
 
 def _works(info: Any, name: str, dtype: str) -> bool:
     """Whether jtorch takes the first sample that PyTorch takes."""
-    torch = translator().torch
-    random.seed(0)
-    torch.manual_seed(0)
-    for sample in info.sample_inputs("cpu", getattr(torch, dtype)):
+    real = getattr(translator().torch, dtype)
+    for sample in translator().samples(info.sample_inputs_func(info, "cpu", real, False)):
         with contextlib.suppress(Unsupported), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             args, kwargs = translator().value([sample.input, *sample.args]), translator().value(dict(sample.kwargs))

@@ -69,7 +69,9 @@ class _Gather:
         self.fn, self.lock = fn, threading.Lock()
         for t in tensors:
             assert requires_grad(t), "Expected gradient function to be set"
-        self.nodes = [edge_of(t)[0] for t in tensors]
+        edges = [edge_of(t) for t in tensors]
+        assert None not in edges, "Expected gradient function to be set"
+        self.nodes = [e[0] for e in edges]
         self.waiting: dict[int, list] = {}      # by backward: [how many are still to come, the gradients]
 
     def arrive(self, i: int, grad: Tensor) -> None:
@@ -82,7 +84,7 @@ class _Gather:
                 state = self.waiting[task.id] = [expected, [None] * len(self.nodes)]        # type: ignore[union-attr]
             state[0] -= 1
             state[1][i] = grad
-            if state[0]:
+            if state[0]:        # below 0 where PyTorch does not count on the node that backward starts from
                 return
             del self.waiting[task.id]       # type: ignore[union-attr]
         self.fn(state[1])

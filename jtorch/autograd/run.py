@@ -105,7 +105,10 @@ def _roots(tensors: tuple, gradients: list, create_graph: bool) -> list:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         if isinstance(g, Tensor) and g.dtype is not _aval(t).dtype:
             g = g.to(_aval(t).dtype)        # type: ignore[attr-defined]
-        out.append((*_edge(t), as_tensor(g) if create_graph else g))
+        edge = _edge(t)
+        if edge is None:        # a view made under no_grad
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        out.append((*edge, as_tensor(g) if create_graph else g))
     return out
 
 
@@ -128,7 +131,8 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
     for t in wanted:
         if isinstance(t, Tensor) and (not requires_grad(t) or node_of(t) is not None):
             t.retain_grad()
-    run_backward(roots, retain_graph=retain, create_graph=create_graph, captures=[_edge(t) for t in wanted])
+    edges = [e for e in map(_edge, wanted) if e is not None]
+    run_backward(roots, retain_graph=retain, create_graph=create_graph, captures=edges)
 
 
 def _backward_inputs(inputs: Any) -> tuple:

@@ -89,10 +89,10 @@ def heat(state: State) -> None:
 
 def wanted(state: State, held: bytes, natural: bool) -> Program | None:
     """The program to compile for a record whose calls were held back, or None if it has not come up often enough."""
+    if (not natural and ENGINE_MODE != "hot") or state.device.type == "meta":
+        return None
     if ENGINE_MODE == "hot":
         return _compile(state, held, "JTORCH_ENGINE=hot")
-    if not natural:
-        return None
     state.seen[held] = times = state.seen.get(held, 0) + 1
     if state.why is None:                 # others go on from here, but this end has not been compiled yet
         if times >= 16 and budget.allows(state.depth) and not is_timing_loop(state):

@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 from time import perf_counter
-
-import jax
+from typing import Any
 
 QUICK = 1e-3        # seconds
 
 
-def wait(array: jax.Array, quick: bool) -> bool:
-    """Waits for a result and says whether it was there soon. ``quick``: it is expected soon, so it is asked for over and over.
+def wait(array: Any, quick: bool) -> bool:
+    """Waits for a JAX array and says whether it was there soon. ``quick``: it is expected soon, so it is asked for over and over.
 
     A thread that sleeps wakes up late, on a core that has gone cold: that was a third of a small training step.
     """

@@ -99,28 +99,28 @@ class WrappedHook:
     """A hook that gets its module too, which it does not keep alive, and which a copy of the module's hooks has anew."""
 
     def __init__(self, hook: Callable, module: Any = None):
-        self.hook, self.with_module = hook, module is not None
         functools.update_wrapper(self, hook)
-        if module is not None:
-            self.module = weakref.ref(module)
+        self._bind(hook, () if module is None else (module,))
+
+    def _bind(self, hook: Callable, first: tuple) -> None:
+        self.hook, self.first = hook, [weakref.ref(module) for module in first]     # the modules, at most one
+
+    def _alive(self, doing: str) -> list:
+        found = [ref() for ref in self.first]
+        if doing and None in found:
+            raise RuntimeError(f"You are trying to {doing} the hook of a dead Module!")
+        return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self.with_module:
-            return self.hook(*args, **kwargs)
-        module = self.module()
-        if module is None:
-            raise RuntimeError("You are trying to call the hook of a dead Module!")
-        return self.hook(module, *args, **kwargs)
+        return self.hook(*self._alive("call"), *args, **kwargs)
 
-    def __getstate__(self) -> dict:
-        return {"hook": self.hook, "with_module": self.with_module, "module": self.module() if self.with_module else None}
+    def __getstate__(self) -> dict:     # as in PyTorch's files
+        return {"hook": self.hook, "with_module": bool(self.first), "module": next(iter(self._alive("")), None)}
 
     def __setstate__(self, state: dict) -> None:
-        self.hook, self.with_module = state["hook"], state["with_module"]
-        if self.with_module:
-            if state["module"] is None:
-                raise RuntimeError("You are trying to revive the hook of a dead Module!")
-            self.module = weakref.ref(state["module"])
+        if state["with_module"] and state["module"] is None:
+            raise RuntimeError("You are trying to revive the hook of a dead Module!")
+        self._bind(state["hook"], (state["module"],) if state["with_module"] else ())
 
 
 class BackwardHookFunction(Function):

@@ -123,6 +123,28 @@ _REPORT = ("should never be called. Please file an issue at "
            "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug.")
 
 
+def _empty_state() -> OrderedDict:
+    state: OrderedDict = OrderedDict()
+    state._metadata = OrderedDict()     # type: ignore[attr-defined]
+    return state
+
+
+def _by_position(args: tuple, named: tuple) -> tuple:
+    """The arguments of ``state_dict`` where some come by position. Those given by name win."""
+    start = (None, "", False)
+    given = (*args, *start[len(args):])
+    return tuple([by_place if name == default else name for by_place, name, default in zip(given, named, start, strict=False)])
+
+
+def _replaced(saved: Any, new: Any, allowed: bool) -> Any:
+    """The state dict after a hook that returned ``new``."""
+    if new is None:
+        return saved
+    if not allowed:
+        raise RuntimeError("state_dict post-hook must return None")
+    return new
+
+
 class StateMethods:
     """What Module has for its state."""
 
@@ -156,30 +178,19 @@ class StateMethods:
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/"
                           "generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning, stacklevel=2)
-            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
-            destination = given["destination"] if destination is None else destination
-            prefix, keep_vars = prefix or given.get("prefix", ""), keep_vars or given.get("keep_vars", False)
-        if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()
-        local = {"version": self._version}
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = local
-        for pre_hook in self._state_dict_pre_hooks.values():
-            pre_hook(self, prefix, keep_vars)
-        self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return self._after_state_dict(destination, prefix, local)
-
-    def _after_state_dict(self, destination: Any, prefix: str, local: dict) -> Any:
-        for hook in self._state_dict_hooks.values():
-            new = hook(self, destination, prefix, local)
-            if new is not None and getattr(hook, "_from_public_api", False):
-                raise RuntimeError("state_dict post-hook must return None")
-            destination = destination if new is None else new
-        return destination
+            destination, prefix, keep_vars = _by_position(args, (destination, prefix, keep_vars))
+        saved = _empty_state() if destination is None else destination
+        notes: dict[str, Any] = {"version": self._version}
+        getattr(saved, "_metadata", {})[prefix[:-1]] = notes
+        for before in self._state_dict_pre_hooks.values():
+            before(self, prefix, keep_vars)
+        self._save_to_state_dict(saved, prefix, keep_vars)
+        for name, child in self._modules.items():
+            if child is not None:       # in its own way: it may override this
+                child.state_dict(destination=saved, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for after in self._state_dict_hooks.values():
+            saved = _replaced(saved, after(self, saved, prefix, notes), not getattr(after, "_from_public_api", False))
+        return saved
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
                               error_msgs) -> None:

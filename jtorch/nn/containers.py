@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jtorch.nn.module import Module, indented
@@ -114,53 +114,58 @@ class ModuleList(_Numbered):
         return f"{self._get_name()}(\n  " + "\n  ".join(indented(line) for line in lines) + "\n)"
 
 
+def _of_the_dict(name: str, doc: str | None = None) -> Any:
+    """The method of that name of the dict that holds the modules."""
+    def method(self, *args):
+        return getattr(self._modules, name)(*args)
+    method.__name__, method.__qualname__, method.__doc__ = name, f"ModuleDict.{name}", doc
+    return method
+
+
 class ModuleDict(Module):
     """A dict of modules. See torch.nn.ModuleDict."""
+
+    __getitem__ = _of_the_dict("__getitem__")
+    __delitem__ = _of_the_dict("__delitem__")
+    __len__ = _of_the_dict("__len__")
+    __iter__ = _of_the_dict("__iter__")
+    __contains__ = _of_the_dict("__contains__")
+    keys = _of_the_dict("keys", "The names.")
+    values = _of_the_dict("values", "The modules.")
+    items = _of_the_dict("items", "(name, module).")
+    clear = _of_the_dict("clear", "Takes all modules out.")
 
     def __init__(self, modules: Any = None):
         super().__init__()
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key: str) -> Any:
-        return self._modules[key]
-
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
-
-    def __delitem__(self, key: str) -> None:
-        del self._modules[key]
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._modules
-
-    def clear(self) -> None:
-        """Takes all modules out."""
-        self._modules.clear()
 
     def pop(self, key: str) -> Any:
         """Takes a module out."""
         return self._modules.pop(key)
 
-    def keys(self):
-        """The names."""
-        return self._modules.keys()
-
-    def items(self):
-        """(name, module)."""
-        return self._modules.items()
-
-    def values(self):
-        """The modules."""
-        return self._modules.values()
-
     def update(self, modules: Any) -> None:
-        """Adds modules from a dict or pairs."""
-        for key, module in modules.items() if hasattr(modules, "items") else modules:
+        """Adds modules from a dict or pairs. TypeError or ValueError for what is neither, and then nothing was added."""
+        for key, module in _pairs(modules):
             self[key] = module
+
+
+def _pairs(modules: Any) -> list[tuple[str, Module]]:
+    if not isinstance(modules, Iterable):
+        raise TypeError("ModuleDict.update should be called with an iterable of key/value pairs, but got "
+                        + type(modules).__name__)
+    if isinstance(modules, (Mapping, ModuleDict)):
+        return list(modules.items())
+    return [_pair(i, item) for i, item in enumerate(modules)]
+
+
+def _pair(i: int, item: Any) -> tuple[str, Module]:
+    where = f"ModuleDict update sequence element #{i}"
+    if not isinstance(item, Iterable):
+        raise TypeError(f"{where} should be Iterable; is{type(item).__name__}")
+    if len(parts := tuple(item)) != 2:
+        raise ValueError(f"{where} has length {len(parts)}; 2 is required")
+    return parts

@@ -119,10 +119,10 @@ class Bilinear(Module):
 
     def reset_parameters(self) -> None:
         """Draws the parameters anew."""
-        bound = 1 / math.sqrt(self.weight.size(1))
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        width = 1 / math.sqrt(self.in1_features)
+        for drawn in (self.weight, self.bias):
+            if drawn is not None:
+                init.uniform_(drawn, -width, width)
 
     def forward(self, input1, input2):
         """The layer's result."""

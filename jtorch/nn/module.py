@@ -270,16 +270,15 @@ class Module(HookMethods, StateMethods):
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """(name, module) of the direct submodules."""
-        memo = set()
+        first: dict[Module, str] = {}       # a module under several names comes once, under the first
         for name, module in self._modules.items():
-            if module is not None and module not in memo:
-                memo.add(module)
-                yield name, module
+            if module is not None:
+                first.setdefault(module, name)
+        yield from ((name, module) for module, name in first.items())
 
     def children(self) -> Iterator[Module]:
         """The direct submodules."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def _named_members(self, get: Callable, prefix: str = "", recurse: bool = True,
                        remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
@@ -387,12 +386,12 @@ class Module(HookMethods, StateMethods):
         return self._apply(lambda t: t.share_memory_())     # type: ignore[attr-defined]
 
     def train(self, mode: bool = True):
-        """Sets training mode."""
-        if not isinstance(mode, bool):
+        """Sets training mode here and below, through each submodule's own ``train``: one that overrides it decides for itself."""
+        if mode is not True and mode is not False:
             raise ValueError("training mode is expected to be boolean")
+        for child in self.children():
+            child.train(mode)
         self.training = mode
-        for module in self.children():
-            module.train(mode)
         return self
 
     def eval(self):
@@ -406,18 +405,13 @@ class Module(HookMethods, StateMethods):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the parameters' gradients, or makes them zero."""
-        for p in self.parameters():
-            if p.grad is None:
-                continue
+        """Forgets the parameters' gradients, or writes zeros over them and forgets only their history."""
+        for param in [p for p in self.parameters() if p.grad is not None]:
             if set_to_none:
-                p.grad = None
+                param.grad = None
             else:
-                if p.grad.grad_fn is not None:
-                    p.grad.detach_()
-                else:
-                    p.grad.requires_grad_(False)
-                p.grad.zero_()      # type: ignore[attr-defined]
+                grad: Any = param.grad
+                (grad.requires_grad_(False) if grad.is_leaf else grad.detach_()).zero_()
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Nothing: what repeats is compiled anyway."""

@@ -119,8 +119,8 @@ def _remainder(a, b):
     return jnp.where((mod != 0) & ((b < 0) != (mod < 0)), mod + b, mod)
 
 
-@op(promote="numeric", operators=("__mod__", "__rmod__", "__imod__"), value_check=(divides_by_zero, zero_division),
-    backward_name=numbered("Remainder", 1, tensor=1, number=0))
+@op(promote="numeric", operators=("__mod__", "__rmod__", "__imod__"), saves="second",
+    value_check=(divides_by_zero, zero_division), backward_name=numbered("Remainder", 1, tensor=1, number=0))
 def remainder(input: Tensor | Number, other: Tensor | Number):
     """What floor division leaves, with the sign of ``other``. See torch.remainder."""
     unsupported("remainder_cpu", input, "bc")
@@ -132,7 +132,7 @@ def _fmod(a, b):
     return lax.rem(*broadcast(a, b))
 
 
-@op(promote="numeric", value_check=(divides_by_zero, zero_division),
+@op(promote="numeric", value_check=(divides_by_zero, zero_division), saves="second",
     backward_name=numbered("Fmod", 1, tensor=1, number=0))
 def fmod(input: Tensor, other: Tensor | Number):
     """What truncating division leaves, with the sign of ``input``. See torch.fmod."""

@@ -68,3 +68,10 @@ def require(condition: Any, message: str, error: type[Exception] = RuntimeError)
     """Raises ``error(message)`` unless ``condition``."""
     if not condition:
         raise error(message)
+
+
+def of_extreme(template: tuple) -> tuple[int, ...] | None:
+    """The ``checks`` of an op that along a dim saves indices: then nothing; of two tensors both; else what it ``saves``."""
+    if isinstance(template[1], int):
+        return ()
+    return None if template[1] is None and (len(template) < 4 or template[3] is None) else (0, 1)

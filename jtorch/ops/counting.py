@@ -39,7 +39,8 @@ def _check_unique(input, dim: int | None) -> int | None:
     return dim
 
 
-@op(dynamic=True, differentiable=False, out=False)
+@op(dynamic=True, differentiable=False, not_derived=True, out=False,
+    backward_name=lambda template: "Unique2Backward0" if template[4] is None else "UniqueDimBackward0")
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None):
     """The distinct elements (or slices along ``dim``), always sorted; each NaN is one. See torch.unique."""
@@ -51,7 +52,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     return _chosen(values, inverse, counts, return_inverse, return_counts)
 
 
-@op(dynamic=True, differentiable=False, out=False)
+@op(dynamic=True, differentiable=False, not_derived=True, out=False)
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
                        dim: int | None = None):
     """The elements (or slices along ``dim``) that differ from the one before. See torch.unique_consecutive."""

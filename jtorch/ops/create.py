@@ -265,7 +265,7 @@ def _check_parts(a, b, names: str) -> None:
     check.require(kinds[0] != "Half", f"\"{names}_cpu\" not implemented for 'Half'", NotImplementedError)
 
 
-@op(name="complex", method=False, saves="none")
+@op(name="complex", method=False, saves="all")
 def complex_(real: Tensor, imag: Tensor):
     """Complex numbers from their real and imaginary parts. See torch.complex."""
     _check_parts(real, imag, "complex")
@@ -273,7 +273,7 @@ def complex_(real: Tensor, imag: Tensor):
     return jax.lax.complex(jnp.broadcast_to(real, shape), jnp.broadcast_to(imag, shape))
 
 
-@op(method=False)
+@op(method=False, saves="result")
 def polar(abs: Tensor, angle: Tensor):
     """Complex numbers from their magnitudes and angles. See torch.polar."""
     _check_parts(abs, angle, "polar")

@@ -24,7 +24,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None):
     return _running(lax.cumsum, input, dim, dtype)
 
 
-@op(inplace=True)
+@op(inplace=True, saves="both")
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None):
     """The products of the elements so far along ``dim``. See torch.cumprod."""
     return _running(lax.cumprod, input, dim, dtype)
@@ -43,19 +43,19 @@ def _cumulative_extreme(name: str, scan, input, dim: int):
     return jnp.take_along_axis(input, index, dim, mode="promise_in_bounds"), index
 
 
-@op(saves="none", returns="values indices")
+@op(returns="values indices", saves="all")
 def cummax(input: Tensor, dim: int):
     """The largest elements so far along ``dim``, with their indices. See torch.cummax."""
     return _cumulative_extreme("cummax", lax.cummax, input, dim)
 
 
-@op(saves="none", returns="values indices")
+@op(returns="values indices", saves="all")
 def cummin(input: Tensor, dim: int):
     """The smallest elements so far along ``dim``, with their indices. See torch.cummin."""
     return _cumulative_extreme("cummin", lax.cummin, input, dim)
 
 
-@op
+@op(saves="both")
 def logcumsumexp(input: Tensor, dim: int):
     """The logarithm of the cumulative sums of exponentials. See torch.logcumsumexp."""
     dim = check.wrap_dim(dim, input.ndim)

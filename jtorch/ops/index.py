@@ -211,6 +211,8 @@ def index_select(input: Tensor, dim: int, index: Tensor):
         check.require(index.size == 1, f"index_select(): Index to scalar can have only 1 value, got "
                       f"{index.size} value(s)")
         return input
+    if input.ndim > 1 and index.size and not input.shape[dim]:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     check.require(input.shape[dim] or not index.size, "index out of range in self", IndexError)
     return input.at[along(input, dim, index)].get(mode="promise_in_bounds")
 
@@ -229,6 +231,7 @@ def check_source(name: str, input, dim: int, index, source) -> None:
     check.require(source.dtype == input.dtype, f"{name}: self ({check.scalar_name(input.dtype)}) and source "
                   f"({check.scalar_name(source.dtype)}) must have the same scalar type")
     n = source.shape[dim] if dim < source.ndim else 1
+    check.require(source.ndim or index.size == 1, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     check.require(index.size == n, f"{name}: Number of indices ({index.size}) should be equal to source.size(dim): "
                   f"({n}), for dim: {dim}")
     rest, given = ([m for d, m in enumerate(a.shape) if d != dim] for a in (input, source))
@@ -243,7 +246,7 @@ def as_1d(*arrays):
     return tuple(a.reshape(1) if a.ndim == 0 else a for a in arrays)
 
 
-@op(inplace=True, value_check=at_dim(0, RuntimeError))
+@op(inplace=True, value_check=at_dim(0, RuntimeError), saves="all", checks=lambda template: (1, 2))
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -255,7 +258,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 @op(inplace=True,
-    value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}"))
+    value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}"),
+    saves="all", checks=lambda template: (1, 2))
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
     """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -270,6 +274,8 @@ def _check_copy(input, dim: int, index, source) -> None:
     check.require(source.ndim in (0, input.ndim) or not input.ndim, f"{name}: When source and destination are not "
                   f"scalars, their dimensionality must match. Source dimensionality ({source.ndim}), destination "
                   f"dimensionality ({input.ndim})", IndexError)
+    check.require(source.ndim or index.size == 1, f"{name}: When source is scalar, index should have one element (got "
+                  f"{index.size})", IndexError)
     check.require(index.dtype == np.int64, f"{name}: Expected a long tensor for index, but got "
                   f"{check.scalar_name(index.dtype)}")
     check.require(source.dtype == input.dtype, f"{name}: self and source expected to have the same dtype, but got "
@@ -319,7 +325,7 @@ def check_index_dtype(name: str, index) -> None:
     check.require(index.dtype in (np.int32, np.int64), f"{name}(): Expected dtype int32/int64 for index")
 
 
-@op(value_check=at_dim(0, RuntimeError))
+@op(value_check=at_dim(0, RuntimeError), saves="all")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False):
     """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -345,6 +351,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
     check.require(input.ndim == indices.ndim, "torch.take_along_dim(): input and indices should have the same number "
                   f"of dimensions, but got {input.ndim} dimensions for input, and {indices.ndim} dimensions "
                   "for indices")
+    check.require(input.ndim, "Dimension specified as 0 but tensor has no dimensions", IndexError)
     d = check.wrap_dim(dim, input.ndim)
     rest = check.broadcast_shapes(*[(*a.shape[:d], *a.shape[d + 1:]) for a in (input, indices)])
     x, at = (jnp.broadcast_to(a, (*rest[:d], *a.shape[d:d + 1], *rest[d:])) for a in (input, indices))

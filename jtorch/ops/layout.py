@@ -107,6 +107,18 @@ def iterated(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int,
     return in_order(shape, order)
 
 
+def indexed(marks: tuple, shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    """The strides of a tensor indexed by tensors, which stand where ``marks`` are not None."""
+    (size, stride), *given = operands
+    dims = [d for d, m in enumerate(marks) if m is not None]
+    lead = dims[0] if dims == list(range(dims[0], dims[-1] + 1)) else 0
+    rest = [d for d in range(len(size)) if d not in dims]
+    inner = len(shape) - len(rest)
+    source = [*[stride[d] for d in rest[:lead]], *[0] * inner, *[stride[d] for d in rest[lead:]]]
+    places = [[0] * lead + _broadcast(n, s, shape[lead:lead + inner]) + [0] * (len(rest) - lead) for n, s in given]
+    return in_order(shape, _sorted_dims(len(shape), _compared(shape, [source, *places])))
+
+
 def _broadcast(size: tuple[int, ...], stride: tuple[int, ...], shape: tuple[int, ...]) -> list[int]:
     more = len(shape) - len(size)
     return [0] * more + [0 if n == 1 and shape[more + d] != 1 else s for d, (n, s) in enumerate(zip(size, stride, strict=True))]
@@ -122,7 +134,8 @@ def memory_order(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...] 
 # ---------------------------------------------------------------- which op has which rule
 
 
-def _like_first(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+def like_first(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    """The strides of a copy of the first argument, where the result has its shape."""
     size, stride = operands[0]
     return preserved(size, stride) if size == shape else contiguous_strides(shape)
 
@@ -144,6 +157,10 @@ def _suggested_by(which: Callable, shape: tuple[int, ...], operands: Sequence[Ge
     return channels_last(shape) if fits else contiguous_strides(shape)
 
 
+def _differences(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+    return iterated(shape, [(shape, operands[0][1])]) if len(operands) == 1 else contiguous_strides(shape)
+
+
 def _columns(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
     return in_order(shape, range(len(shape)))
 
@@ -158,7 +175,7 @@ _NAMES: dict[Any, str] = {
     "nn.functional.hardsigmoid hardshrink nn.functional.softshrink nn.functional.tanhshrink nn.functional.softplus "
     "nn.functional.softsign nn.functional.logsigmoid nn.functional.threshold nn.functional.binary_cross_entropy "
     "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
-    _like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
+    like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
     "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize",
     _as_first_suggests: "softmax log_softmax nn.functional.softmax nn.functional.log_softmax nn.functional.softmin "
     "nn.functional.adaptive_avg_pool2d nn.functional.adaptive_max_pool2d nn.functional.pad nn.functional.interpolate "
@@ -168,6 +185,8 @@ _NAMES: dict[Any, str] = {
     _as_all_suggest: "cat",
     _columns: "nonzero argwhere",
     _as_any_suggests: "nn.functional.conv2d nn.functional.conv_transpose2d",
+    indexed: "index",
+    _differences: "diff",
     KEPT: "select_scatter slice_scatter diagonal_scatter as_strided_scatter",
 }
 _RULES: dict[str, Any] = {name: rule for rule, names in _NAMES.items() for name in names.split()}

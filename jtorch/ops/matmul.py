@@ -157,7 +157,13 @@ def vdot(input: Tensor, other: Tensor):
     return product(jnp.conj(input), other)
 
 
-@op(operators=("__matmul__", "__rmatmul__", "__imatmul__"), aliases=("linalg.matmul",), backward_name="MmBackward0")
+def _matmul_name(a: tuple[int, ...], b: tuple[int, ...]) -> str:
+    if len(a) == 1 and len(b) == 2:
+        return "SqueezeBackward4"
+    return {(1, 1): "DotBackward0", (2, 1): "MvBackward0", (2, 2): "MmBackward0"}.get((len(a), len(b)), "UnsafeViewBackward0")
+
+
+@op(operators=("__matmul__", "__rmatmul__", "__imatmul__"), aliases=("linalg.matmul",), backward_name_by_shapes=_matmul_name)
 def matmul(input: Tensor, other: Tensor):
     """The matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
     check.require(input.ndim > 0 and other.ndim > 0,
@@ -336,7 +342,7 @@ def _contracted(ndim_a: int, ndim_b: int, dims) -> tuple[list[int], list[int]]:
     return list(range(-dims, 0)), list(range(dims))
 
 
-@op(promote="numeric", broadcast=False, inplace=False, backward_name="UnsafeViewBackward0")
+@op(promote="numeric", broadcast=False, inplace=False, backward_name="UnsafeViewBackward0", checks=lambda template: ())
 def kron(input: Tensor, other: Tensor):
     """The Kronecker product. See torch.kron."""
     if input.dtype == bool:

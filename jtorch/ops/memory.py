@@ -7,7 +7,7 @@ import numpy as np
 
 from jtorch.ops.check import broadcast_shapes
 from jtorch.ops.registry import Tensor, Tensors, op
-from jtorch.ops.strided import is_contiguous, reinterpret, strided_read, strided_write
+from jtorch.ops.strided import indices, is_contiguous, last_wins, reinterpret, strided_read, strided_write
 
 
 def _flat(content: jax.Array, dtype: np.dtype) -> jax.Array:
@@ -99,6 +99,18 @@ def copy_into(src: Tensor, shape: tuple[int, ...], dtype: np.dtype):
 def copy_over(input: Tensor, src: Tensor):
     """``_copy_into`` with what is written over, whose gradient is 0."""
     return copy_into(src, input.shape, input.dtype)
+
+
+@op(name="_merged", function=False, method=False, out=False, saves="none", differentiable=False, tested=False)
+def merged(before: Tensor, after: Tensor, stride: tuple[int, ...], adds: bool):
+    """What a write left in memory that is shown several times: the last change of a place counts, or (``adds``) all do."""
+    size = after.shape
+    span = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    flat, index = strided_write(jnp.zeros((span,), before.dtype), before, size, stride, 0), indices(size, stride, 0)
+    if adds:
+        return strided_read(flat.at[index].add(after - before, mode="promise_in_bounds"), size, stride, 0)
+    index = last_wins(jnp.where(before != after, index, span), span + 1)
+    return strided_read(flat.at[index].set(after, mode="drop", unique_indices=True), size, stride, 0)
 
 
 @op(name="_zero_of", function=False, method=False, out=False, saves="none", tested=False)

@@ -50,7 +50,7 @@ def sign(input: Tensor):
     return _sign(input)
 
 
-@op(promote="numeric")
+@op(promote="numeric", saves="both")
 def sgn(input: Tensor):
     """The sign, for complex numbers the direction. See torch.sgn."""
     if kind(input) != "c":
@@ -416,7 +416,7 @@ def _copysign(a, b):
     return jnp.copysign(a, b)
 
 
-@op(promote="int_to_float", backward_name=numbered("Copysign", 1, tensor=0, number=1))
+@op(promote="int_to_float", backward_name=numbered("Copysign", 1, tensor=0, number=1), saves="both")
 def copysign(input: Tensor, other: Tensor | Number):
     """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
     unsupported("copysign_cpu", input, "c")
@@ -464,7 +464,7 @@ def _hypot(a, b):
     return jnp.hypot(a, b)
 
 
-@op(promote="numeric")
+@op(promote="numeric", saves="both")
 def hypot(input: Tensor, other: Tensor):
     """The length of the vector (``input``, ``other``). See torch.hypot."""
     unsupported("hypot_cpu", input, "bic")

@@ -80,7 +80,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     return sum(input, dim, keepdim, dtype=dtype)
 
 
-@op(backward_name=_by_dim("ProdBackward0", "ProdBackward1"))
+@op(saves="both", backward_name=_by_dim("ProdBackward0", "ProdBackward1"))
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
     input = _summand(input, dtype)
@@ -120,7 +120,7 @@ def count_nonzero(input: Tensor, dim: Dims = None):
     return jnp.sum(input.astype(bool), check.wrap_dims(dim, input.ndim), dtype=jnp.int64)
 
 
-@op(aliases=("special.logsumexp",))
+@op(aliases=("special.logsumexp",), saves="both")
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False):
     """The logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
     input = input.astype(promotion.to_float(input.dtype))
@@ -163,7 +163,7 @@ def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: 
     return _var_mean("std and var", input, dim, unbiased, keepdim, correction)[0]
 
 
-@op
+@op(saves="both")
 def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None):
     """The standard deviation: the square root of ``var``. See torch.std."""
@@ -261,13 +261,15 @@ def _common(a, b):
     return jnp.broadcast_to(a.astype(found), shape), jnp.broadcast_to(b.astype(found), shape)
 
 
-@op(returns="values indices", backward_name=_extreme_name("MaxBackward1", "MaxBackward0", "MaximumBackward0"))
+@op(returns="values indices", backward_name=_extreme_name("MaxBackward1", "MaxBackward0", "MaximumBackward0"),
+    saves="both", checks=check.of_extreme)
 def max(input: Tensor, dim: Tensor | int | None = None, keepdim: bool = False, *, other: Tensor | None = None):
     """The largest element; the largest along ``dim`` with its index; the larger of two tensors. See torch.max."""
     return _extreme("max", jnp.max, _argmax, jnp.maximum, input, dim, keepdim, other)
 
 
-@op(returns="values indices", backward_name=_extreme_name("MinBackward1", "MinBackward0", "MinimumBackward0"))
+@op(returns="values indices", backward_name=_extreme_name("MinBackward1", "MinBackward0", "MinimumBackward0"),
+    saves="both", checks=check.of_extreme)
 def min(input: Tensor, dim: Tensor | int | None = None, keepdim: bool = False, *, other: Tensor | None = None):
     """The smallest element; the smallest along ``dim`` with its index; the smaller of two tensors. See torch.min."""
     return _extreme("min", jnp.min, _argmin, jnp.minimum, input, dim, keepdim, other)
@@ -280,19 +282,19 @@ def _amax(name: str, reduce, input, dim, keepdim: bool):
     return reduce(input, axes, keepdims=keepdim)
 
 
-@op
+@op(saves="both")
 def amax(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
     """The largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
     return _amax("amax", jnp.max, input, dim, keepdim)
 
 
-@op
+@op(saves="both")
 def amin(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
     """The smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
     return _amax("amin", jnp.min, input, dim, keepdim)
 
 
-@op(returns="min max")
+@op(returns="min max", saves="both")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False):
     """The smallest and the largest elements. See torch.aminmax."""
     refuse("aminmax_cpu", input, "c")
@@ -307,9 +309,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False):
 
 
 def _arg(name: str, choose, input, dim: int | None, keepdim: bool):
-    axis = None if dim is None else check.wrap_dim(dim, input.ndim)
     check.require(input.dtype.kind not in "bc", f"{name}(): does not support "
                   f"{'bool' if input.dtype.kind == 'b' else 'complex'} input")
+    axis = None if dim is None else check.wrap_dim(dim, input.ndim)
     if axis is None:
         check.require(input.size > 0, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.",
                       IndexError)
@@ -429,7 +431,7 @@ def _nuclear(input, dim, keepdim: bool):
     return jnp.expand_dims(result, tuple(sorted(axes))) if keepdim else result
 
 
-@op(backward_name=lambda template: "SumBackward1" if template[1] == "nuc" else "LinalgVectorNormBackward0")
+@op(saves="both", backward_name=lambda template: "SumBackward1" if template[1] == "nuc" else "LinalgVectorNormBackward0")
 def norm(input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False,
          dtype: dtype | None = None):
     """The p-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values. See torch.norm."""
@@ -441,7 +443,7 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim
     return _norm(input, 2.0 if p is None or p == "fro" else p, dim, keepdim, dtype)
 
 
-@op
+@op(saves="both")
 def dist(input: Tensor, other: Tensor, p: float = 2):
     """The p-norm of the difference. See torch.dist."""
     a, b = _common(input, other)

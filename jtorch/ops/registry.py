@@ -141,7 +141,9 @@ class Op:
     creates: bool = False
     dynamic: bool = False
     saves: str = "inputs"
+    checks: Callable | None = None
     backward_name: str | Callable | None = None
+    backward_name_by_shapes: Callable | None = None
     differentiable: bool = True
     returns: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -153,6 +155,9 @@ class Op:
     refuses: Callable | None = None
     layout: Any = None          # which strides results have: see layout.py
     _functions: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.keeps_result = self.saves in ("result", "both")
 
     def __hash__(self):
         return id(self)
@@ -285,10 +290,13 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
     saves:      ``inputs`` (the default: those that the vjp uses), ``all`` (where the vjp depends on inputs whose values it
-                does not use), ``result`` or ``none``: what the version check of the backward looks at, as PyTorch saves
-                it.
+                does not use), ``result``, ``both`` (``all`` and the result), ``second`` (like ``inputs``, but nothing
+                where the second argument needs no gradient) or ``none``: what the version check of the backward looks at,
+                as PyTorch saves it.
+    checks:     a function of the template: the positions of the arrays that the version check looks at, where they are
+                fewer than ``saves`` says (none, where PyTorch saves indices), or None.
     backward_name:  PyTorch's ``grad_fn`` name where it is not the op's in camel case + ``Backward0``, or a function of
-                the template that gives it.
+                the template that gives it. ``backward_name_by_shapes``: a function of the arguments' shapes, where those decide.
     differentiable: False where PyTorch gives the result no ``grad_fn``.
     returns:    field names of the named tuple returned (``values indices``).
     writes:     names of arguments that the last outputs are written into (``running_mean running_var``).

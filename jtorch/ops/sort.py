@@ -148,13 +148,13 @@ def _with_dim(name: str):
     return lambda template: f"{name}Backward{0 if template[1] is None else 1}"
 
 
-@op(returns="values indices", backward_name=_with_dim("Median"))
+@op(returns="values indices", backward_name=_with_dim("Median"), saves="both", checks=check.of_extreme)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False):
     """The median (of an even number, the lower), of all or along ``dim`` with its index. See torch.median."""
     return _median("median", input, dim, keepdim)
 
 
-@op(returns="values indices", backward_name=_with_dim("Nanmedian"))
+@op(returns="values indices", backward_name=_with_dim("Nanmedian"), saves="both", checks=check.of_extreme)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False):
     """The median of the elements that are not NaN. See torch.nanmedian."""
     return _median("nanmedian", input, dim, keepdim)
@@ -241,14 +241,14 @@ def _q_error(detail, *args, **options):
     return RuntimeError("quantile() q values must be in the range [0, 1]")
 
 
-@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4")
+@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", checks=lambda template: ())
 def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
              interpolation: str = "linear"):
     """The ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
-@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4")
+@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", checks=lambda template: ())
 def nanquantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear"):
     """The quantiles of the elements that are not NaN. See torch.nanquantile."""

@@ -6,6 +6,7 @@ inner dims reach) is a chain of reshapes and slices, which XLA fuses and which m
 """
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -28,12 +29,23 @@ def strided_read(flat: jax.Array, size: Sequence[int], stride: Sequence[int], of
     order = sorted(moving, key=lambda d: -stride[d])
     dims = _coalesced([(size[d], stride[d]) for d in order])
     if not _nested(dims):
-        return flat.at[_indices(size, stride, offset)].get(mode="promise_in_bounds")
+        return flat.at[indices(size, stride, offset)].get(mode="promise_in_bounds")
     found = _read(flat, dims, offset).reshape([size[d] for d in order])
     if order != moving:
         found = found.transpose([order.index(d) for d in moving])
     found = found.reshape([size[d] if d in moving else 1 for d in range(len(size))])
     return found if found.shape == size else jnp.broadcast_to(found, size)
+
+
+@functools.lru_cache(4096)
+def overlaps(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether several elements may be one place in memory."""
+    reach = 0
+    for s, n in sorted([(s, n) for n, s in zip(size, stride, strict=True) if n > 1]):
+        if s <= reach:
+            return True
+        reach += (n - 1) * s
+    return False
 
 
 def strided_write(flat: jax.Array, value: jax.Array, size: Sequence[int], stride: Sequence[int],
@@ -46,7 +58,7 @@ def strided_write(flat: jax.Array, value: jax.Array, size: Sequence[int], stride
     order = sorted(moving, key=lambda d: -stride[d])
     dims = _coalesced([(size[d], stride[d]) for d in order])
     if not _nested(dims):
-        index = last_wins(_indices(size, stride, offset), flat.shape[0])
+        index = last_wins(indices(size, stride, offset), flat.shape[0])
         return flat.at[index].set(value, mode="drop", unique_indices=True)
     value = value.reshape([size[d] for d in moving])
     if order != moving:
@@ -182,7 +194,8 @@ def _nested(dims: Dims) -> bool:
     return all(s >= _reach(dims[i + 1:]) for i, (_, s) in enumerate(dims))
 
 
-def _indices(size: tuple[int, ...], stride: Sequence[int], offset: int) -> jax.Array:
+def indices(size: tuple[int, ...], stride: Sequence[int], offset: int) -> jax.Array:
+    """The place in memory of each element of a geometry."""
     end = offset + _reach(list(zip(size, stride, strict=True)))
     dtype = np.dtype(np.int32 if end < 2**31 else np.int64)
     index = jnp.full(size, offset, dtype)

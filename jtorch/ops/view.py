@@ -223,7 +223,7 @@ def _adjoint(name: str, dims_of, advice: str = "Consider using x.conj()."):
         dims = dims_of(len(size), name)
         if not size:
             _warn_0d(name.replace("tensor.", "Tensor."), advice)
-            if source is None or source.kind != "c":
+            if source is None or source.kind != "c" or name == "tensor.mT":
                 return ITSELF
         is_complex = source is not None and source.kind == "c" and name != "tensor.mT"
         return None if is_complex else _permute(size, stride, offset, dims)
@@ -455,8 +455,8 @@ def _view_as_complex(size, stride, offset) -> Geometry:
     check.require(len(size) > 0, "Input tensor must have one or more dimensions")
     check.require(size[-1] == 2, "Tensor must have a last dimension of size 2")
     check.require(stride[-1] == 1, "Tensor must have a last dimension with stride 1")
-    for s in stride[:-1]:
-        check.require(s % 2 == 0, "Tensor must have a stride divisible by 2 for all but last dimension")
+    for n, s in zip(size[:-1], stride[:-1], strict=True):
+        check.require(s % 2 == 0 or n == 1, "Tensor must have a stride divisible by 2 for all but last dimension")
     check.require(offset % 2 == 0, "Tensor must have a storage_offset divisible by 2")
     return tuple(size[:-1]), tuple(s // 2 for s in stride[:-1]), offset // 2
 

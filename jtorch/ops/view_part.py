@@ -317,6 +317,12 @@ def _split_along(dim_of):
     return geometry
 
 
+def slices_of(name: str, template: tuple, size: tuple[int, ...]) -> tuple[int, list[tuple[int, int]]]:
+    """The dim, and the (start, length) of each part, of an op whose results PyTorch makes by slicing one after the other."""
+    dim_of = {"hsplit": _hdim, "vsplit": _vdim, "dsplit": _ddim}.get(name)
+    return _tensor_split(size, template[1], template[2] if dim_of is None else dim_of(size, template[1]))
+
+
 @op(view=_split_along(_hdim), saves="none", backward_name="SliceBackward0")
 def hsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along columns. See torch.hsplit."""

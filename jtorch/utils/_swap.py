@@ -4,6 +4,7 @@ from __future__ import annotations
 import gc
 
 from jtorch.autograd.graph import get_gradient_edge
+from jtorch.storage import Seen
 from jtorch.tape import AccumulateGrad, Node, OpNode, used_by_backward
 from jtorch.tensor import Tensor, node_of
 from jtorch.walks import LEAF
@@ -20,6 +21,8 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
     RuntimeError where one of them has views, or was saved for a backward. A backward through a leaf that was swapped raises.
     """
+    if t1 is t2:
+        return
     poisoned = [_checked(t, f"t{i}") for i, t in ((1, t1), (2, t2))]
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__     # type: ignore[assignment]
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
@@ -34,7 +37,8 @@ def _checked(t: Tensor, name: str) -> Node | None:
     views = sum([isinstance(r, Tensor) and r._base is t for r in referrers])
     views += sum([r.__class__ is dict and r.get("_base") is t for r in referrers])
     in_graph = any([isinstance(r, AccumulateGrad) or _leads_to_a_leaf(r) for r in referrers])
-    saved = sum([_uses(r) for r in gc.get_referrers(t._storage) if r.__class__ is tuple and len(r) == 2 and r[0] is t._storage])
+    seen = [t._storage] if t._view is None else [r for r in gc.get_referrers(t._view) if r.__class__ is Seen]
+    saved = sum([_uses(r) for s in seen for r in gc.get_referrers(s) if r.__class__ is tuple and len(r) == 2 and r[0] is s])
     count = 1 + views + saved + in_graph
     if count > 2 or (count == 2 and node_of(t) is not None):
         raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you "
@@ -53,7 +57,8 @@ def _leads_to_a_leaf(entry: object) -> bool:
 def _uses(entry: tuple) -> int:
     """How many nodes with this entry (counter, version) among what they have saved use it in their backward."""
     nodes = [n for versions in gc.get_referrers(entry) if versions.__class__ is tuple for n in _owners(versions)]
-    return sum([any(v is entry and u for v, u in zip(n.versions, used_by_backward(n), strict=False)) for n in nodes])
+    return sum([any(v is entry and u for v, u in zip(n.versions, used_by_backward(n), strict=False)) for n in nodes
+                if n.call.op.saves != "result"])        # of a result the node holds the memory, not the tensor
 
 
 def _owners(versions: tuple) -> list:

@@ -126,3 +126,53 @@ def test_any_combination(index):
     where = f"({', '.join(index)},)"
     compare([expression(f"t = xp.arange(24.).reshape{SHAPE}; r = t[{where}]"),
                   expression(f"t = xp.arange(24.).reshape{SHAPE}; t[{where}] = -1; r = t")], torch, jtorch)
+
+
+# What holds for a row of X, which is made in a shorter way once many rows were taken of X.
+ROWS = """
+(r := X[2]).tolist() == [6.0, 7.0, 8.0] and r.shape == (3,) and r.stride() == (1,) and r.storage_offset() == 6
+X[-1].tolist() == [12.0, 13.0, 14.0] and X[4].storage_offset() == X[-1].storage_offset() == 12
+raises(IndexError, lambda: X[5]) and raises(IndexError, lambda: X[-6])
+(r := X[1]) is not None and X.mul_(2) is X and r.tolist() == [6.0, 8.0, 10.0] and r._version == X._version == 1
+(r := X[1]).add_(1) is r and X[1].tolist() == [4.0, 5.0, 6.0] and X[0, 0] == 0 and X._version == 1
+(r := X[0]) is not None and X.mul_(2) is X and (r + X[1]).tolist() == [6.0, 10.0, 14.0]
+X[1]._base is X and X[1]._is_view() and X[1][1]._base is X and X[1][1].item() == 4.0
+X[1].data_ptr() == X.data_ptr() + 12
+X.requires_grad_() is X and X[1].requires_grad and (X[1] * 2).sum().backward() is None and X.grad[1].tolist() == [2.0, 2.0, 2.0]
+(d := X.detach())[1].add_(1) is not None and X[1].tolist() == [4.0, 5.0, 6.0] and X._version == d._version == 1
+(d := X.data)[1].add_(1) is not None and X[1].tolist() == [4.0, 5.0, 6.0] and X._version == 0
+(r := X[3]) is not None and X.t_() is X and r.tolist() == [9.0, 10.0, 11.0] and X[1].tolist() == [1.0, 4.0, 7.0, 10.0, 13.0]
+(a := X.numpy()) is not None and a.fill(7) is None and X[1].tolist() == [7.0, 7.0, 7.0]
+(r := X[1]) is not None and (a := X.numpy()) is not None and a.fill(7) is None and r.tolist() == [7.0, 7.0, 7.0]
+(Y := X + 1).shape and [Y[0].tolist() for _ in range(100)][-1] == [1.0, 2.0, 3.0] and Y.add_(1)[0].tolist() == [2.0, 3.0, 4.0]
+xp.stack([X[i] for i in (4, 0)]).tolist() == [[12.0, 13.0, 14.0], [0.0, 1.0, 2.0]]
+[r.sum().item() for r in X] == [3.0, 12.0, 21.0, 30.0, 39.0]
+(v := X[1:]) is not None and [v[0].tolist() for _ in range(100)][-1] == [3.0, 4.0, 5.0]
+(n := X[:, 1]) is not None and [n[1].item() for _ in range(100)][-1] == 4.0 and n[-1].item() == 13.0
+"""
+
+
+@pytest.mark.parametrize("claim", ROWS.strip().splitlines())
+def test_a_row_is_a_view_however_many_were_taken(xp, claim):
+    X = xp.arange(15.0).reshape(5, 3).clone()
+    assert X.tolist()       # it is computed, and what was recorded ends
+    for _ in range(100):
+        X[3]
+    names = {"X": X, "xp": xp, "raises": lambda error, f: pytest.raises(error, f) is not None}
+    assert eval(claim, names)
+
+
+def test_rows_taken_without_a_gradient_cannot_be_written_to_with_one(xp):
+    X = xp.zeros(3, 2)
+    assert X.tolist()
+    for _ in range(100):
+        X[0]
+    with xp.no_grad():
+        row = X[1]
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace with grad mode enabled"):
+        row.mul_(xp.ones(2, requires_grad=True))
+    with xp.inference_mode():
+        assert not X[1].is_inference()
+        Y = xp.zeros(3, 2)
+        assert [Y[0] for _ in range(100)][-1].is_inference()
+

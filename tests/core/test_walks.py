@@ -216,3 +216,24 @@ def read_between(torch, steps=STEPS):
 
 def test_a_loss_read_before_backward(torch, jt):
     same(read_between(jt), read_between(torch))
+
+
+def packed_late(torch, seen, at):
+    """Gradients of steps of which those from ``at`` on save through hooks that give back something else."""
+    w1, w2, x = model(torch)
+    gradients = []
+    for i in range(at + 3):
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(i) or t, lambda t: t * 2 if i >= at else t) \
+                if i >= at else torch.enable_grad():
+            loss = (x @ w1 @ w2).pow(2).mean()      # of these PyTorch saves the same
+        loss.backward()
+        gradients.append([w.grad.sum().item() for w in (w1, w2)])
+        w1.grad = w2.grad = None
+    return gradients
+
+
+def test_what_a_hook_packs_is_unpacked(torch, jt):
+    seen = []
+    found, expected = packed_late(jt, seen, STEPS), packed_late(torch, [], STEPS)
+    assert set(seen) == {STEPS, STEPS + 1, STEPS + 2}
+    same(found, expected)

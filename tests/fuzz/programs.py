@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import random
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 from statements import Chooser, start, statement
 
+HOT = os.environ.get("JTORCH_ENGINE") == "hot"
 LIMIT = 1e9         # a program in which numbers have grown beyond this ends: rounding would be all there is to compare
 
 
@@ -21,15 +24,30 @@ class World:
     def __init__(self, xp: ModuleType):
         self.xp = xp
         self.log: list = []
+        self.broken = False     # whether the library has found a bug of its own
         self.names: dict[str, Any] = {"xp": xp, "np": np, "copy": copy, "log": self.log}
 
     def run(self, line: str) -> tuple:
         """What the statement comes to: nothing, or the type and first sentence of its error."""
         try:
             exec(_compiled(line), self.names)
+            self._settle()
         except Exception as e:
+            self.broken = self.broken or "INTERNAL ASSERT" in str(e)
             return ("raises", type(e).__name__, first_sentence(str(e)))
         return ()
+
+    def _settle(self) -> None:
+        """Ends a record that holds back a check of values, so that its error is that of the statement."""
+        if self.xp.__name__ != "jtorch" or not HOT:
+            return
+        engine = self.xp.engine
+        if any(s.kernel.check is not None for s in engine.local.rec.state.path()):
+            try:
+                engine.end()
+            except Exception:
+                self.broken = True      # what the statement was to change is lost
+                raise
 
     def pool(self) -> dict[str, Any]:
         """The tensors and arrays by name."""
@@ -74,6 +92,8 @@ def _ask(fn) -> Any:
     try:
         return fn()
     except Exception as e:
+        if "INTERNAL ASSERT" in str(e):
+            raise
         return ("raises", type(e).__name__)
 
 
@@ -88,9 +108,14 @@ def _described(t: Any, *, values: bool, history: bool) -> dict[str, Any]:
         found["leaf"] = _ask(lambda: t.is_leaf)
     if values:
         found["values"] = t.detach().cpu().resolve_conj().tolist()
-        found["grad"] = None if grad is None else (tuple(grad.shape), grad.stride() if grad.numel() else None, str(grad.dtype),
+        found["grad"] = None if grad is None else (tuple(grad.shape), _strides(grad) if grad.numel() else None, str(grad.dtype),
                                                    grad.requires_grad, grad.detach().tolist())
     return found
+
+
+def _strides(grad: Any) -> list:
+    """The strides of dims that have several elements: in PyTorch a gradient may be a view of another one, here it is not."""
+    return [s for n, s in zip(grad.shape, grad.stride(), strict=True) if n != 1]
 
 
 # ---------------------------------------------------------------- comparing
@@ -101,6 +126,7 @@ class Scale:
 
     def __init__(self):
         self.largest = 1.0
+        self.nan = False
 
     def note(self, x: Any) -> None:
         """Looks at all numbers in nested lists and dicts."""
@@ -112,6 +138,7 @@ class Scale:
                 self.note(v)
         elif isinstance(x, (int, float, complex)) and not isinstance(x, bool):
             size = abs(x)
+            self.nan = self.nan or size != size
             if size > self.largest:     # False for nan
                 self.largest = size if size != float("inf") else 1e300
 
@@ -169,27 +196,48 @@ class Looks:
 class Pair:
     """A program that runs with both libraries."""
 
+    note: Callable[[bytes], Any] = staticmethod(lambda side: None)      # told which library is about to run
+
     def __init__(self, torch: ModuleType, jtorch: ModuleType, looks: Looks):
         self.torch, self.jtorch, self.looks = World(torch), World(jtorch), looks
-        self.scale, self.done = Scale(), 0
+        self.scale, self.done, self.bits = Scale(), 0, False
 
     def step(self, line: str, last: bool = False) -> str | None:
         """Runs a statement with both; the difference it shows, if any."""
         self.done += 1
-        expected, got = self.torch.run(line), self.jtorch.run(line)
+        self.bits = self.bits or "view(xp.int" in line
+        self.note(b"t")
+        expected = self.torch.run(line)
+        self.note(b"j")
+        got = self.jtorch.run(line)
+        if self.torch.broken:
+            return None
         if expected[:2] != got[:2] or (self.looks.messages and expected != got):
             return f"{expected or 'no error'} != {got or 'no error'}"
+        if self.jtorch.broken:
+            return None
         values = last or self.done % self.looks.values_every == 0
         history = last or self.done % self.looks.history_every == 0
-        states = [w.state(values=values, history=history) for w in (self.torch, self.jtorch)]
+        try:
+            states = [self.torch.state(values=values, history=history)]
+        except Exception:       # it cannot be looked at any more
+            self.torch.broken = True
+            return None
+        try:
+            states.append(self.jtorch.state(values=values, history=history))
+        except Exception as e:
+            return f"looking at the tensors raises {e!r}"
         self.scale.note(states[0])
+        if self.over:
+            return None
         single = any(isinstance(s, dict) and s.get("dtype") in ("torch.float32", "torch.complex64") for s in states[0].values())
         return difference(*states, (2e-5 if single else 1e-9) * self.scale.largest)
 
     @property
     def over(self) -> bool:
-        """Whether numbers have grown too large to go on."""
-        return self.scale.largest > LIMIT
+        """Whether it cannot go on: numbers have grown too large, the bits of a nan are shown, or PyTorch has broken down."""
+        return self.scale.largest > LIMIT or (self.bits and self.scale.nan) or self.torch.broken \
+            or self.jtorch.broken
 
 
 def run(seed: int, torch: ModuleType, jtorch: ModuleType, steps: int = 16, messages: bool = False) -> Found | None:

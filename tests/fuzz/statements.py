@@ -17,6 +17,7 @@ class Chooser:
 
     def __init__(self, rng: random.Random, pool: Pool):
         self.rng, self.pool, self.made = rng, pool, 0
+        self.hosted = False         # whether NumPy shares memory with some tensor
         self.bool_: Any = None      # PyTorch's torch.bool
 
     # ------------------------------------------------------------ names
@@ -93,7 +94,7 @@ def start(c: Chooser) -> list[str]:
         dtype, shape = c.rng.choice(DTYPES), c.rng.choice(SHAPES)
         name = c.new()
         if dtype in ("float64", "float32", "int64") and c.rng.random() < 0.2:
-            array = c.new("n")
+            array, c.hosted = c.new("n"), True
             count = 1
             for n in shape:
                 count *= n
@@ -180,7 +181,7 @@ def viewed(c: Chooser, name: str) -> str:
         choices += [f"xp.view_as_real({name})", f"{name}.imag", f"{name}.real", f"xp.view_as_real({name}.transpose({a}, {b}))"] * 3
     if n and t.shape[-1] == 2 and t.dtype.is_floating_point:
         choices += [f"xp.view_as_complex({name})"] * 4
-    if t.element_size() == 8:
+    if t.element_size() == 8 and count:
         choices += [f"{name}.view(xp.int32)", f"{name}.view(xp.int64)"]
     return r.choice(choices)
 
@@ -221,8 +222,10 @@ def arithmetic(c: Chooser) -> list[str]:
     if kind < 0.4:
         return [f"{new} = {binary(c)}"]
     if kind < 0.6:
-        name = c.tensor()
-        return [f"{new} = " + c.rng.choice([f"{name}.{c.rng.choice(UNARY)}()", f"xp.{c.rng.choice(UNARY)}({name})", f"-{name}"])]
+        name, fn = c.tensor(), c.rng.choice(UNARY)
+        fn = "sign" if fn == "sgn" and c.of(name).requires_grad and not c.of(name).is_complex() else fn
+        fn = "sgn" if fn == "isfinite" and c.of(name).is_complex() else fn      # its version there comes of how PyTorch computes it
+        return [f"{new} = " + c.rng.choice([f"{name}.{fn}()", f"xp.{fn}({name})", f"-{name}"])]
     if kind < 0.75:
         return [f"{new} = {reduction(c)}"]
     return [f"{new} = {other_op(c)}"]
@@ -232,13 +235,22 @@ def binary(c: Chooser) -> str:
     """An arithmetic expression."""
     name = c.tensor()
     if c.rng.random() < 0.4:
-        return c.rng.choice([f"{name} {c.rng.choice(BINARY)} {c.number()}", f"{c.number()} {c.rng.choice(BINARY[:4])} {name}"])
+        return c.rng.choice([f"{name} {c.rng.choice(BINARY if not c.of(name).requires_grad else BINARY[:4])} {c.number()}", f"{c.number()} {c.rng.choice(BINARY[:4])} {name}"])
     shape = c.of(name).shape
     second = c.tensor(lambda o: broadcastable(o.shape, shape))
     if c.rng.random() < 0.15:
-        fn = c.rng.choice(["maximum", "minimum", "atan2", "hypot", "fmod", "logaddexp", "eq", "copysign"])
+        fn = c.rng.choice(["maximum", "minimum", "atan2", "hypot", "fmod", "logaddexp", "eq"])
         return f"xp.{fn}({name}, {second})"
-    return f"{name} {c.rng.choice(BINARY)} {second}"
+    sign = c.rng.choice(BINARY)
+    if sign == "//" and (c.of(name).requires_grad or c.of(second).requires_grad):
+        sign = "%"      # a backward that raises has freed other nodes than PyTorch's has
+    if sign in ("//", "%") and not (_whole(c.of(name)) and _whole(c.of(second))):
+        sign = "*"      # where it jumps the last bit decides
+    return f"{name} {sign} {second}"
+
+
+def _whole(t: Any) -> bool:
+    return not t.is_floating_point() or bool((t.data == t.data.floor()).all())
 
 
 def reduction(c: Chooser) -> str:
@@ -246,6 +258,8 @@ def reduction(c: Chooser) -> str:
     name = c.tensor()
     d = c.dim(c.of(name))
     fn = c.rng.choice(["sum", "mean", "prod", "amax", "amin", "std", "logsumexp", "any", "all", "argmax", "norm", "count_nonzero", "cumsum", "softmax"])
+    if fn == "softmax" and not c.of(name).numel():
+        fn = "cumsum"
     if fn in ("cumsum", "softmax", "logsumexp"):
         return f"{name}.{fn}({d})"
     if fn == "count_nonzero":
@@ -272,23 +286,26 @@ def other_op(c: Chooser) -> str:
         f"{name}.tril()", f"{name}.repeat({[r.choice([1, 2]) for _ in range(t.dim())] or 1})", f"{name}.new_zeros((2, 3))", f"{name}.contiguous()",
         f"xp.full_like({name}, 3)", f"{name}.clamp(-1, 2)", f"xp.lerp({name}, {other}, 0.25)", f"xp.addcmul({name}, {other}, {other})",
         f"{name}.gather({d}, xp.zeros_like({name}, dtype=xp.int64))", f"{name}.index_add({d}, xp.tensor([{k}]), {name}.narrow({d}, {k}, 1))",
-        f"{name}.select_scatter({fill}, {d}, {k})", f"{name}.slice_scatter({name}.narrow({d}, 0, {k}) * 2, {d}, 0, {k})",
+        f"{name}.select_scatter({fill}, {d}, {k})", f"{name}.slice_scatter({name}.narrow({d}, 0, {k}) * 2, {d}, 0, {k})" if not t.is_complex() else f"{name}.clone()",
         f"{name}.diagonal_scatter(xp.zeros_like({name}.diagonal()))", f"{name}.take_along_dim(xp.zeros_like({name}, dtype=xp.int64), {d})", f"{name}.sort({d})[0]",
         f"xp.{r.choice(['transpose', 'swapdims'])[:9]}({name}, {d}, {c.dim(t)})", f"xp.view_copy({name}, {factored(c, t.numel())})",
         f"xp.transpose_copy({name}, {d}, 0)", f"xp.select_copy({name}, {d}, {k})", f"xp.unsqueeze_copy({name}, {d})", f"xp.squeeze_copy({name})",
         f"xp.slice_copy({name}, {d}, 0, {k})", f"xp.permute_copy({name}, {r.sample(range(t.dim()), t.dim())})", f"xp.alias_copy({name})", f"xp.t_copy({name})",
-        f"xp.detach_copy({name})", f"xp.diagonal_copy({name})", f"xp.expand_copy({name}, {[2, *t.shape]})", f"copy.copy({name})", f"copy.deepcopy({name})",
-        f"{name}.index_fill({d}, xp.tensor({picks}), 3)", f"{name}.index_put((xp.tensor({picks}),), xp.tensor(2, dtype={name}.dtype))",
+        f"xp.diagonal_copy({name})", f"xp.expand_copy({name}, {[2, *t.shape]})", f"copy.copy({name})", f"copy.deepcopy({name})",
+        f"{name}.index_fill({d}, xp.tensor({picks}), 3)" if n else f"{name}.clone()", f"{name}.index_put((xp.tensor({picks}),), xp.tensor(2, dtype={name}.dtype))",
         f"xp.empty_like({name}).fill_(1)", f"xp.asarray({name})", f"xp.as_tensor({name})", f"xp.tensor({name}.tolist())",
         f"{name}.matmul({same}.mT)", f"xp.outer({name}.reshape(-1), {name}.reshape(-1)[:2])", f"xp.nn.functional.relu({name})",
-        f"xp.nn.functional.leaky_relu({name})", f"xp.diff({name})", f"{name}.max({d})[0]", f"{name}.min({d}).values", f"{name}.median()", f"{name}.unique()",
+        f"xp.nn.functional.leaky_relu({name})", f"xp.diff({name})" if t.dim() and t.shape[-1] > 1 else f"{name}.clone()", f"{name}.max({d})[0]", f"{name}.min({d}).values", f"{name}.median()", f"{name}.unique()",
         f"xp.nn.functional.pad({name}, (1, 0))", f"{name}.scatter({d}, xp.zeros_like({name}, dtype=xp.int64), 3)",
         f"xp.nan_to_num({name})" if not t.is_complex() else f"{name}.clone()", f"{name}.fill_diagonal(1) if False else {name}.diag()", f"{name}.new_tensor([1, 2])", f"{name}.new_ones(3)",
         f"xp.cumprod({name}, {d})", f"xp.triu({name}, 1)", f"{name}.expand_as({name}).clone()", f"{name}.nonzero()", f"xp.var({name}, {d})",
-        f"{name}.view_as({same})", f"xp.nn.functional.softplus({name})", f"xp.as_strided_scatter({name}, xp.zeros((), dtype={name}.dtype), (), ())",
+        f"{name}.view_as({same})", f"xp.nn.functional.softplus({name})", f"xp.as_strided_scatter({name}.detach(), xp.zeros((), dtype={name}.dtype), (), ())",
         f"xp.as_strided_copy({name}, {_strided(c, t)})", f"xp.polar({name}, {other})", f"xp.complex({name}, {other})", f"xp.add({name}, {other}, alpha=2)",
     ]
-    return r.choice(choices)
+    chosen = r.choice(choices)
+    if t.is_complex() and t.requires_grad and any(kind in chosen for kind in ("_copy(", "_scatter(")):
+        return f"{name}.clone()"        # PyTorch refuses their derivatives
+    return chosen
 
 
 def _without(t: Any, d: int) -> tuple[int, ...]:
@@ -308,7 +325,7 @@ def write(c: Chooser) -> list[str]:
 
 def inplace(c: Chooser) -> str:
     """A method that ends in an underscore."""
-    name = c.tensor()
+    name = c.tensor(lambda t: _writable(t) and not _windows(t))
     t = c.of(name)
     r, d = c.rng, c.dim(t)
     n = t.shape[d] if t.dim() and -t.dim() <= d < t.dim() else 1
@@ -316,21 +333,22 @@ def inplace(c: Chooser) -> str:
     picks = sorted({r.randrange(max(n, 1)) for _ in range(2)})
     r.randrange(max(n, 1))
     rows = c.of_shape(tuple(len(picks) if k == (d % t.dim()) else m for k, m in enumerate(t.shape)), t.dtype) if t.dim() and -t.dim() <= d < t.dim() else value
-    any_ = c.tensor(lambda o: broadcastable(o.shape, t.shape))
+    any_ = _read(c, c.tensor(lambda o: broadcastable(o.shape, t.shape)), t)
+    value = _read(c, value, t)
     choices = [
         f"{name}.add_({value})", f"{name}.mul_({value})", f"{name}.sub_({value})", f"{name}.add_({c.number()})", f"{name}.mul_({c.number()})",
         f"{name}.div_({c.number()})", f"{name}.zero_()", f"{name}.fill_({c.number()})", f"{name}.copy_({value})", f"{name}.copy_({any_})", f"{name}.copy_({any_})",
         f"{name}.{r.choice(['sin', 'exp', 'tanh', 'neg', 'abs', 'sigmoid', 'relu', 'square', 'sqrt', 'floor', 'reciprocal', 'cos', 'sign', 'expm1'])}_()",
-        f"{name}.clamp_(-1, 2)", f"{name}.clamp_min_(0.5)", f"{name}.masked_fill_({name} > 1, {c.number()})", f"{name}.add_({any_})", f"{name}.mul_({any_})",
-        f"{name}.index_fill_({d}, xp.tensor({picks}), {c.number()})", f"{name}.index_add_({d}, xp.tensor({picks}), {rows})",
+        f"{name}.clamp_(-1, 2)" if not t.is_complex() else f"{name}.neg_()", f"{name}.clamp_min_(0.5)" if not t.is_complex() else f"{name}.neg_()", f"{name}.masked_fill_({name} > 1, {c.number()})", f"{name}.add_({any_})", f"{name}.mul_({any_})",
+        f"{name}.index_fill_({d}, xp.tensor({picks}), {c.number()})" if n else f"{name}.neg_()", f"{name}.index_add_({d}, xp.tensor({picks}), {rows})",
         f"{name}.index_copy_({d}, xp.tensor({picks}), {rows})", f"{name}.scatter_({d}, xp.zeros_like({name}, dtype=xp.int64), {c.number()})",
         f"{name}.index_put_((xp.tensor([0]),), xp.tensor({c.number()}, dtype={name}.dtype))", f"{name}.fill_diagonal_(2)", f"{name}.cumsum_({d})" if t.dtype != c.bool_ else f"{name}.zero_()",
         f"{name}.index_put_((xp.tensor([0, 0]),), xp.tensor(1, dtype={name}.dtype), accumulate=True)", f"{name}.tril_()", f"{name}.triu_(1)",
-        f"{name}.addcmul_({value}, {value})", f"{name}.lerp_({value}, 0.5)", f"{name}.masked_scatter_({name} > 1, {value} * 1)", f"{name}.pow_(2)",
+        f"{name}.addcmul_({value}, {value})", f"{name}.lerp_({value}, 0.5)", f"{name}.masked_scatter_({name} > 1, {c.fresh(tuple(t.shape), t.dtype)})", f"{name}.pow_(2)",
         f"{name}.scatter_add_({d}, xp.zeros_like({name}, dtype=xp.int64), {name}.clone())", f"{name}.remainder_(2)", f"{name}.addcdiv_({value}, {value})",
-        f"{name}.eq_({any_})", f"{name}.gt_(1)", f"{name}.logical_not_()", f"{name}.put_(xp.tensor([0]), xp.tensor([1], dtype={name}.dtype))", f"{name}.add_({value}, alpha=2)",
+        f"{name}.eq_({any_}.detach())", f"{name}.gt_(1)", f"{name}.logical_not_()", f"{name}.put_(xp.tensor([0]), xp.tensor([1], dtype={name}.dtype))", f"{name}.add_({value}, alpha=2)",
         f"{name}.fill_(xp.tensor(2, dtype={name}.dtype))", f"{name}.mul_({name})", f"{name}.add_({name})", f"{name}.true_divide_(2)", f"{name}.renorm_(2, 0, 1)" if t.dtype.is_floating_point else f"{name}.zero_()",
-        f"xp.nn.functional.relu({name}, inplace=True)", f"xp.relu_({name})", f"xp.fill_({name}, 3)", f"{name}.copy_({name})", f"{name}.clip_(0, 1)", f"{name}.nan_to_num_()" if not t.is_complex() else f"{name}.zero_()",
+        f"xp.nn.functional.relu({name}, inplace=True)", f"xp.relu_({name})", f"xp.fill_({name}, 3)", f"{name}.copy_({name})", f"{name}.clip_(0, 1)" if not t.is_complex() else f"{name}.neg_()", f"{name}.nan_to_num_()" if t.is_floating_point() else f"{name}.zero_()",
         f"{name}.{r.choice(['transpose', 'swapdims'])}({d}, {c.dim(t)}).add_(1)", f"{name}.view(-1).mul_(2)", f"{name}.detach().add_(1)", f"{name}.data.mul_(2)",
         f"{name}[{index(c, t.shape)}].add_(1)", f"{name}[{index(c, t.shape)}].zero_()", f"{name}.diagonal().fill_(5)", f"{name}.unbind()[0].add_(1)",
         f"{name}.bitwise_not_()", f"{name}.atan2_({value})", f"{name}.sign_()", f"{name}.floor_divide_(2)", f"{name}.uniform_(2, 2)" if t.dtype.is_floating_point else f"{name}.zero_()", f"{name}.erf_()", f"{name}.sub_({any_})",
@@ -340,7 +358,7 @@ def inplace(c: Chooser) -> str:
 
 def setitem(c: Chooser) -> str:
     """An assignment to an index."""
-    name = c.tensor()
+    name = c.tensor(_writable)
     t = c.of(name)
     r = c.rng
     n = t.shape[0] if t.dim() else 1
@@ -352,15 +370,43 @@ def setitem(c: Chooser) -> str:
     same = c.tensor(lambda o: o.dtype == t.dtype)
     value = r.choice([c.number(), c.number(), f"xp.tensor({c.number()}, dtype={name}.dtype)", c.tensor(lambda o: _broadcasts(o.shape, t.shape)), same,
                       f"{name}[{i}] * 2", f"{name}[{i}].detach()", c.of_shape(t.shape[1:], t.dtype), f"{same}.sum().to({name}.dtype)"])
+    if value in c.pool:
+        o = c.of(value)
+        value += ".detach()" if o.dtype != t.dtype else ""      # PyTorch gives integers a history otherwise
+        if any(mark in i for mark in ("tensor", "arange", "nonzero", "array", ">", "True", "[")):
+            value += ".clone()"         # what is read while it is written to depends on the order
     return f"{name}[{i}] = {value}"
+
+
+def _read(c: Chooser, value: str, t: Any) -> str:
+    """The source of a value that can be read while ``t`` is written to: what comes out must not depend on the order."""
+    o = c.pool.get(value)
+    if o is None or _apart(o, t) or (o.is_contiguous() and t.is_contiguous()):
+        return value
+    return f"{value}.clone()"
+
+
+def _windows(t: Any) -> bool:
+    """Whether windows overlap: PyTorch does not see it, and computes what was computed again."""
+    reach = 0
+    for s, n in sorted([(s, n) for n, s in zip(t.shape, t.stride(), strict=True) if n > 1 and s]):
+        if s <= reach:
+            return True
+        reach += (n - 1) * s
+    return False
+
+
+def _writable(t: Any) -> bool:
+    """Not an expanded tensor with a history, whose backward fails in PyTorch after a write that its forward allows."""
+    return not (t.requires_grad and any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride(), strict=True)))
 
 
 def augmented(c: Chooser) -> str:
     """``t += …``, also on an index."""
-    name = c.tensor()
+    name = c.tensor(lambda t: not _windows(t))
     t = c.of(name)
     sign = c.rng.choice(["+", "-", "*", "/", "+", "*"])
-    value = c.rng.choice([c.number(), c.of_shape(t.shape, t.dtype), c.tensor()])
+    value = c.rng.choice([c.number(), _read(c, c.of_shape(t.shape, t.dtype), t), _read(c, c.tensor(), t)])
     return c.rng.choice([f"{name} {sign}= {value}", f"{name}[{index(c, t.shape)}] {sign}= {c.number()}"])
 
 
@@ -372,11 +418,16 @@ def geometry(c: Chooser) -> str:
     d = c.dim(t)
     return c.rng.choice([
         f"{name}.t_()", f"{name}.transpose_({d}, {c.dim(t)})", f"{name}.unsqueeze_({c.dim(t, 1)})", f"{name}.squeeze_()", f"{name}.squeeze_({d})",
-        f"{name}.resize_({c.rng.choice(SHAPES)}).fill_(1)" if not any(n[0] == "n" for n in c.pool) else f"{name}.t_()", f"{name}.set_({same})", f"{name}.set_({same}.detach())", f"{name}.as_strided_({_strided(c, t)})",
-        f"{name}.data = {same}", f"{name}.data = {same}.detach().clone()", f"{name}.swapaxes_({d}, {c.dim(t)})", f"{name}.requires_grad_()",
-        f"{name}.requires_grad_(False)", f"{name}.detach_()", f"{name}.resize_as_({other}).zero_()" if not any(n[0] == "n" for n in c.pool) else f"{name}.squeeze_()", f"{name}.requires_grad = True", f"{name}.set_()",
-        f"{name}.grad = None", f"{name}.grad = {same}", f"xp.utils.swap_tensors({name}, {same})", f"{name}.set_({same}.untyped_storage())",
+        f"{name}.resize_({c.rng.choice(SHAPES)}).fill_(1)" if not c.hosted else f"{name}.t_()", f"{name}.set_({same})", f"{name}.set_({same}.detach())", f"{name}.as_strided_({_strided(c, t)})",
+        *[f"{name}.data = {same}", f"{name}.data = {same}.detach().clone()"] * (c.of(same).shape == t.shape), f"{name}.swapaxes_({d}, {c.dim(t)})", f"{name}.requires_grad_()",
+        f"{name}.requires_grad_(False)", f"{name}.detach_()", f"{name}.resize_as_({other}).zero_()" if not c.hosted else f"{name}.squeeze_()", f"{name}.requires_grad = True", f"{name}.set_()" if not t.requires_grad else f"{name}.t_()",
+        f"{name}.grad = None", f"{name}.grad = {same}", f"xp.utils.swap_tensors({name}, {same})" if t is not c.of(same) else f"{name}.t_()", f"{name}.set_({same}.untyped_storage())",
     ])
+
+
+def _apart(o: Any, t: Any) -> bool:
+    """Whether what is read is not changed by what is written, unless both are the same."""
+    return o is t or o.untyped_storage().data_ptr() != t.untyped_storage().data_ptr()
 
 
 OUT_UNARY = ["exp", "sin", "neg", "abs", "tanh", "sqrt", "sigmoid"]
@@ -385,21 +436,32 @@ OUT_BINARY = ["add", "mul", "sub", "maximum", "div", "eq"]
 
 def out(c: Chooser) -> str:
     """An op that writes into ``out=``."""
-    if any(n[0] == "n" for n in c.pool):       # memory that NumPy shares cannot be resized, but its tensor has changed by then
+    if c.hosted:       # memory that NumPy shares cannot be resized, but its tensor has changed by then
         return setitem(c)
     name = c.tensor(lambda t: not t.requires_grad and t.dtype != c.bool_ and t.is_contiguous())
     t = c.of(name)
-    first = c.tensor(lambda o: o.dtype == t.dtype and not o.requires_grad)
+    if t.dtype == c.bool_ or t.requires_grad:
+        return setitem(c)
+    apart = [n for n in c.tensors(lambda o: not o.requires_grad) if _apart(c.of(n), t)]
+    if not apart:
+        return setitem(c)
+    apart = [n for n in apart if c.of(n).dtype == t.dtype]
+    if not apart:
+        return setitem(c)
+    first = c.rng.choice(apart)
     shape = c.of(first).shape
-    second = c.tensor(lambda o: broadcastable(o.shape, shape) and not o.requires_grad)
+    second = c.rng.choice([n for n in apart if broadcastable(c.of(n).shape, shape)] or apart)
     d = c.dim(c.of(first))
+    only_real = [] if c.of(first).is_complex() else [       # refused for others when the result has been resized already
+        f"xp.amax({first} * 2, {d}, out={name})", f"xp.clamp({first}, 0, 1, out={name})"]
     return c.rng.choice([
+        *only_real,
         f"xp.{c.rng.choice(OUT_UNARY)}({first}, out={name})", f"xp.{c.rng.choice(OUT_BINARY)}({first}, {second}, out={name})",
-        f"xp.sum({first} * 2, dim={d}, out={name})", f"xp.cat([{first} * 2, {first} * 2], out={name})", f"xp.stack([{first} * 2, {first} * 2], out={name})",
-        f"xp.add({first}, 1, out={name}[{index(c, t.shape)}])", f"xp.clamp({first}, 0, 1, out={name})", f"xp.cumsum({first} * 2, {d}, out={name})",
+        f"xp.sum({first} * 2, dim={d}, out={name})", *[f"xp.{fn}([{first} * 2, {first} * 2], out={name})" for fn in ("cat", "stack") if not t._is_view()],
+        f"xp.add({first}, 1, out={name}[{index(c, t.shape)}])", f"xp.cumsum({first} * 2, {d}, out={name})",
         f"xp.index_select({first} * 2, {d}, xp.tensor([0]), out={name})", f"xp.where({first} > 1, {first}, {second}, out={name})",
         f"xp.add({name}, {second}, out={name})", f"xp.mul({name}.detach(), 2, out={name})",
-        f"xp.amax({first} * 2, {d}, out={name})", f"xp.addcmul({first}, {second}, {second}, out={name})", f"xp.tril({first} * 2, out={name})",
+        f"xp.addcmul({first}, {second}, {second}, out={name})", f"xp.tril({first} * 2, out={name})",
     ])
 
 
@@ -415,16 +477,16 @@ def backward(c: Chooser) -> list[str]:
     leaf = c.tensor(lambda t: t.requires_grad)
     r = c.rng
     keep = r.choice(["", "", "retain_graph=True", "retain_graph=True"])
-    loss = f"{name}.{r.choice(['sum', 'sum', 'mean', 'prod'])}()"
+    loss = f"{name}.{r.choice(['sum', 'sum', 'mean', 'prod' if c.of(name).data.isfinite().all() else 'sum'])}()"
     if c.of(name).is_complex():
-        loss = f"{name}.abs().sum()"
-    new = c.new()
+        loss = f"{name}.real.sum()"
+    new, real = c.new(), ".real" if c.of(name).is_complex() else ""
     return [r.choice([
-        f"{loss}.backward({keep})", f"{loss}.backward({keep})", f"{loss}.backward({keep})", f"({name} * {name}).sum().abs().backward({keep})",
-        f"(xp.ones_like({leaf}) * {leaf} * {leaf}).sum().abs().backward(create_graph=True)" if c.of(leaf)._base is None and c.of(leaf).is_leaf else f"{loss}.backward()",
+        f"{loss}.backward({keep})", f"{loss}.backward({keep})", f"{loss}.backward({keep})", f"({name} * {name}){real}.sum().backward({keep})",
+        f"(xp.ones_like({leaf}) * {leaf} * {leaf}){'.real' if c.of(leaf).is_complex() else ''}.sum().backward(create_graph=True)" if c.of(leaf)._base is None and c.of(leaf).is_leaf else f"{loss}.backward()",
         f"{new} = xp.autograd.grad({loss}, {leaf}, allow_unused=True{', ' + keep if keep else ''})[0]; {new} = xp.zeros(()) if {new} is None else {new}.clone({CONTIGUOUS})",
         f"{new} = xp.autograd.grad({loss}, {leaf}{', ' + keep if keep else ''})[0].clone({CONTIGUOUS})",
-        f"{name}.backward({name}.detach(){', ' + keep if keep else ''})", f"{name}.retain_grad()", f"{leaf}.grad.zero_()", f"{leaf}.grad.add_(1)",
+        f"{name}.backward({name}.detach().clone(){', ' + keep if keep else ''})", f"{name}.retain_grad()", f"{leaf}.grad.zero_()", f"{leaf}.grad.add_(1)",
         f"{loss}.backward({'inputs=[' + leaf + ']'}{', ' + keep if keep else ''})", f"{new} = {leaf}.grad.clone()",
         f"{leaf}.grad = xp.ones_like({leaf})", f"{leaf}.grad = None", f"xp.autograd.backward([{loss}, {leaf}.sum()])",
         f"{new} = xp.autograd.grad({loss}, [{leaf}, {name}], allow_unused=True, retain_graph=True)[1]; {new} = xp.zeros(()) if {new} is None else {new}.clone({CONTIGUOUS})",
@@ -456,7 +518,8 @@ def mutation(c: Chooser) -> list[str]:
                           f"{new} = {name}.abs()", f"{new} = {name}[..., :1] * {name}", f"{new} = {name}.sqrt()", f"{new} = {name}.sum() * {name}"])
     second = c.rng.choice([f"{name}.add_(1)", f"{new}.mul_(2)", f"{name}.detach().add_(1)", f"{new}.detach().zero_()", f"{name}.data.add_(1)", f"{new}.add_(1)",
                            f"with xp.no_grad(): {name}.add_(1)", f"{name}[..., 0] = 3", f"with xp.autograd._unsafe_preserve_version_counter({name}): {name}.detach().add_(1)"])
-    return [first, second, f"{new}.sum().abs().backward({c.rng.choice(['', 'retain_graph=True'])})"]
+    real = ".real" if c.of(name).is_complex() and ".abs()" not in first else ""
+    return [first, second, f"{new}{real}.sum().backward({c.rng.choice(['', 'retain_graph=True'])})"]
 
 
 # ---------------------------------------------------------------- host memory
@@ -464,7 +527,7 @@ def mutation(c: Chooser) -> list[str]:
 
 def host(c: Chooser) -> list[str]:
     """NumPy arrays that share memory, and writes to them."""
-    arrays = [n for n in c.pool if n[0] == "n"]
+    arrays, c.hosted = [n for n in c.pool if n[0] == "n"], True
     name = c.tensor(lambda t: not t.requires_grad)
     new = c.new("n")
     lines = [f"{new} = {name}.numpy()", f"{new} = {name}.detach().numpy()", f"{new} = {name}.detach().numpy(force=True)", f"{new} = np.asarray({name})"]

@@ -24,7 +24,7 @@ class Unready:
         return Early()
 
 
-# Expressions in m (a module), xp and Unready; their results or errors are PyTorch's.
+# Expressions in m (a module), d (a dict of two), xp and Unready; their results or errors are PyTorch's.
 QUESTIONS = """
 setattr(m, 'p', 1)
 setattr(m, 'p', xp.ones(2))
@@ -120,6 +120,27 @@ m.cpu() is m
 m.apply(lambda x: None) is m
 repr(m)
 repr(xp.nn.Sequential(xp.nn.Linear(1, 2), xp.nn.Sequential(xp.nn.ReLU(), xp.nn.ModuleDict({'a': xp.nn.Tanh()}))))
+list(m.named_children()), list(m.children()), setattr(m, 'again', m.child), list(m.named_children())
+m.train(1)
+m.train(False).child.training, m.training, m.eval() is m
+setattr(m.p, 'grad', xp.ones(4)[:2]), m.zero_grad(False), m.p.grad
+d.keys(), d.values(), d.items(), list(d), len(d), 'a' in d, 'c' in d, d['a']
+d.pop('a'), list(d)
+d.pop(key='b'), list(d)
+d.pop('c')
+d['c']
+delattr(d, 'a'), list(d)
+d.__delitem__('c')
+d.clear(), len(d)
+d.update([('c', xp.nn.Tanh()), ['a', xp.nn.ELU()]]), list(d.items())
+d.update(xp.nn.ModuleDict({'c': xp.nn.Tanh()})), list(d)
+d.update(3)
+d.update([3])
+d.update([('c',)])
+d.update([('c', 3)])
+d.update({'c.d': xp.nn.Tanh()})
+xp.nn.ModuleDict([('a', xp.nn.Tanh())]).a
+xp.nn.Bilinear(0, 1, 1)
 """.strip().splitlines()
 
 
@@ -127,7 +148,8 @@ def answer(xp, source):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
-            found = repr(eval(source, {"m": module(xp), "xp": xp, "Unready": Unready}))
+            found = repr(eval(source, {"m": module(xp), "d": xp.nn.ModuleDict({"a": xp.nn.ReLU(), "b": xp.nn.Identity()}),
+                                      "xp": xp, "Unready": Unready}))
         except Exception as e:
             text = str(e).split(". ")[0]
             found = f"{type(e).__name__}: {text}"

@@ -96,6 +96,11 @@ def _mask(rng: np.random.Generator) -> np.ndarray:
     return between(rng, 0, 1) > 0.5
 
 
+def _coordinates(count: int) -> Callable:
+    """Uneven steps upwards."""
+    return lambda rng: np.sort(between(rng, 0, 3, (count,))) ** 1.5
+
+
 def _pivots(rng: np.random.Generator) -> np.ndarray:
     return np.array([2, 2, 4, 4], np.int32)
 
@@ -133,7 +138,13 @@ SPECIAL: dict[str, Callable[[np.random.Generator], Arguments]] = {
     **_each("dsplit", input=_a(2, 2, 4), indices_or_sections=2), **_each("repeat", repeats=(2, 1)), **_each("tile", dims=(2, 1)),
     **_each("repeat_interleave", repeats=2), **_each("flip", dims=(0,)), **_each("roll", shifts=1), **_each("vander", x=_a(4)),
     **_each("view_as_real imag", input=_complex), **_each("view_as_complex", input=_a(3, 2)), **_each("meshgrid", tensors=[_a(3), _a(2)], indexing="ij"),
-    **_each("cartesian_prod", tensors=[_a(3), _a(2)]), **_each("combinations", input=_a(4)),
+    **_each("cartesian_prod", tensors=[_a(3), _a(2)]), **_each("combinations", input=_a(4)), **_each("sum_to_size", size=(1, 4)),
+    # copies of what views show
+    **_each("view_copy expand_copy", size=(3, 4)), **_each("permute_copy", dims=(1, 0)), **_each("transpose_copy", dim0=0, dim1=1),
+    **_each("select_copy", dim=1, index=2), **_each("narrow_copy", dim=1, start=1, length=2), **_each("unsafe_chunk", chunks=2),
+    **_each("split_copy unsafe_split", split_size=2), **_each("unfold_copy", dimension=1, size=2, step=1),
+    **_each("split_with_sizes_copy unsafe_split_with_sizes", split_sizes=(1, 2)), **_each("view_as_complex_copy", input=_a(3, 2)),
+    **_each("as_strided_copy", size=(2, 2), stride=(3, 1), storage_offset=1), **_each("view_as_real_copy", input=_complex),
     # products
     **_each("mm", input=_a(3, 4), mat2=_a(4, 2)), **_each("bmm", input=_a(2, 3, 4), mat2=_a(2, 4, 2)),
     **_each("matmul", input=_a(3, 4), other=_a(4, 2)), **_each("mv", input=_a(3, 4), vec=_a(4)),
@@ -157,6 +168,13 @@ SPECIAL: dict[str, Callable[[np.random.Generator], Arguments]] = {
     **_each("cholesky_inverse", L=_triangle), **_each("linalg.lu_solve", LU=_matrix, pivots=_pivots, B=_a(4, 2)),
     **_each("lu_solve", b=_a(4, 2), LU_data=_matrix, LU_pivots=_pivots), **_each("lu_unpack", LU_data=_matrix, LU_pivots=_pivots),
     **_each("linalg.householder_product", A=_a(4, 3), tau=_a(3)), **_each("ormqr", input=_a(4, 3), tau=_a(3), other=_a(4, 2)),
+    # signals, statistics, steps
+    **_each("stft", input=_a(2, 9), n_fft=4, hop_length=2, window=_of(0.4, 1, 4), return_complex=True),
+    **_each("istft", input=lambda rng: _complex(rng)[:, :3].T, n_fft=4, hop_length=1, window=_of(0.4, 1, 4)),
+    **_each("gradient", spacing=[_coordinates(3), _coordinates(4)]), **_each("masked.normalize", ord=2.0, dim=1, mask=_mask),
+    **_each("segment_reduce", data=_a(5, 2), reduce="mean", lengths=lambda rng: np.array([2, 1, 2])),
+    **_each("conv_tbc", input=_a(4, 2, 3), weight=_a(2, 3, 2), bias=_a(2), pad=1),
+    **_each("lstm_cell", input=_a(2, 3), hx=[_a(2, 2), _a(2, 2)], w_ih=_a(8, 3), w_hh=_a(8, 2)),
     # numbers that are static, values where a function is defined
     **_each("pow float_power", exponent=2.5), **_each("renorm", p=2.0, dim=0, maxnorm=0.5), **_each("fill", value=1.5),
     **_each("clamp", input=_a(3, 4), min=-0.83, max=0.77), **_each("polygamma", n=2), **_each("mvlgamma", input=_of(2, 4, 3, 4), p=2),

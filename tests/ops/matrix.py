@@ -72,7 +72,8 @@ class Run:
         """PyTorch's samples: ``count`` of them chosen by ``seed``, or all."""
         self.torch.manual_seed(0)
         random.seed(0)
-        made = self.info.sample_inputs("cpu", getattr(self.torch, self.dtype), requires_grad=self.differentiable)
+        real = getattr(self.torch, self.dtype)
+        made = self.translator.samples(self.info.sample_inputs_func(self.info, "cpu", real, self.differentiable))
         if count is None:
             return list(enumerate(made))
         found = list(enumerate(itertools.islice(made, MOST)))
@@ -95,7 +96,7 @@ class Run:
 
     def check_errors(self) -> None:
         """What PyTorch's tests say must raise raises the same here, with the same first sentence."""
-        for number, wrong_call in enumerate(self.info.error_inputs("cpu")):
+        for number, wrong_call in enumerate(self.translator.samples(self.info.error_inputs_func(self.info, "cpu"))):
             try:
                 self._error(wrong_call.sample_input)
             except Unsupported:
@@ -133,7 +134,7 @@ class Run:
         if not grad:
             for t in tensors([args, kwargs], xp.Tensor):
                 t.requires_grad_(False)
-        xp.manual_seed(0)
+        xp.default_generator.manual_seed(0)
         inputs = tensors([args, kwargs], xp.Tensor)
         try:
             with warnings.catch_warnings():
@@ -329,7 +330,7 @@ class _as:
 
 def _loud(xp: Any, translator: Translator, function: Callable, sample: Any, out: Any) -> tuple[Any, Any]:
     args, kwargs = translator.value([sample.input, *sample.args]), translator.value(dict(sample.kwargs))
-    xp.manual_seed(0)
+    xp.default_generator.manual_seed(0)
     try:
         with xp.no_grad():
             return None, function(*args, **kwargs, out=out)

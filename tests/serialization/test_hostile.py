@@ -177,10 +177,10 @@ sys.addaudithook(_audit)
 def test_hostile_pickles(name, alarm):
     pickled, message = HOSTILE[name]
     xp, data = library("jtorch"), archive(pickled)
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ERRORS, match=message) as caught:
         loaded(xp, data)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert len(str(caught.value)) < 2000
 
 

@@ -29,9 +29,9 @@ def stacked(batch: Sequence[Tensor], always: bool) -> Tensor | None:
     aval = storage.aval_of(batch[0])
     if aval.traced or aval.device is not CPU:
         return None
-    for t in batch:
-        if t.__class__ is not Tensor or storage.aval_of(t) is not aval or (mode.grad and requires_grad(t)):
-            return None
+    alike = all([t.__class__ is Tensor and (t._view or t._storage).aval is aval for t in batch])
+    if not alike or (mode.grad and _tracked(batch)):
+        return None
     made = _of_one_storage(batch, aval)
     if made is None:
         arrays = [_computed(t, always) for t in batch]
@@ -39,6 +39,14 @@ def stacked(batch: Sequence[Tensor], always: bool) -> Tensor | None:
             return None
         made = joined(arrays, aval.shape, aval.np)
     return from_host(made)
+
+
+def _tracked(batch: Sequence[Tensor]) -> bool:
+    """Whether any tensor requires grad, itself or through what it is a view of."""
+    if any([t._requires_grad for t in batch]):
+        return True
+    bases = {id(t._base): t for t in batch if t._base is not None}      # one, for rows of one tensor
+    return any([requires_grad(t) for t in bases.values()])
 
 
 def joined(arrays: list, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -76,18 +84,17 @@ def _content(s: storage.Storage) -> np.ndarray | None:
 def _of_one_storage(batch: Sequence[Tensor], aval: engine.Aval) -> np.ndarray | None:
     """Equal blocks of one storage (rows of one large tensor), taken out of it with a single call."""
     s, n = batch[0]._storage, aval.numel
+    if not n or s.aval.np != aval.np or not all([t._storage is s and t._view is not None for t in batch]):
+        return None
+    views: list[Any] = [t._view for t in batch]
     stride = contiguous_strides(aval.shape)
-    offsets = []
-    for t in batch:
-        view = t._view
-        if t._storage is not s or view is None or view.stride != stride or view.offset % n:
-            return None
-        offsets.append(view.offset // n)
-    flat = _content(s) if n and s.aval.np == aval.np else None
+    at, rest = np.divmod([v.offset for v in views], n)
+    if rest.any() or not all([v.stride == stride for v in views]):
+        return None
+    flat = _content(s)
     if flat is None:
         return None
-    rows = flat[:flat.size // n * n].reshape(-1, n)
-    return rows.take(offsets, 0).reshape(len(batch), *aval.shape)
+    return flat[:flat.size // n * n].reshape(-1, n).take(at, 0).reshape(len(batch), *aval.shape)
 
 
 def batch_of(dataset: Any, indices: Any) -> list[Tensor] | None:

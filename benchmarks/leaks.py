@@ -1,0 +1,149 @@
+"""Loops in which nothing may pile up: what a process holds after 100,000 turns is what it held after the first few thousand."""
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jtorch as torch
+from jtorch import engine
+from jtorch.engine import Value
+from jtorch.storage import Storage
+from jtorch.tape import Node
+
+KEPT = (Value, Storage, Node, torch.Tensor)
+
+
+def _net() -> Any:
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+
+
+def training() -> Callable[[int], None]:
+    """Steps of Adam whose loss is read now and then."""
+    net, x, y = _net(), torch.rand(4, 8), torch.rand(4, 4)
+    optimizer = torch.optim.Adam(net.parameters())
+
+    def step(i: int) -> None:
+        optimizer.zero_grad()
+        loss = (net(x) - y).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        if i % 100 == 0:
+            loss.item()
+    return step
+
+
+def dropped_graphs() -> Callable[[int], None]:
+    """Graphs that no backward ever walks."""
+    net, x = _net(), torch.rand(4, 8)
+
+    def step(i: int) -> None:
+        (net(x).sum() + i).abs()
+    return step
+
+
+def inference_without_a_read() -> Callable[[int], None]:
+    """Results that nobody looks at."""
+    net, x = _net(), torch.rand(4, 8)
+
+    def step(i: int) -> None:
+        with torch.no_grad():
+            net(x)
+    return step
+
+
+def exceptions() -> Callable[[int], None]:
+    """Errors half-way through a graph, and in a backward that uses what was written to."""
+    net, x, wrong = _net(), torch.rand(4, 8), torch.rand(3, 3)
+
+    def step(i: int) -> None:
+        h = net(x)
+        try:
+            if i % 2:
+                (h @ wrong).sum().backward()
+            else:
+                g = h.exp()
+                g.add_(1)
+                g.sum().backward()
+        except RuntimeError:
+            return
+        raise AssertionError("no error")
+    return step
+
+
+def views_and_writes() -> Callable[[int], None]:
+    """Writes through views of a tensor that has a history, NumPy's among them."""
+    w, room = torch.rand(4, 4, requires_grad=True), torch.zeros(4, 4)
+
+    def step(i: int) -> None:
+        t = w * 2
+        t[i % 4].mul_(3)
+        t.t()[1].add_(1)
+        t.sum().backward()
+        room[1:3] += w.grad[1:3]
+        room.numpy()[0] = i % 7
+        w.grad = None
+    return step
+
+
+def lengths_that_vary() -> Callable[[int], None]:
+    """More shapes than the caches of kernels keep."""
+    w = torch.ones((), requires_grad=True)
+
+    def step(i: int) -> None:
+        (w * torch.ones(1 + i % 10_000)).sum()
+    return step
+
+
+LOOPS: dict[str, Callable[[], Callable[[int], None]]] = {
+    f.__name__.replace("_", " "): f
+    for f in (training, dropped_graphs, inference_without_a_read, exceptions, views_and_writes, lengths_that_vary)}
+
+
+def resident() -> int:
+    """The bytes of memory that the process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def alive() -> dict[str, int]:
+    """How many of the package's objects are alive that calls make."""
+    engine.end()
+    gc.collect()
+    counts = dict.fromkeys([kind.__name__ for kind in KEPT], 0)
+    for o in gc.get_objects():
+        for kind in KEPT:
+            if isinstance(o, kind):
+                counts[kind.__name__] += 1
+    return counts
+
+
+def grown(loop: Callable[[], Callable[[int], None]], warm_up: int, steps: int) -> tuple[int, dict[str, int]]:
+    """The bytes by which a loop has grown after its warm-up, and the objects that are left of it when it is over."""
+    before = alive()
+    step = loop()
+    for i in range(warm_up):
+        step(i)
+    engine.end()
+    gc.collect()
+    start = resident()
+    for i in range(warm_up, warm_up + steps):
+        step(i)
+    engine.end()
+    gc.collect()
+    more = resident() - start
+    del step
+    after = alive()
+    return more, {kind: after[kind] - before[kind] for kind in after}
+
+
+def chain(length: int) -> float:
+    """A chain of that many calls, forward and backward; its gradient."""
+    x = torch.ones((), requires_grad=True)
+    y = x
+    for _ in range(length):
+        y = y + 1
+    y.backward()
+    return x.grad.item()

@@ -1,0 +1,67 @@
+"""Derivatives written with the result: what a backward uses where the result was overwritten behind autograd's back.
+
+A node keeps its argument, and the vjp of the op computes the result again. PyTorch keeps the result's memory. That shows
+only where that memory was written to through ``.data`` or by NumPy: then the derivative is taken from here.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+
+from jtorch.ops import check
+from jtorch.ops.registry import Tensor, op
+
+
+def _pointwise(slope: Callable) -> Callable:
+    return lambda t, x, r, dim=None, *rest: t * slope(x, r)
+
+
+def _softmax(t, x, r, dim, *rest):
+    return r * (t - jnp.sum(r * t, dim, keepdims=True))
+
+
+def _log_softmax(t, x, r, dim, *rest):
+    return t - jnp.sum(jnp.exp(r) * t, dim, keepdims=True)
+
+
+def _cumprod(t, x, r, dim, *rest):
+    return r * jnp.cumsum(t / x, dim)
+
+
+def _over(change: Callable) -> Callable:
+    """For an op that reduces ``dim``: ``change`` of arrays all of which have the dim."""
+    def reduced(t, x, r, dim=None, keepdim=False, *rest):
+        axes = check.wrap_dims(dim, x.ndim)
+        return change(t, x, r.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]), axes).reshape(r.shape)
+    return reduced
+
+
+def _extreme(t, x, r, axes):
+    same = (x == r).astype(x.dtype)
+    return jnp.sum(t * same, axes) / jnp.sum(same, axes)
+
+
+def _prod(t, x, r, axes):
+    return jnp.sum(t * r / x, axes)
+
+
+_SLOPES: dict[str, Callable] = {
+    "exp": lambda x, r: r, "exp2": lambda x, r: r * math.log(2), "expm1": lambda x, r: r + 1,
+    "sigmoid": lambda x, r: r * (1 - r), "tanh": lambda x, r: 1 - r * r, "tan": lambda x, r: 1 + r * r,
+    "sqrt": lambda x, r: 0.5 / r, "rsqrt": lambda x, r: -0.5 * r ** 3, "reciprocal": lambda x, r: -r * r,
+    "relu": lambda x, r: (r > 0).astype(r.dtype), "copysign": lambda x, r: r / x}
+# name -> the change of the result for a change ``t`` of the argument: of (t, argument, result, *the op's other arguments)
+CHANGES: dict[str, Callable] = {
+    **{name: _pointwise(slope) for name, slope in _SLOPES.items()},
+    "softmax": _softmax, "nn.functional.softmax": _softmax,
+    "cumprod": _cumprod, "prod": _over(_prod), "amax": _over(_extreme), "amin": _over(_extreme),
+    "log_softmax": _log_softmax, "nn.functional.log_softmax": _log_softmax}
+
+
+@op(name="_along_result", function=False, method=False, out=False, tested=False)
+def along_result(input: Tensor, argument: Tensor, result: Tensor, name: str, others: Any):
+    """Linear in ``input``, with the derivative that the op ``name`` has at this argument and result."""
+    return CHANGES[name](input.astype(result.dtype), argument, result, *others)

@@ -1,0 +1,78 @@
+"""Nothing piles up: short forms of the loops of ``scripts/bench --memory``, views, and a long chain."""
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jtorch
+from jtorch import engine
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.leaks import LOOPS, alive, chain, grown
+
+CONSTANTS = 8       # values that the package keeps for next time: a gradient of 1 and the like
+
+
+@pytest.mark.parametrize("name", [name for name in LOOPS if "vary" not in name])
+def test_a_loop_leaves_nothing_behind(name):
+    grown(LOOPS[name], 20, 20)
+    _, left = grown(LOOPS[name], 20, 200)
+    assert {kind: n for kind, n in left.items() if n > (CONSTANTS if kind == "Value" else 0)} == {}
+
+
+@pytest.mark.parametrize("name", ["training", "inference without a read"])
+def test_a_loop_does_not_grow(name):
+    more, _ = grown(LOOPS[name], 1500, 1000)
+    assert more < 16 << 20
+
+
+def test_a_loop_without_an_end_keeps_few_states_and_values():
+    w = jtorch.ones(3)
+    before = engine.TRIE.states
+    for _ in range(20_000):
+        w + 1
+    assert len(engine.local.rec.values) < 10_000
+    assert engine.TRIE.states - before < 10_000
+
+
+def test_a_long_chain_runs_forward_and_backward():
+    assert chain(20_000) == 1
+
+
+def test_a_view_keeps_its_storage_alive_and_a_copy_does_not():
+    big = jtorch.zeros(1000, 1000)
+    row, copied = big[3], big[3].clone()
+    assert row.untyped_storage().nbytes() == 4_000_000
+    assert copied.untyped_storage().nbytes() == 4_000
+    storages = alive()["Storage"]
+    del big
+    assert alive()["Storage"] == storages       # the row holds it
+    del row
+    assert alive()["Storage"] == storages - 1
+
+
+def test_what_a_graph_saved_goes_with_its_backward():
+    x = jtorch.ones(1000, requires_grad=True)
+    y = x
+    for _ in range(50):
+        y = y.sin()
+    before = alive()["Value"]
+    y.sum().backward()
+    assert alive()["Value"] <= before - 45
+
+
+def test_a_batch_of_shared_memory_copies_the_batch_only():
+    data = np.ones((2000, 1000), np.float32)
+    t = jtorch.from_numpy(data)
+    gc.collect()
+    from benchmarks.leaks import resident
+    t[3].sum().item()
+    before = resident()
+    kept = [t[i * 8:i * 8 + 8] * 1 for i in range(20)]
+    engine.end()
+    assert resident() - before < 4 << 20        # 20 batches of 32 kB, of 8 MB
+    assert len(kept) == 20

@@ -1,0 +1,268 @@
+"""Programs that once differed from PyTorch, found by the fuzzer and made small: name -> statements."""
+from __future__ import annotations
+
+FOUND = {
+    "stack of another dtype into out=": """
+t1 = xp.zeros(2, 2) == 0
+xp.stack([t1[0] * 2, t1[0] * 2], out=t1)
+""",
+    "a write through imag gives a node named AsStrided": """
+t1 = (xp.arange(2.) + 1j).requires_grad_()
+t2 = t1 * 1
+t3 = t2.imag
+t3[...] = 2 * t3
+""",
+    "a view of view_as_complex whose base is written to": """
+t1 = xp.arange(8.).reshape(2, 2, 2).requires_grad_()
+t2 = t1.sin()
+t3 = xp.view_as_complex(t2)
+t4 = t3.view_as(t3)
+t3.zero_()
+""",
+    "copy_ of an expanded tensor onto itself": """
+t1 = xp.arange(4.)
+t2 = t1.as_strided((2, 2), (0, 2))
+t2[()] = t2[()].detach()
+""",
+    "a tensor assigned to itself at True": """
+t1 = xp.arange(6.).reshape(2, 3).t()
+t1[True] = t1
+""",
+    "a multi-grad hook on a leaf in grad()": """
+t1 = xp.ones(3).requires_grad_()
+t2 = xp.ones(2).requires_grad_()
+xp.autograd.graph.register_multi_grad_hook([t1, t2], lambda gs: log.append([g is None for g in gs]))
+t3 = xp.autograd.grad(t2.sum(), t2)[0]
+""",
+    "a multi-grad hook on the tensor that backward starts from": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1 * 1
+xp.autograd.graph.register_multi_grad_hook([t2, t1], lambda gs: log.append([g is None for g in gs]))
+t2.backward(t2.detach().clone(), retain_graph=True)
+""",
+    "a str as index": """
+t1 = xp.ones(2, 3)
+t2 = t1['x']
+t3 = t1[0, 'x']
+t4 = t1[0, 0, 'x']
+t1[0, 'x'] = 1
+""",
+    "names of nodes of views of 0-dim tensors": """
+t1 = xp.tensor(2.).requires_grad_()
+t2 = xp.atleast_2d(t1)
+t3 = xp.atleast_3d(t1)
+t4 = t1.movedim(-1, 0)
+""",
+    "retain_grad of a view that is written to": """
+t1 = xp.arange(18.).reshape(3, 6).requires_grad_()
+t2 = t1 * 1
+p = t2.tensor_split((1,), 0); t5, t6 = p[0], p[-1]
+t6.retain_grad()
+t6[xp.arange(2) > 0] = -1
+t5.mean().backward()
+""",
+    "the writes of index_put and masked_fill on an expanded tensor": """
+t1 = xp.arange(24).reshape(2, 3, 4)
+t2 = t1.expand([2, 2, 3, 4])
+t2.index_put_((xp.tensor([0, 0]),), xp.tensor(1), accumulate=True)
+t2[xp.tensor([0])] = 7
+t3 = t1[0].expand(2, 3, 4)
+t3[xp.arange(2) > 0, ...] = 5
+""",
+    "a write at an index of windows that overlap": """
+t1 = xp.arange(6.)
+t2 = t1.as_strided((2, 3), (1, 1))
+t2[xp.arange(2) > 0, ...] = xp.arange(3.) + 20
+t3 = t1.unfold(0, 2, 1)
+t3[...] = xp.arange(2.) + 50
+""",
+    "unique has a node without a derivative": """
+t1 = xp.arange(4.).requires_grad_()
+t2 = t1.unique()
+t3 = t1.unique_consecutive()
+t2.sum().backward()
+""",
+    "a result that is saved beside the argument is written to": """
+t1 = (xp.arange(4.) + 1).requires_grad_()
+t2 = xp.cumprod(t1, 0)
+t2.add_(t1)
+t2.sum().backward()
+t3 = t1.prod()
+t3.mul_(2)
+t3.backward()
+t4 = t1.std()
+t4.add_(1)
+t4.backward()
+t5 = t1.norm()
+t5.add_(1)
+t5.backward()
+""",
+    "a saved result is written to behind autograd's back": """
+t1 = xp.arange(3.).requires_grad_()
+t2 = t1.exp()
+t3 = t1.softmax(0)
+t2.data.add_(1)
+t3.data.zero_()
+t2.sum().backward()
+t3[0].backward()
+""",
+    "a saved result is written to by NumPy": """
+t1 = xp.arange(3.).requires_grad_()
+t2 = t1.sigmoid()
+n3 = t2.detach().numpy()
+n3[...] = 0.25
+t2.sum().backward()
+""",
+    "a saved argument is written to by NumPy": """
+t1 = xp.arange(3.).requires_grad_()
+t2 = t1 * 1
+t3 = t2 * t2
+n4 = t2.detach().numpy()
+n4[...] = 5
+t3.sum().backward()
+""",
+    "an array of no dimensions is copied by asarray": """
+n1 = np.arange(1).reshape(())
+t2 = xp.from_numpy(n1)
+t3 = xp.asarray(n1)
+n1 += 1
+""",
+    "a remainder saves nothing where only its first argument needs a gradient": """
+t1 = xp.tensor(3.).requires_grad_()
+t2 = t1 % 2
+t2.backward()
+t2.backward()
+""",
+    "index_select of an empty dim": """
+t1 = xp.ones(2, 0)
+t2 = t1.index_select(1, xp.tensor([0]))
+""",
+    "index_copy_ and index_add_ of one number": """
+t1 = xp.ones(2, 3)
+t1.index_copy_(-1, xp.tensor([0, 2]), xp.tensor(1.))
+t2 = xp.ones(4)
+t2.index_add_(-1, xp.tensor([1, 3]), t2.select(0, 1))
+""",
+    "errors of shapes come before those of shared memory": """
+t1 = xp.tensor(1.)
+t1.index_copy_(1, xp.tensor([0]), t1)
+t2 = xp.ones(2)
+t2.put_(xp.tensor([5]), t2[:1])
+""",
+    "argmax refuses its dtype before its dim": """
+t1 = xp.tensor(True)
+t2 = t1.argmax(dim=1)
+""",
+    "backward with inputs runs the hooks of a node that is an input": """
+t1 = xp.arange(3.).requires_grad_()
+t2 = t1.expand([3])
+t2.grad_fn.register_prehook(lambda go: log.append(('p', len(go))))
+t2.prod().backward(inputs=[t2], retain_graph=True)
+""",
+    "backward with inputs runs an input's node that has no derivative": """
+t1 = xp.arange(3.).requires_grad_()
+t2 = (t1 + 1) // 2
+t2.sum().backward(inputs=[t2])
+""",
+    "a view made under no_grad as an input of backward, and as its root": """
+t1 = xp.arange(4.).requires_grad_()
+t2 = t1 - 0
+with xp.no_grad(): t3 = t2.view(2, 2)
+t3.mean().backward(inputs=[t3], retain_graph=True)
+t3.backward(t3.detach().clone())
+""",
+    "where into out= of another dtype": """
+t1 = xp.ones(2)
+t2 = xp.ones(2, dtype=xp.float64)
+t3 = xp.ones(2)
+xp.where(t1 > 1, t1, t2, out=t3)
+""",
+    "mT of a complex tensor of no dimensions": """
+t1 = xp.tensor(1j)
+t2 = t1.mT
+""",
+    "slice_scatter keeps the offset": """
+t1 = xp.arange(8)[2:]
+t2 = xp.slice_scatter(t1, t1[:2] * 2, 0, 0, 2)
+""",
+    "the strides of a complex tensor's abs": """
+t1 = xp.ones(1, 3, dtype=xp.complex64)[:, :2]
+t2 = t1.abs()
+""",
+    "a leaf that needs no gradient any more": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1 * 1
+t1.requires_grad_(False)
+t2.sum().backward()
+""",
+    "an array that is not in order is copied with its strides": """
+n1 = np.arange(6.).reshape((2, 3)).T
+t2 = xp.tensor(n1)
+""",
+    "squeeze_ of a view under no_grad": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1.view(1, 3)
+with xp.no_grad(): t2.squeeze_()
+(t2 * 3).sum().backward()
+""",
+    "a hook of an output that gets no gradient": """
+t1 = xp.ones(4).requires_grad_()
+p = t1.chunk(2); t2, t3 = p[0], p[-1]
+t2.register_hook(lambda g: log.append(g is None))
+t3.sum().backward()
+""",
+    "a hook of a part that is a slice": """
+t1 = xp.ones(2, 3).requires_grad_()
+p = xp.hsplit(t1, [1]); t2, t3 = p[0], p[-1]
+t2.grad_fn.register_hook(lambda gi, go: log.append(go[0].tolist()))
+t3.sum().backward()
+""",
+    "names of the nodes of matmul": """
+t1 = xp.ones(2, 2, 2).requires_grad_()
+t2 = t1 @ t1
+t3 = t1[0] @ t1[0]
+t4 = t1[0] @ t1[0, 0]
+t5 = t1[0, 0] @ t1[0, 0]
+""",
+    "a base that is detached after a write through its view": """
+t1 = xp.ones(4).requires_grad_()
+t2 = t1 + t1
+t3 = t2[:2]
+t3.copy_(xp.zeros(2))
+t2.detach_()
+t3.sum().backward()
+""",
+    "in-place calls of tensors that promote to another dtype": """
+t1 = xp.ones(3, dtype=xp.float64).requires_grad_()
+t2 = t1.float()
+t2.mul_(t1)
+""",
+    "an in-place call whose other argument is the tensor itself": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1 * 1
+t2.mul_(t2)
+t2.sum().backward()
+t3 = t1 * 1
+t3.addcdiv_(t3, t3)
+t3.sum().backward()
+""",
+    "hooks of a view's node that a write has replaced": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1 * 1
+t3 = t2.view(-1)
+t3.grad_fn.register_prehook(lambda go: log.append(len(go)))
+t3.masked_fill_(t3 > 1, 2)
+t3.prod().backward()
+""",
+    "strides of what is taken at an index tensor": """
+t1 = xp.arange(24.).reshape(2, 3, 4).mT
+t2 = t1[xp.tensor([0])]
+t3 = t1[:, xp.tensor([[0, 1], [1, 2]]).t()]
+t4 = t1[xp.tensor([0, 1]), :, xp.tensor([0, 1])]
+""",
+    "a tensor swapped with itself": """
+t1 = xp.ones(2).requires_grad_()
+t2 = t1 * 2
+xp.utils.swap_tensors(t2, t2)
+""",
+}

@@ -1,0 +1,40 @@
+"""A slice of the fuzzer with a fixed seed, and programs that it has found differences with, each under a name."""
+from __future__ import annotations
+
+import pytest
+from found import FOUND
+from programs import Looks, Pair, replay, run
+
+pytestmark = [pytest.mark.core, pytest.mark.conformance]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_programs_do_what_they_do_with_pytorch(part, torch, jtorch):
+    for seed in range(part * 12, part * 12 + 12):
+        found = run(seed, torch, jtorch)
+        assert found is None, f"program {seed}:\n{found}"
+
+
+@pytest.mark.parametrize("history_every", [1, 100])
+@pytest.mark.parametrize("name", FOUND)
+def test_what_the_fuzzer_has_found_stays_mended(name, history_every, torch, jtorch):
+    lines = [line for line in FOUND[name].strip().splitlines() if line]
+    found = replay(lines, torch, jtorch, Looks(1, history_every))
+    assert found is None, str(found)
+
+
+def test_a_difference_is_seen_and_shrunk(torch, jtorch, monkeypatch):
+    """What the fuzzer would say of a library whose in-place sine forgot to count its version."""
+    real = Pair.step
+
+    def step(self, line, last=False):
+        what = real(self, line, last)
+        if "sin_()" in line and what is None:
+            t = self.jtorch.names["t1"]
+            t._storage.version -= 1
+            return real(self, "pass", last)
+        return what
+    monkeypatch.setattr(Pair, "step", step)
+    found = replay(["t1 = xp.ones(2)", "t2 = xp.ones(3)", "t1.sin_()"], torch, jtorch, Looks())
+    assert found is not None
+    assert "version" in found.what
