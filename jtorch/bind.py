@@ -415,7 +415,8 @@ def _targets(given) -> list:
 
 
 _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
-          "call_kept": call_kept, "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace, "call_writing": call_writing,
+          "call_kept": call_kept, "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace,
+          "call_writing": call_writing,
           "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
           "_varargs": _varargs, "_int": _int, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating,
           "_call_dynamic": _call_dynamic, "_dynamic_out": _dynamic_out, "_targets": _targets, "_aval_of": aval_of}

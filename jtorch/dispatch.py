@@ -107,7 +107,7 @@ def _is_plain_copy(name: str, dtype: Any) -> bool:
     """Whether PyTorch makes the result by ``empty_like`` and not by its rules for elementwise calls."""
     if name in ("abs", "angle"):
         return dtype.is_complex
-    return name == "nan_to_num" or name in ("isfinite", "isinf") and not (dtype.is_complex or dtype.is_floating_point)
+    return name == "nan_to_num" or (name in ("isfinite", "isinf") and not (dtype.is_complex or dtype.is_floating_point))
 
 
 def value_aval(t):
@@ -373,7 +373,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     op = c.op
     tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference \
         and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
-    if target._view is not None and op.promote is None and overlaps(target._view.aval.shape, target._view.stride):
+    if target._view is not None and op.promote is None and op.layout is not iterated and overlaps(*geometry_of(target)[:2]):
         engine.kernel_of(c, tuple([value_aval(t) for t in flat]))       # errors about shapes come first
     fills = op.name in FILLS and (op.name != "fill" or c.template[1] is not T)
     check_inplace(target, tracked or _refuses_leaves(op, flat), not fills)
@@ -512,7 +512,7 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
         return
     before = value_of(base)
     edge = edge_of(base) if requires_grad(base) else None
-    if target._node is not None and target._node.watched and isinstance(node, OpNode):
+    if isinstance(node, OpNode) and _watched_between(target._node, edge and edge[0]):
         _lead_past(target, node, base, before, edge)
     storage.write(target, value)
     size, stride, offset = geometry_of(target)
@@ -521,6 +521,16 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
     rebase(base, CopySlices(c, [before, value], (edge, (node, nr)), ()), 0)
     target._requires_grad = True
     node_of(target)     # now, not when somebody asks, since the base's history may be another by then
+
+
+def _watched_between(node: Node | None, end: Any) -> bool:
+    """Whether a node of the views between a view and its base has hooks."""
+    while isinstance(node, OpNode) and node is not end and node.raw_edges:
+        if node.watched:
+            return True
+        first = node.raw_edges[0]
+        node = first[0] if first is not None and first[1] != LEAF else None
+    return False
 
 
 def _lead_past(target: Tensor, node: OpNode, base: Tensor, before: Value, edge: Any) -> None:

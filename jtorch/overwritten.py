@@ -61,7 +61,7 @@ def _refresh_result(node: Any) -> None:
     if counter is None or counter.version != version or s not in storage.silent or name not in CHANGES:
         return
     aval = s.aval if view is None else view.aval
-    if aval is not node.result:
+    if aval is not node.result or aval.dtype.is_complex != node.saved[0].aval.dtype.is_complex or not _written_by_numpy(s):
         return
     if sum([a.__class__ is Value for a in node.saved]) > 1:
         return      # a function of several tensors
@@ -69,6 +69,13 @@ def _refresh_result(node: Any) -> None:
     node.saved = [node.saved[0], node.saved[0], _content(s, view)]
     node.versions = ((None, 0), (None, 0), (counter, version))
     node.raw_edges = (node.raw_edges[0], None, None)
+
+
+def _written_by_numpy(s: Storage) -> bool:
+    """Whether host memory is not what it was when it became that; True where it is not known."""
+    if s.host is None or s.was is None:
+        return True
+    return s.host.tobytes() != engine.host_array(s.was).tobytes()
 
 
 def _content(s: Storage, view: View | None) -> Value:

@@ -6,6 +6,7 @@ shows a storage either whole (``tensor._view`` is None) or through a ``View``: s
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ class Storage:
     laid: Any = None        # (value, dims from the slowest to the fastest): the content, until somebody needs it in memory order
     host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any
     order: Any = None       # the dims of ``laid``, kept: the tensor made with this storage writes all of it at once
+    was: Any = None         # the value that became host memory, where somebody may have saved it
     version = generation = address = 0
     sliced = 0              # how often rows were taken of it by an index
     rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch.indexing
@@ -46,8 +48,9 @@ class Storage:
         """The host memory as a view shows it: writes to the result are writes to the storage."""
         if view is None:
             return self.host.reshape(self.aval.shape)
-        flat = self.host if self.host.dtype == view.aval.np else self.host.view(view.aval.np)
-        width = flat.itemsize
+        flat, width = self.host, view.aval.np.itemsize
+        if flat.dtype != view.aval.np:
+            flat = flat[:flat.nbytes // width * width // flat.itemsize].view(view.aval.np)
         return np.lib.stride_tricks.as_strided(flat[view.offset:], view.aval.shape, [s * width for s in view.stride])
 
     def content(self) -> Value:
@@ -65,16 +68,17 @@ class Storage:
 
     def _take_back(self) -> None:
         """Nobody holds a NumPy view of this memory any more, so it may become an immutable value again."""
-        self.value, self.host = Value(self.aval, self.host.reshape(self.aval.shape)), None
+        self.value, self.host, self.was = Value(self.aval, self.host.reshape(self.aval.shape)), None, None
         self.generation += 1
 
     def to_host(self) -> None:
         """Moves the content into host memory that NumPy arrays may share and write to."""
         if self.host is None:
-            if getrefcount(self) > _UNSHARED:       # a node may have saved it, and will have to look what NumPy has written
-                silent.add(self)
             value = self.content()
             engine.read(value)
+            if getrefcount(self) > _UNSHARED:       # a node may have saved it, and will have to look what NumPy has written
+                silent.add(self)
+                self.was = value
             self.host = np.array(engine.host_array(value)).reshape(-1)
             self.value = None
             self.generation += 1
@@ -220,17 +224,18 @@ def _span(t: Tensor) -> tuple[int, int, tuple[int, ...]] | None:
 
 def resize(t: Tensor, shape: tuple[int, ...], stride: tuple[int, ...] | None = None) -> None:
     """Gives a tensor another size where it starts in its storage, which grows if it has to; what is new is 0."""
-    s, (_, _, offset) = t._storage, geometry_of(t)
-    aval = engine.aval_of(shape, aval_of(t).np, s.aval.device)
+    held, (_, _, offset) = t._storage.aval, geometry_of(t)
+    aval = engine.aval_of(shape, aval_of(t).np, held.device)
     stride = contiguous_strides(shape) if stride is None else stride
     needed = (offset + 1 + sum([(n - 1) * k for n, k in zip(shape, stride, strict=True)])) * aval.np.itemsize if aval.numel else 0
-    if needed > s.aval.nbytes:
-        _grow(t, -(-needed // s.aval.np.itemsize))
-    whole = aval is s.aval and not offset and stride == contiguous_strides(shape)
+    if needed > held.nbytes:
+        _grow(t, -(-needed // held.np.itemsize))
+    whole = aval is t._storage.aval and not offset and stride == contiguous_strides(shape)
     t._view = None if whole else View(aval, stride, offset, None, -1)
 
 
 def _grow(t: Tensor, numel: int) -> None:
+    others = [] if sys.getrefcount(t._storage) == 2 else sharing(t._storage)      # 2: by t, and for the question
     s = t._storage
     if s.host is not None:
         raise RuntimeError("Trying to resize storage that is not resizable")
@@ -239,7 +244,7 @@ def _grow(t: Tensor, numel: int) -> None:
     flat = np.zeros(numel, s.aval.np)
     old = engine.host_array(value).reshape(-1)
     flat[:old.size] = old
-    for other in sharing(s):
+    for other in others:
         if other._view is None:
             other._view = View(s.aval, contiguous_strides(s.aval.shape), 0, None, -1)
     s.aval = engine.aval_of((numel,), s.aval.np, s.aval.device)

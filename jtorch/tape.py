@@ -296,6 +296,9 @@ class CopySlices(OpNode):
         """PyTorch's name of the node."""
         return "torch::autograd::CopySlices"
 
+    def release(self) -> None:
+        self.saved = None       # a second backward raises, though nothing that was freed is needed
+
 
 class AccumulateGrad(Node):
     """Where the gradient of a leaf goes."""

@@ -92,6 +92,8 @@ def device_array(value: Value) -> jax.Array:
 
 def put(array: np.ndarray, device: devices.device) -> jax.Array:
     """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
+    if device.type == "meta":
+        return np.broadcast_to(np.zeros((), array.dtype), array.shape)     # type: ignore[return-value]
     with jax.enable_x64(True):
         made = jax.device_put(array, sharding_of(device), may_alias=False)
     if not isinstance(made, jax.core.Tracer):
@@ -110,6 +112,4 @@ def moved(value: Value, device: devices.device):
     """A computed value's array on another device."""
     if device is CPU:
         return np.array(value.array)
-    if device.type == "meta":
-        return np.broadcast_to(np.zeros((), value.aval.np), value.aval.shape)
     return put(host_array(value), device)

@@ -3,12 +3,14 @@ from jtorch.nn import attention as attention
 from jtorch.nn import functional as functional
 from jtorch.nn import grad as grad
 from jtorch.nn import init as init
+from jtorch.nn import parallel as parallel
 from jtorch.nn import parameter as parameter
 from jtorch.nn import utils as utils
 from jtorch.nn.activation import *  # noqa: F403
 from jtorch.nn.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from jtorch.nn.batchnorm import *  # noqa: F403
 from jtorch.nn.channelshuffle import *  # noqa: F403
+from jtorch.nn.containers import Container as Container
 from jtorch.nn.containers import ModuleDict as ModuleDict
 from jtorch.nn.containers import ModuleList as ModuleList
 from jtorch.nn.containers import Sequential as Sequential
@@ -31,6 +33,7 @@ from jtorch.nn.module import Module as Module
 from jtorch.nn.multihead import *  # noqa: F403
 from jtorch.nn.normalization import *  # noqa: F403
 from jtorch.nn.padding import *  # noqa: F403
+from jtorch.nn.parallel import DataParallel as DataParallel
 from jtorch.nn.parameter import Buffer as Buffer
 from jtorch.nn.parameter import UninitializedBuffer as UninitializedBuffer
 from jtorch.nn.parameter import UninitializedParameter as UninitializedParameter

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -68,6 +69,17 @@ class _Numbered(Module):
         found = self[key]
         del self[key]
         return found
+
+
+class Container(Module):
+    """Modules under given names. Deprecated in PyTorch; a subclass of Module says the same."""
+
+    def __init__(self, **kwargs: Any):
+        warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
+                      "instead.", FutureWarning, stacklevel=2)
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(_Numbered):

@@ -170,3 +170,19 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     for col in range(cols):
         tensor[torch("randperm")(rows)[: math.ceil(sparsity * rows)], col] = 0
     return tensor
+
+
+def _without_underscore(function: Any) -> Any:
+    old, new = function.__name__.removesuffix("_"), function.__name__
+
+    def deprecated(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+    deprecated.__name__ = deprecated.__qualname__ = old
+    deprecated.__doc__ = f"The old name of ``{new}``."
+    return deprecated
+
+
+uniform, normal, constant, eye, dirac, xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal, orthogonal, sparse = [
+    _without_underscore(f) for f in (uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_,
+                                     kaiming_uniform_, kaiming_normal_, orthogonal_, sparse_)]

@@ -99,7 +99,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number):
 
 
 @op(promote="numeric", operators=("__rtruediv__", "__rdiv__"), function=False, method=False, inplace=False, out=False,
-    backward_name="MulBackward0")
+    backward_name="MulBackward0", checks=lambda template: ())
 def rdiv(input: Tensor | Number, other: Tensor):
     """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
     other = other.astype(promotion.to_float(np.dtype(other.dtype)))

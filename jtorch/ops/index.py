@@ -231,6 +231,8 @@ def check_source(name: str, input, dim: int, index, source) -> None:
     check.require(source.dtype == input.dtype, f"{name}: self ({check.scalar_name(input.dtype)}) and source "
                   f"({check.scalar_name(source.dtype)}) must have the same scalar type")
     n = source.shape[dim] if dim < source.ndim else 1
+    check.require(dim < (source.ndim or 1), f"{name}: Indexing dim {dim} is out of bounds of the source tensor "
+                  f"with dim {source.ndim}")
     check.require(source.ndim or index.size == 1, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     check.require(index.size == n, f"{name}: Number of indices ({index.size}) should be equal to source.size(dim): "
                   f"({n}), for dim: {dim}")
@@ -246,7 +248,11 @@ def as_1d(*arrays):
     return tuple(a.reshape(1) if a.ndim == 0 else a for a in arrays)
 
 
-@op(inplace=True, value_check=at_dim(0, RuntimeError), saves="all", checks=lambda template: (1, 2))
+def _add_outside(detail, input, dim, *rest, **kw):
+    return at_dim(0, RuntimeError)[1](detail, input, dim, *rest) if input.ndim > 1 else IndexError("index out of range in self")
+
+
+@op(inplace=True, value_check=(at_dim(0)[0], _add_outside), saves="all", checks=lambda template: (1, 2))
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)

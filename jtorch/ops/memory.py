@@ -10,25 +10,38 @@ from jtorch.ops.registry import Tensor, Tensors, op
 from jtorch.ops.strided import indices, is_contiguous, last_wins, reinterpret, strided_read, strided_write
 
 
-def _flat(content: jax.Array, dtype: np.dtype) -> jax.Array:
-    flat = content.reshape(-1)
-    return flat if flat.dtype == dtype else reinterpret(flat, dtype)
+def _seen_as(flat: jax.Array, dtype: np.dtype) -> jax.Array:
+    """Memory as elements of a dtype; what is left over at the end of a wider one is not shown."""
+    return flat if flat.dtype == dtype else reinterpret(flat[:_fitting(flat, dtype)], dtype)
+
+
+def _fitting(flat: jax.Array, dtype: np.dtype) -> int:
+    """How many elements at the start are whole elements of another dtype."""
+    width, own = np.dtype(dtype).itemsize, flat.dtype.itemsize
+    return flat.size * own // width * width // own
+
+
+def _written(flat: jax.Array, value: jax.Array, size: tuple[int, ...], stride: tuple[int, ...], offset: int,
+             dtype: np.dtype) -> jax.Array:
+    """Memory after a write of elements of a dtype."""
+    made = strided_write(_seen_as(flat, dtype), value.astype(dtype), size, stride, offset)
+    if flat.dtype == dtype:
+        return made
+    whole, made = _fitting(flat, dtype), reinterpret(made, flat.dtype)
+    return made if whole == flat.size else jnp.concatenate([made, flat[whole:]])
 
 
 @op(name="_read_view", function=False, method=False, out=False, saves="none", backward_name="AsStridedBackward0", tested=False)
 def read_view(content: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int, dtype: np.dtype):
     """What a view of this geometry shows of a storage's content."""
-    return strided_read(_flat(content, dtype), size, stride, offset)
+    return strided_read(_seen_as(content.reshape(-1), dtype), size, stride, offset)
 
 
 @op(name="_write_view", function=False, method=False, out=False, saves="none", backward_name="CopySlices", tested=False)
 def write_view(content: Tensor, value: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int,
                dtype: np.dtype):
     """A storage's content after a write through a view of this geometry."""
-    flat = strided_write(_flat(content, dtype), value.astype(dtype), size, stride, offset)
-    if flat.dtype != content.dtype:
-        flat = reinterpret(flat, content.dtype)
-    return flat.reshape(content.shape)
+    return _written(content.reshape(-1), value, size, stride, offset, dtype).reshape(content.shape)
 
 
 @op(name="_write_through", function=False, method=False, out=False, saves="none", backward_name="CopySlices", tested=False)
@@ -37,9 +50,7 @@ def write_through(base: Tensor, value: Tensor, base_size: tuple[int, ...], base_
     """What the base of a view shows after a write through the view, whose offset counts from the base's start."""
     dense = is_contiguous(base_size, base_stride)
     flat = base.reshape(-1) if dense else _spread(base, base_size, base_stride)
-    flat = flat if flat.dtype == dtype else reinterpret(flat, dtype)
-    flat = strided_write(flat, value.astype(dtype), size, stride, offset)
-    flat = flat if flat.dtype == base.dtype else reinterpret(flat, base.dtype)
+    flat = _written(flat, value, size, stride, offset, dtype)
     return flat.reshape(base_size) if dense else strided_read(flat, base_size, base_stride, 0)
 
 
@@ -80,7 +91,7 @@ def read_through(base: Tensor, base_size: tuple[int, ...], base_stride: tuple[in
                  stride: tuple[int, ...], offset: int, dtype: np.dtype):
     """What a view of the base shows, its offset counted from the base's start; zeros for what the base does not show."""
     flat = base.reshape(-1) if is_contiguous(base_size, base_stride) else _spread(base, base_size, base_stride)
-    flat = flat if flat.dtype == dtype else reinterpret(flat, dtype)
+    flat = _seen_as(flat, dtype)
     before, end = max(0, -offset), offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     if before or end > flat.size:
         flat = jnp.pad(flat, (before, max(0, end - flat.size)))

@@ -44,8 +44,23 @@ def _extreme(t, x, r, axes):
     return jnp.sum(t * same, axes) / jnp.sum(same, axes)
 
 
+def _logsumexp(t, x, r, axes):
+    return jnp.sum(t * jnp.exp(x - r), axes)
+
+
 def _prod(t, x, r, axes):
     return jnp.sum(t * r / x, axes)
+
+
+def _std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *rest):
+    if isinstance(dim, bool):       # std(unbiased)
+        dim, unbiased = None, dim
+    axes = check.wrap_dims(dim, x.ndim)
+    count = math.prod([x.shape[d] for d in axes])
+    fewer = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+    size = [1 if d in axes else n for d, n in enumerate(x.shape)]
+    apart = x - jnp.mean(x, axes, keepdims=True)
+    return (jnp.sum(t * apart, axes).reshape(size) / (r.reshape(size) * (count - fewer))).reshape(r.shape)
 
 
 _SLOPES: dict[str, Callable] = {
@@ -57,7 +72,8 @@ _SLOPES: dict[str, Callable] = {
 CHANGES: dict[str, Callable] = {
     **{name: _pointwise(slope) for name, slope in _SLOPES.items()},
     "softmax": _softmax, "nn.functional.softmax": _softmax,
-    "cumprod": _cumprod, "prod": _over(_prod), "amax": _over(_extreme), "amin": _over(_extreme),
+    "cumprod": _cumprod,
+    "prod": _over(_prod), "amax": _over(_extreme), "amin": _over(_extreme), "std": _std, "logsumexp": _over(_logsumexp),
     "log_softmax": _log_softmax, "nn.functional.log_softmax": _log_softmax}
 
 

@@ -225,7 +225,8 @@ def packed_late(torch, seen, at):
     for i in range(at + 3):
         with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(i) or t, lambda t: t * 2 if i >= at else t) \
                 if i >= at else torch.enable_grad():
-            loss = (x @ w1 @ w2).pow(2).mean()      # of these PyTorch saves the same
+            h = w1.neg()        # saves nothing, and the product saves what is no leaf
+            loss = (x @ (h @ h)).sum() + w2.sum()
         loss.backward()
         gradients.append([w.grad.sum().item() for w in (w1, w2)])
         w1.grad = w2.grad = None

@@ -260,6 +260,90 @@ t2 = t1[xp.tensor([0])]
 t3 = t1[:, xp.tensor([[0, 1], [1, 2]]).t()]
 t4 = t1[xp.tensor([0, 1]), :, xp.tensor([0, 1])]
 """,
+    "a second backward through a write to a view": """
+t1 = xp.ones(4).requires_grad_()
+t2 = t1 * 1
+t2[0].add_(1)
+t2.sum().backward()
+t2.sum().backward()
+""",
+    "what a number divided by a tensor saves": """
+t1 = (xp.arange(4.) + 1).requires_grad_()
+t2 = t1 * 1
+t3 = 0.5 / t2
+t2.add_(1)
+t3.sum().backward()
+""",
+    "what extremes along a dim save": """
+t1 = xp.arange(6.).reshape(2, 3).requires_grad_()
+t2 = t1 * 1
+t3 = t2.max(0).values
+t4 = t2.median(1)[0]
+t5 = t2.max()
+t2.add_(1)
+t3.sum().backward(retain_graph=True)
+t4.sum().backward(retain_graph=True)
+t5.backward(retain_graph=True)
+""",
+    "a hook of a view that is copied onto itself": """
+t1 = xp.ones(3).requires_grad_()
+t2 = (t1 * 1)[...]
+t2.register_hook(lambda g: g * 2)
+t2[()] = t2
+t2.sum().backward()
+""",
+    "strides where a dim has one element": """
+t1 = xp.arange(3).reshape(1, 3).movedim(0, -1)
+t2 = 2 / t1
+t3 = xp.isfinite(t1)
+t4 = xp.diff(xp.arange(24.).reshape(2, 3, 2, 2).swapdims(-3, -2))
+t5 = xp.nan_to_num(xp.arange(3.).reshape(1, 3)[:, :2])
+""",
+    "a reduction's result is written to behind autograd's back": """
+t1 = (xp.arange(6.) + 1).reshape(2, 3).requires_grad_()
+t3 = t1.prod()
+t4 = t1.std(1)
+t3.data.add_(1)
+t4.data.add_(1)
+t3.backward()
+t4.sum().backward()
+""",
+    "a slice that goes beyond the end": """
+t1 = xp.ones(2, 1, 3).requires_grad_() * 1
+t2 = t1[..., :2, :]
+""",
+    "a bool index without dims": """
+t1 = xp.tensor(True)
+t1[t1 > 1] = xp.tensor(1.)
+""",
+    "a copy of a view that may not be used any more": """
+t1 = xp.arange(6.).reshape(2, 1, 3).requires_grad_()
+p = t1.split(1, -1); t5, t6 = p[0], p[-1]
+with xp.no_grad(): t5.add_(1)
+t7 = copy.copy(t6)
+""",
+    "memory that ends within an element of a wider view": """
+t1 = xp.arange(3.)
+t2 = xp.view_as_complex(t1[:2])
+t2.mul_(2j)
+t3 = xp.arange(5.).requires_grad_()
+t4 = t3 * 1
+t5 = xp.view_as_complex(t4[:4].view(2, 2))
+t5.mul_(2j)
+t4.sum().backward()
+n6 = np.arange(3.)
+t7 = xp.from_numpy(n6)
+t8 = xp.view_as_complex(t7[:2])
+t8.mul_(2)
+""",
+    "hooks of the views between a base and a view that is written to": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1 * 1
+t3 = t2.view(-1)
+t3.grad_fn.register_hook(lambda gi, go: log.append(go[0].tolist()))
+t3[...].add_(1)
+t3.sqrt().sum().backward()
+""",
     "a tensor swapped with itself": """
 t1 = xp.ones(2).requires_grad_()
 t2 = t1 * 2

@@ -300,7 +300,7 @@ def other_op(c: Chooser) -> str:
         f"xp.nan_to_num({name})" if not t.is_complex() else f"{name}.clone()", f"{name}.fill_diagonal(1) if False else {name}.diag()", f"{name}.new_tensor([1, 2])", f"{name}.new_ones(3)",
         f"xp.cumprod({name}, {d})", f"xp.triu({name}, 1)", f"{name}.expand_as({name}).clone()", f"{name}.nonzero()", f"xp.var({name}, {d})",
         f"{name}.view_as({same})", f"xp.nn.functional.softplus({name})", f"xp.as_strided_scatter({name}.detach(), xp.zeros((), dtype={name}.dtype), (), ())",
-        f"xp.as_strided_copy({name}, {_strided(c, t)})", f"xp.polar({name}, {other})", f"xp.complex({name}, {other})", f"xp.add({name}, {other}, alpha=2)",
+        f"xp.as_strided_copy({name}, {_strided(c, t)})", f"xp.polar({name}.abs(), {other})", f"xp.complex({name}, {other})", f"xp.add({name}, {other}, alpha=2)",
     ]
     chosen = r.choice(choices)
     if t.is_complex() and t.requires_grad and any(kind in chosen for kind in ("_copy(", "_scatter(")):
@@ -327,6 +327,8 @@ def inplace(c: Chooser) -> str:
     """A method that ends in an underscore."""
     name = c.tensor(lambda t: _writable(t) and not _windows(t))
     t = c.of(name)
+    if _windows(t):
+        return f"{name}.sum()"
     r, d = c.rng, c.dim(t)
     n = t.shape[d] if t.dim() and -t.dim() <= d < t.dim() else 1
     value = c.of_shape(t.shape, t.dtype)
@@ -405,6 +407,8 @@ def augmented(c: Chooser) -> str:
     """``t += …``, also on an index."""
     name = c.tensor(lambda t: not _windows(t))
     t = c.of(name)
+    if _windows(t):
+        return f"{name}.sum()"
     sign = c.rng.choice(["+", "-", "*", "/", "+", "*"])
     value = c.rng.choice([c.number(), _read(c, c.of_shape(t.shape, t.dtype), t), _read(c, c.tensor(), t)])
     return c.rng.choice([f"{name} {sign}= {value}", f"{name}[{index(c, t.shape)}] {sign}= {c.number()}"])
@@ -512,7 +516,9 @@ def hook(c: Chooser) -> list[str]:
 
 def mutation(c: Chooser) -> list[str]:
     """A product whose argument is written to before its backward, so that versions are checked."""
-    name = c.tensor(lambda t: t.requires_grad)
+    name = c.tensor(lambda t: t.requires_grad and not _windows(t))
+    if _windows(c.of(name)):
+        return view(c)
     new = c.new()
     first = c.rng.choice([f"{new} = {name} * {name}", f"{new} = {name}.exp()", f"{new} = {name}.sin()", f"{new} = {name}.sigmoid() * 2", f"{new} = {name} / 2",
                           f"{new} = {name}.abs()", f"{new} = {name}[..., :1] * {name}", f"{new} = {name}.sqrt()", f"{new} = {name}.sum() * {name}"])

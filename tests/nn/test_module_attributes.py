@@ -141,6 +141,10 @@ d.update([('c', 3)])
 d.update({'c.d': xp.nn.Tanh()})
 xp.nn.ModuleDict([('a', xp.nn.Tanh())]).a
 xp.nn.Bilinear(0, 1, 1)
+xp.nn.Container(a=xp.nn.ReLU(), b=xp.nn.Tanh())
+xp.nn.Container(a=3)
+xp.nn.DataParallel(m.child), list(xp.nn.DataParallel(m.child).state_dict()), xp.nn.parallel.DataParallel(m.child)(xp.ones(2, 1)).shape
+xp.nn.init.constant(m.p, 3), xp.nn.init.eye(xp.zeros(2, 2)), xp.nn.init.xavier_uniform.__name__
 """.strip().splitlines()
 
 
