@@ -14,6 +14,7 @@ from jtorch.generator import Generator
 from jtorch.hooks import RemovableHandle
 from jtorch.nn._hooks import WrappedHook
 from jtorch.nn.module import Module
+from jtorch.nn.parallel import DataParallel
 from jtorch.nn.parameter import Buffer
 from jtorch.size import Size
 from jtorch.storage import UntypedStorage
@@ -47,6 +48,7 @@ _SPECIAL: dict[Any, tuple[str, str]] = {
     Tensor: ("torch", "Tensor"), Parameter: ("torch.nn.parameter", "Parameter"), Buffer: ("torch.nn.parameter", "Buffer"),
     Size: ("torch", "Size"), device_class: ("torch", "device"), dtype_class: ("torch", "dtype"),
     Generator: ("torch._C", "Generator"), UntypedStorage: ("torch.storage", "UntypedStorage"),
+    DataParallel: ("torch.nn.parallel.data_parallel", "DataParallel"),
     WrappedHook: ("torch.nn.modules.module", "_WrappedHook"), RemovableHandle: ("torch.utils.hooks", "RemovableHandle"),
 }
 _OURS = {path: thing for thing, path in _SPECIAL.items()}

@@ -1,11 +1,28 @@
 """A slice of the fuzzer with a fixed seed, and programs that it has found differences with, each under a name."""
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from found import FOUND
+from libraries import library
 from programs import Looks, Pair, replay, run
 
 pytestmark = [pytest.mark.core, pytest.mark.conformance]
+
+
+@pytest.fixture
+def jtorch():
+    """The package under test."""
+    return library("jtorch")
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """Programs do much that PyTorch warns of, once per process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -1,6 +1,9 @@
 """Convolution functions. See https://docs.pytorch.org/docs/stable/nn.functional.html#convolution-functions."""
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from collections.abc import Sequence
 
 import jax
@@ -10,7 +13,7 @@ from jax import lax
 
 import jtorch.dtype as dtypes
 from jtorch.ops import check
-from jtorch.ops.nn._common import functional
+from jtorch.ops.nn._common import functional, widen
 from jtorch.ops.registry import Tensor
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
@@ -68,10 +71,33 @@ def _batched(input: jax.Array, n: int, name: str) -> jax.Array:
 
 
 def _run(x, weight, n: int, stride, padding, dilation, groups: int, input_dilation=None) -> jax.Array:
+    if input_dilation is None and groups == x.shape[1] == weight.shape[0] > 1 and math.prod(weight.shape[2:]) <= MAX_TAPS:
+        return _depthwise(x, weight, stride, padding, dilation)
     letters = _LETTERS[n]
     spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
     return lax.conv_general_dilated(x, weight, stride, padding, lhs_dilation=input_dilation, rhs_dilation=dilation,
                                     dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype)
+
+
+# XLA:CPU runs a depthwise convolution through its loop for any convolution. As a sum of shifted products, which it fuses, one
+# of 32 channels of 32x32 with 3x3 filters at batch 8 took 0.24 ms instead of 15.8, its gradients 2.0 instead of 17.9; with
+# 7x7 filters the gradient of the filters became slower.
+MAX_TAPS = 25
+
+
+def _depthwise(x: jax.Array, weight: jax.Array, stride, padding, dilation) -> jax.Array:
+    """The convolution of each channel with a filter of its own: a sum over the filter's places."""
+    dtype = x.dtype
+    x, weight = widen(jnp.pad(x, ((0, 0), (0, 0), *padding))), widen(weight)
+    sizes = [(size - d * (k - 1) - 1) // s + 1
+             for size, k, s, d in zip(x.shape[2:], weight.shape[2:], stride, dilation, strict=True)]
+    terms = []
+    for place in np.ndindex(*weight.shape[2:]):
+        start = [i * d for i, d in zip(place, dilation, strict=True)]
+        stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, sizes, stride, strict=True)]
+        part = lax.slice(x, (0, 0, *start), (*x.shape[:2], *stop), (1, 1, *stride))
+        terms.append(part * weight[(slice(None), 0, *place)].reshape(1, -1, *[1] * len(sizes)))
+    return functools.reduce(operator.add, terms).astype(dtype)
 
 
 def _finished(out: jax.Array, bias: jax.Array | None, unbatched: bool) -> jax.Array:
