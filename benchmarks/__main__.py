@@ -50,8 +50,10 @@ def main() -> int:
         if re.search(given.only, workload.name):
             results.append(measure(workload, torch, jtorch, given.rounds))
             print(_row(results[-1]), flush=True)
-    row, met = _means(results) if not given.only else ("", True)
-    print(row)
+    met = True
+    if not given.only:
+        row, met = _means(results)
+        print(row)
     if given.picture:
         from benchmarks.picture import draw
         draw(results, given.picture)

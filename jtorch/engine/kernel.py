@@ -13,7 +13,6 @@ import numpy as np
 
 from jtorch.engine import cache, host, stats
 from jtorch.engine.values import Aval, aval_of, put
-from jtorch.engine.wait import wait
 from jtorch.ops.registry import Op
 
 COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
@@ -69,12 +68,12 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("avals", "call", "check", "compiled", "cost", "foreign", "is_tuple", "on_host", "outs", "quick", "runs",
+    __slots__ = ("avals", "call", "check", "compiled", "cost", "foreign", "is_tuple", "on_host", "outs", "runs",
                  "used")
 
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals = call, avals
-        self.cost, self.runs, self.quick = 0.0, 0, True
+        self.cost, self.runs = 0.0, 0
         self.compiled: Any = None
         self.check: Any = None
         device = _device_of(call, avals)
@@ -118,7 +117,7 @@ class Kernel:
         with jax.enable_x64(True):
             out = self.compiled(*arrays)
         if out and self.outs[0].device.type == "cpu":
-            self.quick = wait(out[0], self.quick)
+            out[0].block_until_ready()      # as in PyTorch, the work is done when the call returns
         return out
 
     def _nothing(self, *arrays) -> list:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-QUICK = 1e-3        # seconds
+QUICK = 2.5e-4      # seconds
 
 
 def wait(array: Any, quick: bool) -> bool:
