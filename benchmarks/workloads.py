@@ -39,18 +39,18 @@ class MLP:
         return step
 
     def jitted(self) -> Step:
-        """For jax.jit, buffers donated."""
+        """For jax.jit, buffers donated. The batch is an argument, as in any training step, not a constant to be folded."""
         x, y = jnp.array(self.x), jnp.array(self.y)
 
-        def loss_of(params):
+        def loss_of(params, x, y):
             h = x
             for i in range(0, len(params), 2):
                 h = h @ params[i].T + params[i + 1]
                 h = jnp.maximum(h, 0) if i + 2 < len(params) else h
             return cross_entropy(h, y)
 
-        def step(params, m, v, t):
-            loss, grads = jax.value_and_grad(loss_of)(params)
+        def step(params, m, v, t, x, y):
+            loss, grads = jax.value_and_grad(loss_of)(params, x, y)
             new = [adam(*a, t + 1) for a in zip(params, grads, m, v, strict=True)]
             return *([n[k] for n in new] for k in range(3)), t + 1, loss
 
@@ -59,7 +59,7 @@ class MLP:
         state = [params, [jnp.zeros_like(p) for p in params], [jnp.zeros_like(p) for p in params], jnp.float32(0)]
 
         def run():
-            *state[:], loss = jitted(*state)
+            *state[:], loss = jitted(*state, x, y)
             return loss.item()
         return run
 
