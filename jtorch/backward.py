@@ -317,7 +317,7 @@ class _Learner:
 
 def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
     """The nodes reachable from ``roots`` from which a target is reachable, without recursion."""
-    order = _reachable(roots)
+    order = tape.reachable(roots)
     above: dict[Node, list[Node]] = {}
     for node in order:
         for edge in node.edges:
@@ -331,18 +331,6 @@ def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
                 leading.add(node)
                 todo.append(node)
     return leading
-
-
-def _reachable(roots: list[Node]) -> list[Node]:
-    order, seen, stack = [], set(roots), list(dict.fromkeys(roots))
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        for edge in node.edges:
-            if edge is not None and edge[0] not in seen:
-                seen.add(edge[0])
-                stack.append(edge[0])
-    return order
 
 
 # ---------------------------------------------------------------- anomaly detection

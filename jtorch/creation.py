@@ -14,6 +14,7 @@ from jtorch import engine, python_data, storage
 from jtorch.engine import Value
 from jtorch.no_grad import mode
 from jtorch.ops.layout import preserved
+from jtorch.ops.strided import extent
 from jtorch.storage import Storage, VersionCounter, View
 from jtorch.tensor import Tensor, alias, with_grad, wrap
 
@@ -173,7 +174,7 @@ def _check_strides(array: np.ndarray | np.generic) -> None:
 
 def _sharing(ndarray: np.ndarray) -> Tensor:
     stride = tuple(s // ndarray.itemsize for s in ndarray.strides)
-    span = 1 + sum((n - 1) * s for n, s in zip(ndarray.shape, stride, strict=True)) if ndarray.size else 0
+    span = extent(ndarray.shape, stride)
     flat = np.lib.stride_tricks.as_strided(ndarray, (span,), (ndarray.itemsize,))
     dense = storage.contiguous_strides(ndarray.shape) == stride
     shape = ndarray.shape if dense else (span,)
@@ -236,8 +237,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, 
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
     d, place = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), place_of(device)
-    span = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
-    t = from_host(np.zeros(span, d.np), place)
+    t = from_host(np.zeros(extent(size, stride), d.np), place)
     t._view = View(engine.aval_of(size, d.np, place), stride, 0, None, -1)
     return with_grad(t, requires_grad)
 

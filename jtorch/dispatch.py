@@ -8,9 +8,9 @@ from typing import Any
 from jtorch import engine, hooks, overwritten, storage, tape
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops.layout import KEPT, indexed, iterated, like_first, preserved
+from jtorch.ops.layout import ELEMENTWISE, KEPT, preserved
 from jtorch.ops.registry import OPS, Op, T
-from jtorch.ops.strided import overlaps
+from jtorch.ops.strided import is_expanded, overlaps
 from jtorch.ops.view import ITSELF
 from jtorch.ops.view_part import slices_of
 from jtorch.storage import Seen, Storage, View, check_writable, geometry_of, value_of
@@ -81,8 +81,7 @@ def _layout(c: Call, flat, shape: tuple) -> tuple:
     tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
     if c.op.layout is KEPT:
         size, stride, offset = geometry_of(tensors[0])
-        overlaps = any([n > 1 and not step for n, step in zip(size, stride, strict=True)])
-        return (preserved(size, stride),) if overlaps else (stride, offset)
+        return (preserved(size, stride),) if is_expanded(size, stride) else (stride, offset)
     key = (shape, *[t._storage.aval if t._view is None else (t._view.aval, t._view.stride) for t in tensors])
     found = c.nodes.get(key)
     if found is None:
@@ -92,22 +91,10 @@ def _layout(c: Call, flat, shape: tuple) -> tuple:
         same = [next(cast) for t in flat]
         shown = [geometry_of(t)[:2] if s else (tuple(t.shape), preserved(*geometry_of(t)[:2]))
                  for t, s in zip(flat, same, strict=True) if t.__class__ not in NUMBER_TYPES]
-        inverts = c.op.name == "rdiv"       # PyTorch multiplies by the reciprocal
-        if c.op.counts_numbers and not inverts and any([m.number_type for m in c.template if m.__class__ is T.__class__]):
+        if c.op.counts_numbers and any([m.number_type for m in c.template if m.__class__ is T.__class__]):
             shown.append(((), ()))
-        if c.op.name == "index":
-            found = c.nodes[key] = (indexed(c.template[1], shape, shown),)
-            return found
-        rule = like_first if _is_plain_copy(c.op.name, tensors[0].dtype) else c.op.layout
-        found = c.nodes[key] = (rule(shape, shown),)
+        found = c.nodes[key] = (c.op.layout(shape, shown, c.template, tensors[0].dtype),)
     return found
-
-
-def _is_plain_copy(name: str, dtype: Any) -> bool:
-    """Whether PyTorch makes the result by ``empty_like`` and not by its rules for elementwise calls."""
-    if name in ("abs", "angle"):
-        return dtype.is_complex
-    return name == "nan_to_num" or (name in ("isfinite", "isinf") and not (dtype.is_complex or dtype.is_floating_point))
 
 
 def value_aval(t):
@@ -258,8 +245,6 @@ def call_view(c: Call, flat):
         _track_views(c, flat, made)
         if c.op.name in _RESHAPES and not base.is_contiguous():
             made[0]._node.__class__ = node_class("ReshapeAliasBackward0")       # type: ignore[union-attr]
-        elif c.op.name in _OF_0_DIM and not avals[0].shape:
-            made[0]._node.__class__ = node_class(_OF_0_DIM[c.op.name])          # type: ignore[union-attr]
     if base._inference:
         for t in made:
             t._base = None
@@ -277,7 +262,6 @@ def call_view(c: Call, flat):
 
 
 _RESHAPES = {"reshape", "reshape_as", "flatten"}
-_OF_0_DIM = {"movedim": "AliasBackward0", "atleast_2d": "ViewBackward0", "atleast_3d": "ViewBackward0"}
 _OF_OTHER_DTYPE = {"view_as_real", "view_as_complex"}       # when the base was written to, they are made anew as what they were
 
 
@@ -373,7 +357,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     op = c.op
     tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference \
         and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
-    if target._view is not None and op.promote is None and op.layout is not iterated and overlaps(*geometry_of(target)[:2]):
+    if target._view is not None and op.promote is None and op.layout not in ELEMENTWISE and overlaps(*geometry_of(target)[:2]):
         engine.kernel_of(c, tuple([value_aval(t) for t in flat]))       # errors about shapes come first
     fills = op.name in FILLS and (op.name != "fill" or c.template[1] is not T)
     check_inplace(target, tracked or _refuses_leaves(op, flat), not fills)
@@ -566,7 +550,7 @@ def call_out(c: Call, flat, out):
               for v, t in zip(made, outs, strict=True)]
     viewed = c.op.layout is not None and any([t._view is not None for t in flat if t.__class__ not in NUMBER_TYPES])
     for v, t in zip(fitted, outs, strict=True):
-        if v.aval.shape != storage.aval_of(t).shape and c.op.layout is iterated and any([x is t for x in flat]):
+        if v.aval.shape != storage.aval_of(t).shape and c.op.layout in ELEMENTWISE and any([x is t for x in flat]):
             raise RuntimeError(f"output with shape {list(t.shape)} doesn't match the broadcast shape {list(v.aval.shape)}")
     for v, t in zip(fitted, outs, strict=True):
         stride = _layout(c, flat, v.aval.shape)[0] if viewed and c.op.layout is not KEPT and not v.aval.traced else None
@@ -592,7 +576,7 @@ _APART = set("cat stack hstack vstack dstack column_stack index_select gather ta
 
 def _check_outs(op: Op, flat, outs: list) -> None:
     """RuntimeError where ``out=`` shares memory with an argument in a way that PyTorch does not allow for the op."""
-    if op.layout is not iterated and op.name not in _APART:
+    if op.layout not in ELEMENTWISE and op.name not in _APART:
         return
     for t in flat:
         if t.__class__ not in NUMBER_TYPES:

@@ -6,12 +6,11 @@ nodes concerned take the new ones. Where nothing of the kind has happened, two t
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from jtorch import engine, storage
+from jtorch import engine, storage, tape
 from jtorch.engine import Value
 from jtorch.ops.of_result import CHANGES
 from jtorch.ops.registry import OPS, T
@@ -26,7 +25,7 @@ def refresh(roots: list) -> None:
         if node.saved is not None:
             _refresh(node, of_host=True)
     if storage.silent:
-        for node in _reachable(roots):
+        for node in tape.reachable(roots):
             if getattr(node, "saved", None) is not None:
                 _refresh(node, of_host=False)
 
@@ -96,14 +95,3 @@ def _now(s: Storage, view: View | None, before: Value) -> Value | None:
         engine.read(before)
         return None if np.array_equal(shown, engine.host_array(before)) else Value(aval, shown.copy())
     return _content(s, view)
-
-
-def _reachable(roots: list) -> Iterator[Any]:
-    seen, stack = set(roots), list(roots)
-    while stack:
-        node = stack.pop()
-        yield node
-        for edge in node.edges:
-            if edge is not None and edge[0] not in seen:
-                seen.add(edge[0])
-                stack.append(edge[0])

@@ -148,7 +148,7 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
                            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
     aval = engine.aval_of(shape, dtype.np, place)
     if place.type == "meta":
-        return Value(aval, np.broadcast_to(np.zeros((), dtype.np), shape))
+        return Value(aval, engine.hollow(shape, dtype.np))
     g = generator_of(place, given)
     if place.type == "cpu":
         array = host(g.stream)

@@ -21,7 +21,7 @@ from jtorch.ops import memory  # noqa: F401  (declares the two ops)
 from jtorch.ops import view as _views  # noqa: F401  (declares permute)
 from jtorch.ops.layout import memory_order
 from jtorch.ops.registry import OPS, T
-from jtorch.ops.strided import contiguous_strides, is_non_overlapping_and_dense, overlaps
+from jtorch.ops.strided import contiguous_strides, extent, is_expanded, is_non_overlapping_and_dense, overlaps
 
 if TYPE_CHECKING:
     from jtorch.tensor import Tensor
@@ -178,11 +178,9 @@ def check_writable(t: Tensor) -> None:
     """RuntimeError where several elements of the tensor are one place in memory, as after ``expand``."""
     if t._view is None or not t._view.aval.numel:
         return
-    for n, s in zip(t._view.aval.shape, t._view.stride, strict=True):
-        if n > 1 and s == 0:
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                "Please clone() the tensor before performing the operation.")
+    if is_expanded(t._view.aval.shape, t._view.stride):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")
 
 
 def check_bounds(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int) -> None:
@@ -190,7 +188,7 @@ def check_bounds(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int) ->
     if not aval.numel:
         return
     width, room = aval.np.itemsize, t._storage.aval.nbytes
-    needed = (offset + 1 + sum((n - 1) * s for n, s in zip(aval.shape, stride, strict=True))) * width
+    needed = (offset + extent(aval.shape, stride)) * width
     if needed > room:
         raise RuntimeError(f"setStorage: sizes {list(aval.shape)}, strides {list(stride)}, storage offset {offset}, and "
                            f"itemsize {width} requiring a storage size of {needed} are out of bounds for storage of size {room}")
@@ -227,7 +225,7 @@ def resize(t: Tensor, shape: tuple[int, ...], stride: tuple[int, ...] | None = N
     held, (_, _, offset) = t._storage.aval, geometry_of(t)
     aval = engine.aval_of(shape, aval_of(t).np, held.device)
     stride = contiguous_strides(shape) if stride is None else stride
-    needed = (offset + 1 + sum([(n - 1) * k for n, k in zip(shape, stride, strict=True)])) * aval.np.itemsize if aval.numel else 0
+    needed = (offset + extent(shape, stride)) * aval.np.itemsize if aval.numel else 0
     if needed > held.nbytes:
         _grow(t, -(-needed // held.np.itemsize))
     whole = aval is t._storage.aval and not offset and stride == contiguous_strides(shape)
@@ -298,7 +296,7 @@ def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0) -> None:
         return
     order = memory_order(aval.shape, stride) if not offset else None
     if order is None:
-        span = offset + 1 + sum([(n - 1) * s for n, s in zip(aval.shape, stride, strict=True)]) if aval.numel else 0
+        span = offset + extent(aval.shape, stride) if aval.numel else 0
         empty = Value(engine.aval_of((span,), aval.np, aval.device))
         room = np.zeros(span, aval.np)
         empty.array = room if aval.device is CPU else engine.put(room, aval.device)
@@ -373,7 +371,7 @@ class UntypedStorage:
             return self
         there = engine.aval_of(aval.shape, aval.np, place)
         if place.type == "meta":
-            return UntypedStorage(Storage(Value(there, np.broadcast_to(np.zeros((), aval.np), aval.shape))))
+            return UntypedStorage(Storage(Value(there, engine.hollow(aval.shape, aval.np))))
         value = self._storage.content()
         engine.read(value)
         return UntypedStorage(Storage(Value(there, engine.moved(value, place))))

@@ -259,6 +259,19 @@ def node_class(name: str, base: type = OpNode) -> type:
     return found
 
 
+def reachable(roots: list[Node]) -> list[Node]:
+    """The nodes that the edges lead to from ``roots``, these included, without recursion."""
+    order, seen, stack = [], set(roots), list(dict.fromkeys(roots))
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for edge in node.edges:
+            if edge is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                stack.append(edge[0])
+    return order
+
+
 class NotImplementedNode(Node):
     """The node of a call whose derivative nobody knows."""
 

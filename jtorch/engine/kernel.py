@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jtorch.engine import cache, host, stats
-from jtorch.engine.values import Aval, aval_of, put
+from jtorch.engine.values import Aval, aval_of, hollow, put
 from jtorch.ops.registry import Op
 
 COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
@@ -121,7 +121,7 @@ class Kernel:
         return out
 
     def _nothing(self, *arrays) -> list:
-        return [np.broadcast_to(np.zeros((), a.np), a.shape) for a in self.outs]
+        return [hollow(a.shape, a.np) for a in self.outs]
 
     def _compile(self) -> None:
         start = time.perf_counter()

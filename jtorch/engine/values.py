@@ -90,10 +90,15 @@ def device_array(value: Value) -> jax.Array:
     return array
 
 
+def hollow(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The array of a meta tensor: a shape and a dtype over one element."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
+
 def put(array: np.ndarray, device: devices.device) -> jax.Array:
     """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
     if device.type == "meta":
-        return np.broadcast_to(np.zeros((), array.dtype), array.shape)     # type: ignore[return-value]
+        return hollow(array.shape, array.dtype)     # type: ignore[return-value]
     with jax.enable_x64(True):
         made = jax.device_put(array, sharding_of(device), may_alias=False)
     if not isinstance(made, jax.core.Tracer):

@@ -34,12 +34,3 @@ def torch(name: str) -> Any:
 def ntuple(x: Any, n: int) -> tuple:
     """``x`` as a tuple of ``n`` items: repeated if it is one number."""
     return tuple(x) if isinstance(x, Iterable) else (x,) * n
-
-
-def typename(x: Any) -> str:
-    """The type of ``x`` as torch.typename spells it."""
-    if isinstance(x, Tensor):
-        return x.type()         # type: ignore[attr-defined]
-    cls = x if isinstance(x, type) else type(x)
-    module = "" if cls.__module__ in ("builtins", "__builtin__", None) else f"{cls.__module__}."
-    return f"{module}{cls.__qualname__}"

@@ -22,10 +22,11 @@ from jtorch.nn._hooks import (
     register_module_parameter_registration_hook,
     registered,
 )
-from jtorch.nn._make import empty, typename
+from jtorch.nn._make import empty
 from jtorch.nn._state import StateMethods
 from jtorch.nn.parameter import Buffer
 from jtorch.no_grad import no_grad
+from jtorch.settings import typename
 from jtorch.tensor import Parameter, Tensor
 
 

@@ -5,9 +5,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jtorch.nn._make import typename
 from jtorch.nn.containers import _position
 from jtorch.nn.module import Module
+from jtorch.settings import typename
 from jtorch.tensor import Parameter, Tensor
 
 __all__ = ["ParameterDict", "ParameterList"]

@@ -11,6 +11,7 @@ from typing import Any
 from jtorch.ops.strided import contiguous_strides, is_contiguous, is_non_overlapping_and_dense
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...]]      # size and stride
+Rule = Callable[..., tuple[int, ...]]       # of the result's shape, the arguments' geometries, the template, the first's dtype
 _CHANNELS_LAST = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}      # the dims from the fastest to the slowest
 
 
@@ -93,7 +94,7 @@ def suggested(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
     return channels_last(size) if suggests_channels_last(size, stride) else contiguous_strides(size)
 
 
-def iterated(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+def iterated(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
     """The strides of an elementwise result of this shape."""
     if all([size == shape for size, _ in operands]):
         if all([is_contiguous(*g) for g in operands]):
@@ -107,9 +108,10 @@ def iterated(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int,
     return in_order(shape, order)
 
 
-def indexed(marks: tuple, shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
-    """The strides of a tensor indexed by tensors, which stand where ``marks`` are not None."""
+def indexed(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """The strides of a tensor indexed by tensors, which stand where the marks of the template are not None."""
     (size, stride), *given = operands
+    marks = template[1]
     dims = [d for d, m in enumerate(marks) if m is not None]
     lead = dims[0] if dims == list(range(dims[0], dims[-1] + 1)) else 0
     rest = [d for d in range(len(size)) if d not in dims]
@@ -134,21 +136,28 @@ def memory_order(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...] 
 # ---------------------------------------------------------------- which op has which rule
 
 
-def like_first(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+def like_first(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
     """The strides of a copy of the first argument, where the result has its shape."""
     size, stride = operands[0]
     return preserved(size, stride) if size == shape else contiguous_strides(shape)
 
 
-def _as_first_suggests(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+def _copied_if(which: Callable[[Any], bool]) -> Rule:
+    """For an op that PyTorch runs as ``empty_like`` and a copy for these dtypes, and as an elementwise call for others."""
+    def rule(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+        return (like_first if which(dtype) else iterated)(shape, operands)
+    return rule
+
+
+def _as_first_suggests(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
     return _suggested_by(any, shape, operands[:1])
 
 
-def _as_all_suggest(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+def _as_all_suggest(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
     return _suggested_by(all, shape, operands)
 
 
-def _as_any_suggests(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+def _as_any_suggests(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
     return _suggested_by(any, shape, operands)
 
 
@@ -157,24 +166,29 @@ def _suggested_by(which: Callable, shape: tuple[int, ...], operands: Sequence[Ge
     return channels_last(shape) if fits else contiguous_strides(shape)
 
 
-def _differences(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+def _differences(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
     return iterated(shape, [(shape, operands[0][1])]) if len(operands) == 1 else contiguous_strides(shape)
 
 
-def _columns(shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
+def _columns(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
     return in_order(shape, range(len(shape)))
 
 
-Rule = Callable[[tuple[int, ...], Sequence[Geometry]], tuple[int, ...]]
+_MIXED = (_copied_if(lambda d: d.is_complex), _copied_if(lambda d: not (d.is_complex or d.is_floating_point)),
+          _copied_if(lambda d: True))
+ELEMENTWISE = {iterated, *_MIXED}       # the rules of elementwise calls
 KEPT = "kept"       # exactly the strides and the offset of the first argument, gaps and all
 _NAMES: dict[Any, str] = {
-    iterated: "complex polar float_power lerp isclose heaviside signbit isfinite isinf isnan isposinf isneginf isreal conj "
+    iterated: "complex polar float_power lerp isclose heaviside signbit isnan isposinf isneginf isreal conj "
               "relu "
     "nn.functional.hardtanh nn.functional.relu6 nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu "
     "nn.functional.selu nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
     "nn.functional.hardsigmoid hardshrink nn.functional.softshrink nn.functional.tanhshrink nn.functional.softplus "
     "nn.functional.softsign nn.functional.logsigmoid nn.functional.threshold nn.functional.binary_cross_entropy "
     "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
+    _MIXED[0]: "abs angle",
+    _MIXED[1]: "isfinite isinf",
+    _MIXED[2]: "nan_to_num",
     like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
     "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize",
     _as_first_suggests: "softmax log_softmax nn.functional.softmax nn.functional.log_softmax nn.functional.softmin "

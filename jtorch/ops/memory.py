@@ -7,7 +7,16 @@ import numpy as np
 
 from jtorch.ops.check import broadcast_shapes
 from jtorch.ops.registry import Tensor, Tensors, op
-from jtorch.ops.strided import indices, is_contiguous, last_wins, reinterpret, strided_read, strided_write
+from jtorch.ops.strided import (
+    extent,
+    indices,
+    is_contiguous,
+    is_expanded,
+    last_wins,
+    reinterpret,
+    strided_read,
+    strided_write,
+)
 
 
 def _seen_as(flat: jax.Array, dtype: np.dtype) -> jax.Array:
@@ -56,10 +65,9 @@ def write_through(base: Tensor, value: Tensor, base_size: tuple[int, ...], base_
 
 def _spread(base: jax.Array, size: tuple[int, ...], stride: tuple[int, ...]) -> jax.Array:
     """The base's elements laid out in memory as its strides say."""
-    span = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
-    if any(s == 0 and n > 1 for n, s in zip(size, stride, strict=True)):
+    if is_expanded(size, stride):
         raise NotImplementedError("writing through a view of an expanded tensor that is not its own base")
-    return strided_write(jnp.zeros((span,), base.dtype), base, size, stride, 0)
+    return strided_write(jnp.zeros((extent(size, stride),), base.dtype), base, size, stride, 0)
 
 
 @op(name="_to_dtype", function=False, method=False, out=False, saves="none", backward_name="ToCopyBackward0", tested=False)
@@ -116,7 +124,7 @@ def copy_over(input: Tensor, src: Tensor):
 def merged(before: Tensor, after: Tensor, stride: tuple[int, ...], adds: bool):
     """What a write left in memory that is shown several times: the last change of a place counts, or (``adds``) all do."""
     size = after.shape
-    span = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    span = extent(size, stride)
     flat, index = strided_write(jnp.zeros((span,), before.dtype), before, size, stride, 0), indices(size, stride, 0)
     if adds:
         return strided_read(flat.at[index].add(after - before, mode="promise_in_bounds"), size, stride, 0)

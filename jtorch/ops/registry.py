@@ -204,7 +204,8 @@ class Op:
     @property
     def counts_numbers(self) -> bool:
         """Whether a number among the operands counts as a 0-dim tensor where strides are decided."""
-        return self.promote is not None and self.name not in ("pow", "clamp", "clamp_min", "clamp_max")
+        # In PyTorch the bounds and exponents of these are no tensors, and rdiv multiplies by the reciprocal.
+        return self.promote is not None and self.name not in ("pow", "clamp", "clamp_min", "clamp_max", "rdiv")
 
     def check_of(self, template: tuple) -> Callable:
         """The pure function of the same arrays that says whether their values are wrong: (bool, int64 detail)."""

@@ -37,6 +37,16 @@ def strided_read(flat: jax.Array, size: Sequence[int], stride: Sequence[int], of
     return found if found.shape == size else jnp.broadcast_to(found, size)
 
 
+def extent(size: Sequence[int], stride: Sequence[int]) -> int:
+    """How many elements of memory lie from the first to the last that a geometry shows; 0 if it shows none."""
+    return 0 if 0 in size else _reach(list(zip(size, stride, strict=True)))
+
+
+def is_expanded(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether a dim stands still in memory, as after ``expand``."""
+    return any([n > 1 and s == 0 for n, s in zip(size, stride, strict=True)])
+
+
 @functools.lru_cache(4096)
 def overlaps(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     """Whether several elements may be one place in memory."""

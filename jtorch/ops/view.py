@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
 import numpy as np
@@ -260,6 +260,11 @@ def H(input: Tensor):
     return _conjugate(input.transpose(_h_dims(input.ndim)))
 
 
+def _unless_0_dim(name: str, of_0_dim: str) -> Callable[[tuple[int, ...]], str]:
+    """The name of the node of a view op whose 0-dim case PyTorch makes with another op."""
+    return lambda shape: name if shape else of_0_dim
+
+
 def _moved(ndim: int, source, destination) -> list[int]:
     source, destination = ((d,) if isinstance(d, int) else tuple(d) for d in (source, destination))
     check.require(len(source) == len(destination), f"movedim: Invalid source or destination dims: source "
@@ -278,7 +283,7 @@ def _moved(ndim: int, source, destination) -> list[int]:
 
 @op(view=lambda size, stride, offset, source, destination:
     _permute(size, stride, offset, _moved(len(size), source, destination)),
-    saves="none", aliases=("moveaxis",), backward_name="PermuteBackward0")
+    saves="none", aliases=("moveaxis",), backward_name_by_shapes=_unless_0_dim("PermuteBackward0", "AliasBackward0"))
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]):
     """Dims moved to other places, the rest in order. See torch.movedim."""
     return input.transpose(_moved(input.ndim, source, destination))
@@ -339,13 +344,15 @@ def atleast_1d(input: Tensor):
     return jnp.atleast_1d(input)
 
 
-@op(view=_atleast_2d, saves="none", method=False, backward_name="UnsqueezeBackward0")
+@op(view=_atleast_2d, saves="none", method=False,
+    backward_name_by_shapes=_unless_0_dim("UnsqueezeBackward0", "ViewBackward0"))
 def atleast_2d(input: Tensor):
     """Leading dims of size 1 up to two dims. See torch.atleast_2d."""
     return jnp.atleast_2d(input)
 
 
-@op(view=_atleast_3d, saves="none", method=False, backward_name="UnsqueezeBackward0")
+@op(view=_atleast_3d, saves="none", method=False,
+    backward_name_by_shapes=_unless_0_dim("UnsqueezeBackward0", "ViewBackward0"))
 def atleast_3d(input: Tensor):
     """Dims of size 1 up to three dims. See torch.atleast_3d."""
     return jnp.atleast_3d(input)

@@ -11,7 +11,7 @@ from jtorch import engine, storage
 from jtorch.creation import from_host
 from jtorch.dtype import dtype as dtype_class
 from jtorch.engine import Value
-from jtorch.ops.strided import contiguous_strides
+from jtorch.ops.strided import contiguous_strides, extent
 from jtorch.serialization import locations, names
 from jtorch.storage import Storage, UntypedStorage, View
 from jtorch.tensor import Parameter, Tensor, with_grad, wrap
@@ -68,7 +68,7 @@ class Stored(UntypedStorage):
         if content.host is not None:
             content.host = content.host.view(dtype.np)
         elif aval.device.type == "meta":
-            content.value = Value(aval, np.broadcast_to(np.zeros((), dtype.np), shape))
+            content.value = Value(aval, engine.hollow(shape, dtype.np))
         elif content.value.array.__class__ is np.ndarray:
             content.value = Value(aval, content.value.array.reshape(-1).view(dtype.np).reshape(shape))
         else:
@@ -204,7 +204,7 @@ def set_state(t: Any, state: Any) -> Any:
 def _rebuild_meta_tensor_no_storage(dtype: dtype_class, size: Any, stride: Any, requires_grad: bool) -> Tensor:
     """A tensor without elements."""
     _, size, stride = _geometry(0, size, stride, dtype)
-    n = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    n = extent(size, stride)
     _geometry(0, (n,), (1,), dtype)
     empty = Storage(Value(engine.aval_of((0,), dtype.np, engine.CPU), np.empty(0, dtype.np)))
     stored = Stored(UntypedStorage(empty).to(device="meta")._storage, dtype)

@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jtorch.nn._make import torch, typename
+from jtorch.nn._make import torch
+from jtorch.settings import typename
 from jtorch.tensor import Tensor
 
 
