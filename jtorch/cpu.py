@@ -33,7 +33,7 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Runs what was held back. See torch.cpu.synchronize."""
-    engine.end()
+    engine.synchronize()
 
 
 class Stream:

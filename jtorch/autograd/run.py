@@ -4,8 +4,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from jtorch import engine, storage
 from jtorch.autograd._calls import filled, stack
 from jtorch.autograd.graph import GradientEdge
@@ -17,7 +15,6 @@ from jtorch.tape import Edge
 from jtorch.tensor import Tensor, edge_of, node_of, requires_grad
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]
-_ones: dict = {}
 
 
 def _ones_like(aval: Aval, t: Any) -> Value:
@@ -25,13 +22,7 @@ def _ones_like(aval: Aval, t: Any) -> Value:
         import jax.numpy as jnp
         array = jnp.ones_like(storage.value_of(t).array)
         return Value(engine.traced_aval(array), array)
-    found = _ones.get(aval)
-    if found is None:
-        if len(_ones) > 256:
-            _ones.clear()
-        ones = np.ones(aval.shape, aval.np)
-        found = _ones[aval] = Value(aval, ones if aval.device is engine.CPU else engine.put(ones, aval.device))
-    return found
+    return engine.ones_of(aval)
 
 
 def _as_tuple(x: Any) -> tuple:

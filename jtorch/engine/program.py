@@ -6,6 +6,7 @@ optimizer's update happens in place.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from sys import getrefcount
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.engine import cache, stats
+from jtorch.engine import cache, stats, wait
 from jtorch.engine.kernel import flatten, value_error
 from jtorch.engine.values import CPU, Value, aval_of, device_array, put
-from jtorch.engine.wait import wait
-from jtorch.flags import ENGINE_MODE
 from jtorch.ops.registry import Marker
 
 if TYPE_CHECKING:
-    from jtorch.engine.record import State
-
-MAX_PROGRAMS = 512
-_compiled: dict[Program, tuple[State, bytes]] = {}      # all programs, with where they hang in the trie
+    from jtorch.engine.record import Record, State
 
 
 def _counts(values: list[Value]) -> list[int]:
@@ -51,83 +47,15 @@ def pattern(values: list[Value]) -> bytes:
     return bytes(map(_UNHELD.__lt__, map(getrefcount, values)))
 
 
-class Budget:
-    """How much time compiling may take: what it is expected to, learnt from what it took, and how much is left.
-
-    A program whose shapes vary would otherwise spend its life in the compiler (800 steps with 32 batch sizes: 22 of 24 s).
-    """
-
-    FIRST, SHARE = 5.0, 0.3     # seconds that may be spent at once; then a share of the time that has gone by
-
-    def __init__(self):
-        self.start, self.spent, self.factor = time.perf_counter(), 0.0, 1.0
-
-    def expected(self, calls: int) -> float:
-        """About what compiling a record of so many calls takes; measured in docs/engine.md."""
-        return (0.03 + 0.008 * calls) * self.factor
-
-    def note(self, calls: int, seconds: float) -> None:
-        """Learns from a compilation."""
-        self.spent += seconds
-        self.factor = min(max(0.5 * self.factor + 0.5 * seconds / (0.03 + 0.008 * calls), 0.5), 10.0)
-
-    def allows(self, calls: int) -> bool:
-        """Whether there is time left for a record of so many calls."""
-        return self.spent + self.expected(calls) <= self.FIRST + self.SHARE * (time.perf_counter() - self.start)
+def results(path: list[State], held: bytes) -> list[int]:
+    """The slots of what a record must give, from the last to the first: what somebody holds, and what no later call uses."""
+    kept = set(unconsumed(path))
+    return [i for i in sorted(made_by(path), reverse=True) if held[i] or i in kept]
 
 
-budget = Budget()
-
-
-def heat(state: State) -> None:
-    """Makes the calls on the way to ``state`` be held back from now on, and the record be compiled at its next end."""
-    state.why = state.why or f"ran {state.count} times call by call, {state.cost * 1e3:.1f} ms in all"
-    while state.parent is not None and not state.hot:
-        state.hot = True
-        state = state.parent
-
-
-def wanted(state: State, held: bytes, natural: bool) -> Program | None:
-    """The program to compile for a record whose calls were held back, or None if it has not come up often enough."""
-    if (not natural and ENGINE_MODE != "hot") or state.device.type == "meta":
-        return None
-    if ENGINE_MODE == "hot":
-        return _compile(state, held, "JTORCH_ENGINE=hot")
-    state.seen[held] = times = state.seen.get(held, 0) + 1
-    if state.why is None:                 # others go on from here, but this end has not been compiled yet
-        if times >= 16 and budget.allows(state.depth) and not is_timing_loop(state):
-            return _compile(state, held, f"ended here {times} times on the way to a program")
-        return None
-    if len(state.programs) > 0 and times < 4:
-        return None
-    return _compile(state, held, state.why)
-
-
-def _compile(state: State, held: bytes, why: str) -> Program:
-    made = Program(state, held, why)
-    state.programs[held] = made
-    _compiled[made] = (state, held)
-    if len(_compiled) > MAX_PROGRAMS:
-        old, old_held = _compiled.pop(min(_compiled, key=lambda p: p.last_run))
-        old.programs.pop(old_held, None)
-        old.recent.clear()
-        _cool(old)
-    return made
-
-
-def _cool(state: State) -> None:
-    """Takes back ``heat`` where no program is left on the way."""
-    while state.parent is not None and not state.programs \
-            and not any(s.hot for s in state.next.values()):
-        state.hot, state.count, state.cost = ENGINE_MODE == "hot", 0, 0.0
-        state.why = None
-        state.seen.clear()
-        state = state.parent
-
-
-def forget() -> None:
-    """Drops all programs, with the trie they hang in."""
-    _compiled.clear()
+def made_by(path: list[State]) -> set[int]:
+    """The slots of all results of these calls."""
+    return {i for s in path for i in range(s.first, s.first + len(s.outs))}
 
 
 def unconsumed(path: list[State]) -> list[int]:
@@ -136,37 +64,25 @@ def unconsumed(path: list[State]) -> list[int]:
     return [s.first for s in path if s.outs and not any(i in used for i in range(s.first, s.first + len(s.outs)))]
 
 
-def is_timing_loop(state: State) -> bool:
-    """Whether the record computes the same thing over and over and drops it. Compiled, it would compute it once."""
-    path = state.path()
-    calls = [(s.call, s.args) for s in path]
-    if len(set(calls)) == len(calls):
-        return False
-    dropped = set(unconsumed(path))
-    repeated = [s for s in path if s.first in dropped and calls.count((s.call, s.args)) > 1]
-    return len(repeated) > 1
-
-
 class Program:
-    """A record compiled for one pattern of held values. ``run`` gives the held values their arrays."""
+    """Calls of a record compiled together: all of them, or a stretch.
 
-    def __init__(self, state: State, held: bytes, why: str):
-        self.path = state.path()
-        self.line, self.runs, self.why = state.line, 0, why
-        self.quick = True
+    ``outs`` are the slots that it gives. ``spare`` says of a slot whether its value may be overwritten (donated).
+    """
+
+    def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str):
+        self.path, self.outs = path, outs
+        self.line, self.runs, self.why = path[-1].line, 0, why
         self.last_run = stats.counters.program_runs     # the least recently run goes first
-        made = {i for s in self.path for i in range(s.first, s.first + len(s.outs))}
-        self.ins = [i for i in range(len(held)) if i not in made]
-        kept = set(unconsumed(self.path))
-        self.outs = [i for i in sorted(made, reverse=True) if held[i] or i in kept]
+        self.ins = sorted({i for s in path for i in s.args if i >= 0} - made_by(path))
         self.avals = self._avals()
-        self.donated = self._donated(held)
+        self.donated = self._donated(spare)
+        self.order = self.donated + [i for i in self.ins if i not in self.donated]
         self.checks = [s for s in self.path if s.call.check is not None]
         self._plan_numbers()
         start = time.perf_counter()
         self.compiled = self._compile()
         self.seconds = time.perf_counter() - start
-        budget.note(len(self.path), self.seconds)
         stats.program_compiled(self, why, self.seconds)
 
     def summary(self) -> str:
@@ -185,7 +101,7 @@ class Program:
                 avals[s.first + k] = aval
         return avals
 
-    def _donated(self, held: bytes) -> list[int]:
+    def _donated(self, spare: Callable[[int], bool]) -> list[int]:
         """The inputs that nobody else holds and whose memory an output can take.
 
         JAX gives each output, in order, the first donated buffer of its type. Both go from the last to the first here: the
@@ -198,7 +114,7 @@ class Program:
         donated = []
         for i in reversed(self.ins):
             aval = self.avals[i]
-            if not held[i] and room.get(aval, 0) and aval.numel:
+            if room.get(aval, 0) and aval.numel and spare(i):
                 room[aval] -= 1
                 donated.append(i)
         return donated
@@ -250,7 +166,6 @@ class Program:
 
     def _compile(self):
         self.device = device = next((s.outs[0].device for s in reversed(self.path) if s.outs), CPU)
-        self.order = self.donated + [i for i in self.ins if i not in self.donated]
         avals = [aval_of((len(x),), np.dtype(t), device) for x, t in ((self.floats, "f8"), (self.ints, "i8"))]
         avals += [self.avals[i] for i in self.order]
         self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not device]      # 0-dim, of the CPU
@@ -269,40 +184,58 @@ class Program:
         else:
             self.packed = [put(x, self.device) for x in self.packed]
 
-    def run(self, values: list[Value], numbers: list) -> None:
-        """Computes the record's held values."""
+    def run(self, rec: Record) -> None:
+        """Computes the held values of a record whose calls are all of this program's."""
+        wait.for_latest()
+        outs = self.start([rec.values[i] for i in self.order], rec.numbers)
+        self.assign(rec.values, outs)
+        self.raise_if_bad(outs)
+
+    def drop(self) -> None:
+        """Nothing to take back when the program is dropped."""
+
+    def start(self, given: list[Value], numbers: list) -> list:
+        """Starts the program on the values of the slots ``order``; gives its results, which may not be there yet."""
         self.runs += 1
         stats.counters.program_runs += 1
         self.last_run = stats.counters.program_runs
         if numbers != self.last_numbers or not self.stays:
             self._pack(numbers)
-        arrays = [values[i].array for i in self.order]
+        arrays = [v.array for v in given]
         if np.ndarray in set(map(type, arrays)):
-            arrays = [device_array(values[i]) for i in self.order]
+            arrays = [device_array(v) for v in given]
         for k in self.foreign:
             arrays[k] = put(np.asarray(arrays[k]), self.device)
-        given = arrays[:len(self.donated)]
-        if given and max(map(getrefcount, given)) > _UNSHARED_IN_LISTS:
-            arrays = self._unshared(values, arrays)
-        del given
+        if self.donated:
+            spare = arrays[:len(self.donated)]
+            shared = max(map(getrefcount, spare)) > _UNSHARED_IN_LISTS
+            del spare
+            if shared:
+                arrays = self._unshared(arrays)
         if self.stays:
             outs = self.compiled(*self.packed, *arrays)
         else:
             with jax.enable_x64(True):
                 outs = self.compiled(*self.packed, *arrays)
+        if outs and self.device is CPU:
+            wait.note(outs[0])
+        return outs
+
+    def assign(self, values: list[Value], outs: list) -> None:
+        """Gives the record's values their arrays."""
         for i, array in zip(self.outs, outs):       # noqa: B905  (the flags, if any, come last)
             values[i].array = array
-        if outs and self.device is CPU:
-            self.quick = wait(outs[0], self.quick)      # as in PyTorch, the work is done when the call returns
-        if self.checks:
-            self._raise_if_bad(np.asarray(outs[-1]))
 
-    def _unshared(self, values: list[Value], arrays: list) -> list:
+    def _unshared(self, arrays: list) -> list:
         """The arrays, copied where one to be given away is held by somebody else too (through ``Tensor.jax()``, say)."""
         n = len(self.donated)
         return [a.copy() if k < n and getrefcount(a) > _UNSHARED_IN_LISTS else a for k, a in enumerate(arrays)]
 
-    def _raise_if_bad(self, flags: np.ndarray) -> None:
+    def raise_if_bad(self, outs: list) -> None:
+        """Raises the error that the values of a call's arguments call for, if any. Waits for the program if there may be one."""
+        if not self.checks:
+            return
+        flags = wait.host(outs[-1])
         for k, s in enumerate(self.checks):
             if flags[2 * k]:
                 error = value_error(s.call, s.kernel.avals, int(flags[2 * k + 1]))

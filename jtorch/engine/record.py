@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from jtorch.engine import program as programs
-from jtorch.engine import stats
+from jtorch.engine import heat, stats, wait
 from jtorch.engine.kernel import Call, clear_calls, flatten, kernel_of
+from jtorch.engine.program import Program, name_line, pattern
+from jtorch.engine.split import Early, Split
 from jtorch.engine.values import CPU, Value, aval_of, traced_aval
 from jtorch.flags import ENGINE_MODE
 
@@ -33,16 +34,17 @@ LOCK = threading.RLock()    # held while a record's values are assigned, so that
 class State:
     """A record so far: its last call, and the states that one more call has led to."""
 
-    __slots__ = ("args", "call", "cost", "count", "depth", "device", "first", "hot", "kernel", "line", "next", "nnumbers", "outs",
-                 "parent", "programs", "recent", "seen", "single", "walks", "why")
+    __slots__ = ("args", "call", "cost", "count", "depth", "device", "early", "first", "hot", "kernel", "line", "next",
+                 "nnumbers", "outs", "parent", "programs", "recent", "seen", "single", "walks", "why")
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
         self.next: dict[tuple, State] = {}
-        self.programs: dict[bytes, programs.Program] = {}     # by pattern of held values
-        self.recent: dict[tuple[int, ...], programs.Program] = {}       # the same by plain reference counts: quicker to look up
+        self.programs: dict[bytes, Program | Split] = {}     # by pattern of held values
+        self.recent: dict[tuple[int, ...], Program | Split] = {}       # the same by plain reference counts: quicker to look up
         self.seen: dict[bytes, int] = {}
         self.walks: dict[Any, list] = {}    # for the tape: what backward from here has recorded before
+        self.early: Early | None = None     # what may start here, before the record has ended
         self.why: str | None = None         # why the record was given a program, once it was
         self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()
         self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None
@@ -62,6 +64,10 @@ class State:
         out.reverse()
         return out
 
+    def kernel_seconds(self) -> float:
+        """What the kernels of a record that ends here have taken, where they ran one by one."""
+        return self.cost / self.count - self.depth * CALL_SECONDS if self.count else 0.0
+
 
 class _Trie:
     """The root of all records, replaced when it has grown too large."""
@@ -71,7 +77,7 @@ class _Trie:
 
     def clear(self) -> None:
         self.root, self.states = State(None, None, (), None, 0), 0
-        programs.forget()
+        heat.forget()
 
 
 class Stamp:
@@ -86,7 +92,7 @@ class Stamp:
 class Record:
     """What one thread has called since the last end. ``held``: None (empty), True (nothing has run), False (all has)."""
 
-    __slots__ = ("after_backward", "cost", "held", "numbers", "stamp", "state", "values")
+    __slots__ = ("after_backward", "begun", "cost", "held", "numbers", "stamp", "state", "values")
 
     def __init__(self):
         self.reset()
@@ -97,6 +103,7 @@ class Record:
         self.values: list[Value] = []
         self.numbers: list = []
         self.held: bool | None = None
+        self.begun: tuple[Early, list] | None = None        # what has started early, and its results
         self.cost, self.after_backward = 0.0, False
 
 
@@ -161,6 +168,8 @@ def record(call: Call, args) -> Any:
     rec.state = after
     if after.hot and rec.held is not False:
         rec.held = True
+        if after.early is not None:
+            after.early.begin(rec)
     else:
         _run_now(rec, state, after)
     if after.depth >= MAX_LENGTH:
@@ -216,9 +225,11 @@ def _run_traced(call: Call, args):
 
 def _run_now(rec: Record, before: State, after: State) -> None:
     if rec.held:
+        rec.begun = None
         _catch_up(rec, before)
         stats.counters.departures += 1
     rec.held = False
+    wait.for_latest()
     kernel = after.kernel
     arrays = _arguments(after, rec.values, rec.numbers)
     cost = kernel.cost
@@ -262,7 +273,7 @@ def _check_late(state: State, arrays: list) -> None:
     try:
         state.kernel.raise_if_bad(arrays)
     except Exception as error:
-        programs.name_line(error, state)
+        name_line(error, state)
         raise
 
 
@@ -291,25 +302,26 @@ def _end_held(rec: Record, state: State, natural: bool) -> None:
     counts = tuple(map(getrefcount, rec.values))
     found = state.recent.get(counts)
     if found is None:
-        pattern = programs.pattern(rec.values)
-        found = state.programs.get(pattern) or programs.wanted(state, pattern, natural)
+        held = pattern(rec.values)
+        found = state.programs.get(held) or heat.wanted(rec, held, natural)
         if found is None:
+            rec.begun = None
             _catch_up(rec, state)
             return
         if len(state.recent) >= MAX_RECENT:
             state.recent.clear()
         state.recent[counts] = found
     with LOCK:
-        found.run(rec.values, rec.numbers)
+        found.run(rec)
 
 
 def _note_cost(state: State, seconds: float) -> None:
     state.count += 1
     state.cost += seconds + state.depth * CALL_SECONDS
-    budget = programs.budget
+    budget = heat.budget
     if state.count >= MIN_REPEATS and state.cost * EAGERNESS > budget.expected(state.depth) and budget.allows(state.depth) \
-            and not programs.is_timing_loop(state):
-        programs.heat(state)
+            and not heat.is_timing_loop(state):
+        heat.heat(state)
 
 
 def finish(value: Value) -> None:
@@ -335,6 +347,12 @@ def read(value: Value) -> None:
     """Makes sure ``value`` is computed. Reading what the current record made ends the record."""
     if value.array is None or value.born is local.rec.stamp:
         finish(value)
+
+
+def synchronize() -> None:
+    """Ends the thread's record and waits until all of it is done."""
+    end()
+    wait.for_latest()
 
 
 def forget() -> None:

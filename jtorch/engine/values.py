@@ -7,6 +7,7 @@ from jax.sharding import SingleDeviceSharding
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
+from jtorch.engine import wait
 
 
 class Aval:
@@ -95,6 +96,25 @@ def hollow(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
+_ones: dict[Aval, Value] = {}
+
+
+def ones_of(aval: Aval) -> Value:
+    """The value of ones that backward starts from: the same one each time, so that a program may count on it."""
+    found = _ones.get(aval)
+    if found is None:
+        if len(_ones) > 256:
+            _ones.clear()
+        ones = np.ones(aval.shape, aval.np)
+        found = _ones[aval] = Value(aval, ones if aval.device is CPU else put(ones, aval.device))
+    return found
+
+
+def is_ones(value: Value) -> bool:
+    """Whether a value is one of those of ``ones_of``."""
+    return _ones.get(value.aval) is value
+
+
 def put(array: np.ndarray, device: devices.device) -> jax.Array:
     """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
     if device.type == "meta":
@@ -110,7 +130,9 @@ def put(array: np.ndarray, device: devices.device) -> jax.Array:
 def host_array(value: Value) -> np.ndarray:
     """A computed value's elements as a NumPy array that nobody may write to."""
     array = value.array
-    return array if array.__class__ is np.ndarray else np.asarray(array)
+    if array.__class__ is np.ndarray:
+        return array
+    return wait.host(array) if value.aval.device is CPU and not value.aval.traced else np.asarray(array)
 
 
 def moved(value: Value, device: devices.device):

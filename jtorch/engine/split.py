@@ -1,0 +1,146 @@
+"""Splits: a record compiled as two programs, so that the first runs while the rest of the record is still being recorded.
+
+A training step meets its last new input, the target, before ``backward``; what follows up to the optimizer's states needs
+nothing new. So forward and backward can start when the target is met. That the record will go on as it did is a guess: what
+has started early writes over nothing, and if the guess was wrong its results are dropped.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jtorch.engine import wait
+from jtorch.engine.program import Program, made_by, results
+from jtorch.engine.values import Value, is_ones
+from jtorch.flags import ENGINE_MODE
+
+if TYPE_CHECKING:
+    from jtorch.engine.record import Record, State
+
+MIN_AHEAD = 3               # calls that follow the start and need nothing new: fewer are not worth a program of their own
+MAX_CROSSING = 1 << 16      # bytes that the second program needs of the first and that nobody else wants
+MIN_WORK = 2e-4             # seconds that the record's kernels take call by call: a second program costs 15 to 30 µs
+MAX_TRUST = 4
+
+
+def compiled(rec: Record, held: bytes, why: str) -> Program | Split:
+    """The program of a record, or two if the first can start early."""
+    path = rec.state.path()
+    outs = results(path, held)
+    stretch = max(_stretches(path, rec), key=len)
+    first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
+    made = made_by(first)
+    crossing = made & {i for s in rest for i in s.args} - set(outs)
+    if len(stretch) < MIN_AHEAD or not _is_work(rec.state) or sum(rec.values[i].aval.nbytes for i in crossing) > MAX_CROSSING:
+        return Program(path, outs, lambda i: not held[i], why)
+    early = Early.of(path[stretch.start], first, sorted(made & set(outs) | crossing, reverse=True), stretch, why)
+    if not rest:
+        return Split(early, None)
+    return Split(early, Program(rest, [i for i in outs if i not in made], lambda i: not held[i] and i not in made, why))
+
+
+def _is_work(state: State) -> bool:
+    return ENGINE_MODE == "hot" or state.kernel_seconds() > MIN_WORK
+
+
+class _Stretch:
+    """Calls behind ``path[start]`` up to ``path[stop]`` that need only what the record has met by then, or what is foreseen.
+
+    Foreseen are the ones that backward starts from (``constants``, by slot), and numbers that came before, as an exponent comes
+    again in backward (``copies``: of which number each is a copy).
+    """
+
+    def __init__(self, start: int):
+        self.start = self.stop = start
+        self.constants: dict[int, Value] = {}
+        self.copies: list[int] = []
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def _stretches(path: list[State], rec: Record) -> list[_Stretch]:
+    seen: dict[tuple, int] = {}     # numbers, and where each came first
+    out: list[_Stretch] = [_Stretch(0)]
+    before = 0
+    for at, s in enumerate(path):
+        new = {i: rec.values[i] for i in range(before, s.first)}
+        numbers = [(type(x), x) for x in rec.numbers[s.nnumbers - sum(a < 0 for a in s.args):s.nnumbers]]
+        if at and all(map(is_ones, new.values())) and all(x in seen for x in numbers):
+            out[-1].stop = at
+            out[-1].constants |= new
+            out[-1].copies += [seen[x] for x in numbers]
+        elif at:
+            out.append(_Stretch(at))
+        for k, x in enumerate(numbers, s.nnumbers - len(numbers)):
+            seen.setdefault(x, k)
+        before = s.first + len(s.outs)
+    return out
+
+
+class Early:
+    """A program that starts where a record comes to ``state``. ``trust``: above 0 if it has been what was wanted of late."""
+
+    def __init__(self, state: State, program: Program, stretch: _Stretch):
+        self.state, self.program, self.trust = state, program, 2
+        self.constants, self.copies = stretch.constants, stretch.copies
+        self.known = [i for i in program.order if i not in self.constants]
+        self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # they come last in the order
+
+    @classmethod
+    def of(cls, state: State, path: list[State], outs: list[int], stretch: _Stretch, why: str) -> Early:
+        """The one of ``state``, which is compiled unless the one that is there does the same."""
+        have = state.early
+        if have is None or have.program.path[-1] is not path[-1] or have.program.outs != outs:
+            have = state.early = cls(state, Program(path, outs, lambda i: False, why), stretch)
+        return have
+
+    def begin(self, rec: Record) -> None:
+        """Starts the program, unless it has been started in vain too often."""
+        if self.trust > 0:
+            self.trust -= 1
+            wait.for_latest()
+            numbers = rec.numbers
+            given = [rec.values[i] for i in self.known] + self.foreseen
+            rec.begun = self, self.program.start(given, numbers + [numbers[k] for k in self.copies])
+
+    def results(self, rec: Record) -> list:
+        """The program's results at the record's end: those of the early start, if all that was foreseen has come."""
+        values, numbers, end = rec.values, rec.numbers, self.program.path[-1].nnumbers
+        begun, rec.begun = rec.begun, None
+        foreseen = end - len(self.copies)
+        if all([values[i] is v for i, v in self.constants.items()]) \
+                and all([numbers[foreseen + n] == numbers[k] for n, k in enumerate(self.copies)]):
+            self.trust = min(self.trust + 2, MAX_TRUST)
+            if begun is not None and begun[0] is self:
+                return begun[1]
+        wait.for_latest()
+        return self.program.start([values[i] for i in self.program.order], numbers[:end])
+
+
+class Split:
+    """A record's two programs (or one, if all of it can start early)."""
+
+    def __init__(self, early: Early, rest: Program | None):
+        self.early, self.rest = early, rest
+
+    @property
+    def last_run(self) -> int:
+        """When it ran last: see Program."""
+        return (self.rest or self.early.program).last_run
+
+    def run(self, rec: Record) -> None:
+        """Computes the held values of the record."""
+        first, rest = self.early.program, self.rest
+        outs = self.early.results(rec)
+        first.assign(rec.values, outs)
+        if rest is not None:
+            more = rest.start([rec.values[i] for i in rest.order], rec.numbers)
+            rest.assign(rec.values, more)
+        first.raise_if_bad(outs)
+        if rest is not None:
+            rest.raise_if_bad(more)
+
+    def drop(self) -> None:
+        """Takes the early start back."""
+        if self.early.state.early is self.early:
+            self.early.state.early = None

@@ -1,0 +1,181 @@
+"""What starts before its record has ended is a guess. A loop gives what PyTorch gives, however wrong the guess turns out."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from libraries import library
+
+pytestmark = pytest.mark.core
+STEPS = 45      # enough for a loop to be compiled, and for the guess to be trusted
+
+
+def mlp(torch):
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(6, 96), torch.nn.ReLU(), torch.nn.Linear(96, 96), torch.nn.ReLU(),
+                               torch.nn.Linear(96, 4))
+
+
+def batches(torch):
+    rng = np.random.default_rng(0)
+    return [(torch.tensor(rng.standard_normal((48, 6)).astype("f")), torch.tensor(rng.integers(0, 4, 48))) for _ in range(STEPS)]
+
+
+def trained(torch, turn, optimizer="Adam"):
+    """What ``turn(i, model, optimizer, x, y)`` gives in each turn of a loop, and the weights at its end."""
+    model = mlp(torch)
+    made = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-2)
+    given = [turn(i, model, made, x, y) for i, (x, y) in enumerate(batches(torch))]
+    return given, [p.detach().tolist() for p in model.parameters()]
+
+
+def step(torch, model, optimizer, x, y, loss_of=None):
+    optimizer.zero_grad()
+    loss = (loss_of or torch.nn.functional.cross_entropy)(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def same_as_pytorch(torch, turn_of, **kw):
+    given, weights = trained(library("jtorch"), turn_of(library("jtorch")), **kw)
+    expected, expected_weights = trained(torch, turn_of(torch), **kw)
+    np.testing.assert_allclose(given, expected, rtol=2e-3, atol=1e-5)
+    for a, b in zip(weights, expected_weights, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-2, atol=1e-4)
+
+
+def test_a_plain_loop(torch):
+    same_as_pytorch(torch, lambda lib: lambda i, m, o, x, y: step(lib, m, o, x, y))
+
+
+def test_another_loss_behind_the_same_calls(torch):
+    """The first calls of a turn are those of training; what follows is not."""
+    def turn_of(lib):
+        def turn(i, m, o, x, y):
+            if i % 3:
+                return step(lib, m, o, x, y)
+            with lib.no_grad():
+                loss = lib.nn.functional.cross_entropy(m(x), y)
+                return loss.item() + (m(x).argmax(1) == y).float().mean().item()
+        return turn
+    same_as_pytorch(torch, turn_of)
+
+
+def test_a_backward_of_another_gradient(torch):
+    def turn_of(lib):
+        half = lib.tensor(0.5)
+
+        def turn(i, m, o, x, y):
+            o.zero_grad()
+            loss = lib.nn.functional.cross_entropy(m(x), y)
+            loss.backward(half if i > 25 else None)
+            o.step()
+            return loss.item()
+        return turn
+    same_as_pytorch(torch, turn_of)
+
+
+def test_a_number_that_comes_again(torch):
+    """An exponent is foreseen in backward from forward. A rate that happens to equal a number of the loss is not bound to it."""
+    def turn_of(lib):
+        def turn(i, m, o, x, y):
+            o.zero_grad()
+            loss = ((m(x) + 0.125).abs() ** (2.0 if i != 35 else 3.0)).mean()
+            loss.backward()
+            with lib.no_grad():
+                for p in m.parameters():
+                    p.sub_((0.125 if i < 25 else 0.03125) * p.grad)
+            return loss.item()
+        return turn
+    same_as_pytorch(torch, turn_of)
+
+
+def test_gradients_that_add_up(torch):
+    def turn_of(lib):
+        def turn(i, m, o, x, y):
+            loss = lib.nn.functional.cross_entropy(m(x), y)
+            loss.backward()
+            if i % 4 == 3:
+                o.step()
+                o.zero_grad()
+            return loss.item()
+        return turn
+    same_as_pytorch(torch, turn_of)
+
+
+def test_a_hook_between_forward_and_backward(torch):
+    def turn_of(lib):
+        def turn(i, m, o, x, y):
+            o.zero_grad()
+            loss = lib.nn.functional.cross_entropy(m(x), y)
+            handle = m[0].weight.register_hook(lambda g: g * 2) if i in (28, 36) else None
+            loss.backward()
+            if handle is not None:
+                handle.remove()
+            o.step()
+            return loss.item()
+        return turn
+    same_as_pytorch(torch, turn_of)
+
+
+def test_a_wrong_target_is_told_and_changes_nothing_later():
+    jt = library("jtorch")
+    model = mlp(jt)
+    optimizer = jt.optim.SGD(model.parameters(), lr=0.01)
+    raised = []
+    for i, (x, y) in enumerate(batches(jt)):
+        try:
+            step(jt, model, optimizer, x, y if i != 30 else jt.full_like(y, 9))
+        except IndexError as error:
+            raised.append((i, str(error)))
+            model = mlp(jt)
+            optimizer = jt.optim.SGD(model.parameters(), lr=0.01)
+    assert raised == [(30, "Target 9 is out of bounds.")]
+    assert all(bool(jt.isfinite(p).all()) for p in model.parameters())
+
+
+def test_memory_shared_with_numpy_written_before_backward(torch):
+    """The batch is read when the loss is; what is written afterwards is for the next turn."""
+    def turn_of(lib):
+        shared = np.zeros((48, 6), "f")
+        view = lib.from_numpy(shared)
+
+        def turn(i, m, o, x, y):
+            shared[:] = x.numpy()
+            o.zero_grad()
+            loss = lib.nn.functional.cross_entropy(m(view.clone()), y)
+            shared[:] = 100
+            loss.backward()
+            o.step()
+            return loss.item()
+        return turn
+    same_as_pytorch(torch, turn_of)
+
+
+def test_weights_held_by_somebody_are_not_overwritten():
+    """The second program may write over the parameters only if nobody else looks at them."""
+    jt = library("jtorch")
+    model = mlp(jt)
+    optimizer = jt.optim.Adam(model.parameters(), lr=0.1)
+    kept = []
+    for x, y in batches(jt):
+        kept.append((model[0].weight.detach().jax(), model[0].weight.detach().clone().numpy().copy()))
+        step(jt, model, optimizer, x, y)
+    for held, copied in kept:
+        np.testing.assert_array_equal(np.asarray(held), copied)
+
+
+def test_a_reading_thread_sees_finished_weights(torch):
+    """What another thread reads of a step that is still running is the step's result."""
+    import threading
+    jt = library("jtorch")
+    model = mlp(jt)
+    optimizer = jt.optim.SGD(model.parameters(), lr=0.01)
+    seen = []
+    for x, y in batches(jt):
+        step(jt, model, optimizer, x, y)
+        reader = threading.Thread(target=lambda: seen.append([p.detach().numpy().copy() for p in model.parameters()]))
+        reader.start()
+        reader.join()
+        for a, p in zip(seen[-1], model.parameters(), strict=True):
+            np.testing.assert_array_equal(a, p.detach().numpy())
