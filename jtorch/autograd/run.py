@@ -9,6 +9,7 @@ from jtorch.autograd._calls import filled, stack
 from jtorch.autograd.graph import GradientEdge
 from jtorch.backward import run_backward
 from jtorch.engine import Aval, Value
+from jtorch.engine.values import ones_of
 from jtorch.hooks import as_tensor
 from jtorch.size import Size
 from jtorch.tape import Edge
@@ -22,7 +23,7 @@ def _ones_like(aval: Aval, t: Any) -> Value:
         import jax.numpy as jnp
         array = jnp.ones_like(storage.value_of(t).array)
         return Value(engine.traced_aval(array), array)
-    return engine.ones_of(aval)
+    return ones_of(aval)
 
 
 def _as_tuple(x: Any) -> tuple:

@@ -2,16 +2,20 @@
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import TYPE_CHECKING
 
-from jtorch.engine import split
+from jtorch.engine import split, stats, wait
 from jtorch.engine.program import Program, unconsumed
+from jtorch.engine.values import CPU
 from jtorch.flags import ENGINE_MODE
 
 if TYPE_CHECKING:
     from jtorch.engine.record import Record, State
 
 MAX_PROGRAMS = 512
+TRIALS, MARGIN = 8, 1.2     # runs of a program that are timed, and by how much it may be slower than its record was call by call
+SAVED_PER_CALL = 10e-6      # seconds of Python that a call held back takes less than one run at once
 _compiled: dict[Program | split.Split, tuple[State, bytes]] = {}      # all programs, with where they hang in the trie
 
 
@@ -54,7 +58,7 @@ def heat(state: State) -> None:
 def wanted(rec: Record, held: bytes, natural: bool) -> Program | split.Split | None:
     """The program to compile for a record whose calls were held back, or None if it has not come up often enough."""
     state = rec.state
-    if (not natural and ENGINE_MODE != "hot") or state.device.type == "meta":
+    if (not natural and ENGINE_MODE != "hot") or state.device.type == "meta" or state.refused:
         return None
     if ENGINE_MODE == "hot":
         return _compile(rec, held, "JTORCH_ENGINE=hot")
@@ -74,6 +78,7 @@ def _compile(rec: Record, held: bytes, why: str) -> Program | split.Split:
     made = split.compiled(rec, held, why)
     budget.note(state.depth, time.perf_counter() - start)
     state.programs[held] = made
+    made.trials = TRIALS if state.best < inf and state.device is CPU else 0
     _compiled[made] = (state, held)
     if len(_compiled) > MAX_PROGRAMS:
         oldest = min(_compiled, key=lambda p: p.last_run)
@@ -83,6 +88,30 @@ def _compile(rec: Record, held: bytes, why: str) -> Program | split.Split:
         oldest.drop()
         _cool(old)
     return made
+
+
+def on_trial(program: Program | split.Split, rec: Record) -> None:
+    """Runs a program and times it. One that is slower than its record was call by call is given up."""
+    state = rec.state
+    start = time.perf_counter()
+    program.run(rec)
+    wait.for_latest()
+    program.best = min(program.best, time.perf_counter() - start)
+    program.trials -= 1
+    if not program.trials and program.best > MARGIN * (state.best + state.depth * SAVED_PER_CALL):
+        _refuse(state)
+
+
+def _refuse(state: State) -> None:
+    """Drops the programs of a record, which runs call by call from now on."""
+    for program in state.programs.values():
+        stats.given_up(program, f"given up: {program.best * 1e3:.2f} ms, call by call {state.best * 1e3:.2f}")
+        program.drop()
+        _compiled.pop(program, None)
+    state.programs.clear()
+    state.recent.clear()
+    state.refused = True
+    _cool(state)
 
 
 def _cool(state: State) -> None:

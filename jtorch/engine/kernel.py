@@ -6,6 +6,7 @@ once it has cost about as much time as compiling it will. On an accelerator it i
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from jtorch.ops.registry import Op
 
 COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
 CALL_SECONDS = 50e-6        # what calling a compiled kernel and waiting for it takes: below that the host is as quick
+TRIALS, MARGIN = 8, 1.25     # runs of a compiled kernel that are timed, and by how much it may be slower than the host was
 MAX_KERNELS = 4096
 
 
@@ -68,12 +70,15 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("avals", "call", "check", "compiled", "cost", "foreign", "is_tuple", "on_host", "outs", "runs",
-                 "used")
+    __slots__ = ("avals", "best", "call", "check", "compiled", "cost", "foreign", "is_tuple", "on_host", "outs", "runs",
+                 "seconds", "trials", "used")
 
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals = call, avals
         self.cost, self.runs = 0.0, 0
+        self.seconds = 0.0          # what the last run took
+        self.best = [inf, inf]      # what the quickest took, on the host and compiled
+        self.trials = 0
         self.compiled: Any = None
         self.check: Any = None
         device = _device_of(call, avals)
@@ -100,17 +105,31 @@ class Kernel:
     def run(self, arrays: list) -> list:
         """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions)."""
         self.runs += 1
-        if self.compiled is not None or self.on_host is None or (
-                self.cost > COMPILE_SECONDS and self.cost > CALL_SECONDS * self.runs):
-            return self._run_compiled(arrays)
+        on_host = self.on_host is not None and self.compiled is None and (
+            self.cost <= COMPILE_SECONDS or self.cost <= CALL_SECONDS * self.runs)
+        if not on_host and self.compiled is None:
+            self._compile()
         start = time.perf_counter()
-        out = self.on_host([a if a.__class__ is np.ndarray else np.asarray(a) for a in arrays])
-        self.cost += time.perf_counter() - start
+        if on_host:
+            out = self.on_host([a if a.__class__ is np.ndarray else np.asarray(a) for a in arrays])
+        else:
+            out = self._run_compiled(arrays)
+        self.seconds = seconds = time.perf_counter() - start
+        if on_host:
+            self.cost += seconds
+        if (on_host or self.trials) and seconds < self.best[not on_host]:
+            self.best[not on_host] = seconds
+        if self.trials and not on_host:
+            self._judge()
         return out
 
+    def _judge(self) -> None:
+        """Goes back to the host for good if the compiled kernel turns out slower: BLAS is quicker than XLA at a plain product."""
+        self.trials -= 1
+        if not self.trials and self.best[1] > MARGIN * self.best[0]:
+            self.compiled, self.cost = None, -inf
+
     def _run_compiled(self, arrays: list) -> list:
-        if self.compiled is None:
-            self._compile()
         if self.foreign:
             arrays = [put(np.asarray(a), self.outs[0].device) if k in self.foreign and a.__class__ is not np.ndarray else a
                       for k, a in enumerate(arrays)]
@@ -127,6 +146,7 @@ class Kernel:
         start = time.perf_counter()
         with jax.enable_x64(True):
             self.compiled = cache.compiled(jax.jit(self._flat).lower(*[a.placed for a in self._placed()]))
+        self.trials = TRIALS if self.on_host is not None else 0
         stats.kernel_compiled(self, time.perf_counter() - start)
 
     def _flat(self, *arrays):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from math import inf
 from sys import getrefcount
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,7 @@ class Program:
     def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str):
         self.path, self.outs = path, outs
         self.line, self.runs, self.why = path[-1].line, 0, why
+        self.trials, self.best = 0, inf                 # runs still to be timed, and what the quickest took
         self.last_run = stats.counters.program_runs     # the least recently run goes first
         self.ins = sorted({i for s in path for i in s.args if i >= 0} - made_by(path))
         self.avals = self._avals()
@@ -190,6 +192,11 @@ class Program:
         outs = self.start([rec.values[i] for i in self.order], rec.numbers)
         self.assign(rec.values, outs)
         self.raise_if_bad(outs)
+
+    @property
+    def parts(self) -> list[Program]:
+        """What has been compiled for it."""
+        return [self]
 
     def drop(self) -> None:
         """Nothing to take back when the program is dropped."""

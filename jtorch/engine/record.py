@@ -7,6 +7,7 @@ held back run kernel by kernel, and the rest of the record runs call by call.
 from __future__ import annotations
 
 import threading
+from math import inf
 from sys import getrefcount
 from typing import Any
 
@@ -19,7 +20,8 @@ from jtorch.engine.split import Early, Split
 from jtorch.engine.values import CPU, Value, aval_of, traced_aval
 from jtorch.flags import ENGINE_MODE
 
-MAX_LENGTH = 4000           # calls in a record; a longer one ends, and is never compiled
+FIRST_LENGTH = 512          # calls in a record; a longer one is cut off, and is never compiled
+MAX_LENGTH = 4096           # what that grows to where ends come a few cuts apart: a long training step is one record
 MAX_STATES = 200_000        # states in the trie; beyond that it starts anew
 CALL_SECONDS = 15e-6        # what a call costs beside its kernel when it runs at once
 EAGERNESS = 20              # a record is compiled when it has cost 1/20 of what compiling it is expected to
@@ -34,8 +36,9 @@ LOCK = threading.RLock()    # held while a record's values are assigned, so that
 class State:
     """A record so far: its last call, and the states that one more call has led to."""
 
-    __slots__ = ("args", "call", "cost", "count", "depth", "device", "early", "first", "hot", "kernel", "line", "next",
-                 "nnumbers", "outs", "parent", "programs", "recent", "seen", "single", "walks", "why")
+    __slots__ = ("args", "best", "call", "cost", "count", "depth", "device", "early", "first", "hot", "kernel", "line", "next",
+                 "nnumbers", "outs", "parent", "programs", "recent", "refused", "seen", "single", "walks",
+                 "why")
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
@@ -50,7 +53,9 @@ class State:
         self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None
         self.device: Any = self.outs[0].device if self.outs else parent.device if parent is not None else None
         self.hot = ENGINE_MODE == "hot"
-        self.count, self.cost = 0, 0.0
+        self.count, self.cost = 0, 0.0      # how often a record ended here that ran call by call, and what these took
+        self.best = inf                     # what the kernels of the quickest of them took
+        self.refused = False                # whether a program has turned out slower than that
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.nnumbers: int = (parent.nnumbers if parent is not None else 0) + sum(a < 0 for a in args)
         self.line: str = stats.user_line() if call is not None else ""
@@ -63,10 +68,6 @@ class State:
             state = state.parent
         out.reverse()
         return out
-
-    def kernel_seconds(self) -> float:
-        """What the kernels of a record that ends here have taken, where they ran one by one."""
-        return self.cost / self.count - self.depth * CALL_SECONDS if self.count else 0.0
 
 
 class _Trie:
@@ -92,9 +93,10 @@ class Stamp:
 class Record:
     """What one thread has called since the last end. ``held``: None (empty), True (nothing has run), False (all has)."""
 
-    __slots__ = ("after_backward", "begun", "cost", "held", "numbers", "stamp", "state", "values")
+    __slots__ = ("after_backward", "begun", "cost", "cuts", "held", "longest", "numbers", "stamp", "state", "values")
 
     def __init__(self):
+        self.cuts, self.longest = 0, FIRST_LENGTH       # cuts since the last natural end
         self.reset()
 
     def reset(self) -> None:
@@ -172,7 +174,8 @@ def record(call: Call, args) -> Any:
             after.early.begin(rec)
     else:
         _run_now(rec, state, after)
-    if after.depth >= MAX_LENGTH:
+    if after.depth >= rec.longest:
+        rec.cuts += 1
         end(natural=False)
     return out
 
@@ -232,7 +235,6 @@ def _run_now(rec: Record, before: State, after: State) -> None:
     wait.for_latest()
     kernel = after.kernel
     arrays = _arguments(after, rec.values, rec.numbers)
-    cost = kernel.cost
     try:
         if kernel.check is not None:
             kernel.raise_if_bad(arrays)
@@ -240,7 +242,7 @@ def _run_now(rec: Record, before: State, after: State) -> None:
     except BaseException:
         _rollback(rec, before)
         raise
-    rec.cost += kernel.cost - cost
+    rec.cost += kernel.seconds
     for v, array in zip(rec.values[after.first:], outs, strict=True):
         v.array = array
 
@@ -267,6 +269,7 @@ def _catch_up(rec: Record, state: State, upto: int | None = None) -> None:
                 _check_late(s, arrays)
             for v, array in zip(values[s.first:s.first + len(s.outs)], s.kernel.run(arrays), strict=True):
                 v.array = array
+            rec.cost += s.kernel.seconds
 
 
 def _check_late(state: State, arrays: list) -> None:
@@ -286,6 +289,8 @@ def end(natural: bool = True) -> None:
             rec.reset()
         return
     stats.counters.records += 1
+    if natural and rec.cuts:
+        _grow(rec)
     try:
         if rec.held:
             _end_held(rec, state, natural)
@@ -296,6 +301,14 @@ def end(natural: bool = True) -> None:
         if TRIE.states > MAX_STATES:
             TRIE.clear()
             rec.reset()
+
+
+def _grow(rec: Record) -> None:
+    """Lets records become as long as this one would have been without its cuts. A loop that never reads would be endless."""
+    whole = rec.cuts * rec.longest + rec.state.depth
+    rec.cuts = 0
+    while rec.longest < whole <= MAX_LENGTH:
+        rec.longest *= 2
 
 
 def _end_held(rec: Record, state: State, natural: bool) -> None:
@@ -312,15 +325,19 @@ def _end_held(rec: Record, state: State, natural: bool) -> None:
             state.recent.clear()
         state.recent[counts] = found
     with LOCK:
-        found.run(rec)
+        if found.trials:
+            heat.on_trial(found, rec)
+        else:
+            found.run(rec)
 
 
 def _note_cost(state: State, seconds: float) -> None:
     state.count += 1
     state.cost += seconds + state.depth * CALL_SECONDS
+    state.best = min(state.best, seconds)
     budget = heat.budget
     if state.count >= MIN_REPEATS and state.cost * EAGERNESS > budget.expected(state.depth) and budget.allows(state.depth) \
-            and not heat.is_timing_loop(state):
+            and not state.refused and not heat.is_timing_loop(state):
         heat.heat(state)
 
 

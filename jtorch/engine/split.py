@@ -6,6 +6,7 @@ has started early writes over nothing, and if the guess was wrong its results ar
 """
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from jtorch.engine import wait
@@ -39,7 +40,7 @@ def compiled(rec: Record, held: bytes, why: str) -> Program | Split:
 
 
 def _is_work(state: State) -> bool:
-    return ENGINE_MODE == "hot" or state.kernel_seconds() > MIN_WORK
+    return ENGINE_MODE == "hot" or MIN_WORK < state.best < inf
 
 
 class _Stretch:
@@ -121,7 +122,12 @@ class Split:
     """A record's two programs (or one, if all of it can start early)."""
 
     def __init__(self, early: Early, rest: Program | None):
-        self.early, self.rest = early, rest
+        self.early, self.rest, self.trials, self.best = early, rest, 0, inf
+
+    @property
+    def parts(self) -> list[Program]:
+        """What has been compiled for it."""
+        return [self.early.program, *([self.rest] if self.rest is not None else [])]
 
     @property
     def last_run(self) -> int:

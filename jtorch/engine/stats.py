@@ -69,6 +69,13 @@ def program_compiled(program, why: str, seconds: float) -> None:
     events.append(Event("program", program.summary(), why, program.line, seconds, program))
 
 
+def given_up(program, why: str) -> None:
+    """Notes that a program will not run any more."""
+    for event in events:
+        if event.subject in program.parts:
+            event.why += f"; {why}"
+
+
 def reset() -> None:
     """Forgets all events and counts."""
     events.clear()
