@@ -5,7 +5,6 @@ They are LAPACK's, called through SciPy on the host, since XLA has no such facto
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 from jtorch.ops import check
 from jtorch.ops.linalg import check_matrix
@@ -21,6 +20,7 @@ def _factored(A, hermitian: bool):
     LD, pivots, info = np.zeros(A.shape, A.dtype), np.zeros(A.shape[:-1], np.int32), np.zeros(batch, np.int32)
     if not n:
         return LD, pivots, info
+    import scipy.linalg     # here, since few need it and it takes long
     factor, size = scipy.linalg.get_lapack_funcs((f"{_kind(A, hermitian)}trf", f"{_kind(A, hermitian)}trf_lwork"), (A,))
     work = int(np.real(size(n, lower=True)[0]))
     for at in np.ndindex(batch):
@@ -79,6 +79,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     if not X.size:
         return X
     factors, places = np.broadcast_to(LD, batch + LD.shape[-2:]), np.broadcast_to(pivots, batch + pivots.shape[-1:])
+    import scipy.linalg
     solve = scipy.linalg.get_lapack_funcs(f"{_kind(LD, hermitian)}trs", (factors,))
     for at in np.ndindex(batch):
         X[at] = solve(factors[at], places[at], X[at], lower=True)[0]

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from math import prod
 
 import numpy as np
-import scipy.fft
 
+from jtorch.engine.host.lazy import Lazy
 from jtorch.engine.host.rules import HALF, Equation, compute_dtype, in_compute_dtype, ints, kind, require, rule
 
+fft = Lazy("scipy.fft")
 INTEGER_LIMIT = 1 << 24     # multiplications of integers, for which there is no BLAS
 
 
@@ -62,7 +63,7 @@ def _fft(e: Equation) -> Callable:
     shape, dtype = e.shape, e.dtype
     if 0 in e.ins[0].shape or 0 in shape:
         return lambda x: np.zeros(shape, dtype)
-    transform = (scipy.fft.fftn, scipy.fft.ifftn, scipy.fft.rfftn, scipy.fft.irfftn)[which]
+    transform = (fft.fftn, fft.ifftn, fft.rfftn, fft.irfftn)[which]
     axes = tuple(range(-len(lengths), 0))
     return lambda x: transform(x, lengths, axes).astype(dtype, copy=False)
 

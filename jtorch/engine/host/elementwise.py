@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import jax
 import numpy as np
-import scipy.special as sp
 
+from jtorch.engine.host.lazy import Lazy
 from jtorch.engine.host.rules import (
     BFLOAT16,
     FLOAT32,
@@ -32,10 +32,12 @@ THROUGH_FLOAT32 = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log1p": np.log1p,
     "sqrt": np.sqrt, "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh,
     "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
-    "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "erf": sp.erf, "erfc": sp.erfc,
-    "erf_inv": sp.erfinv, "bessel_i0e": sp.i0e, "bessel_i1e": sp.i1e, "zeta": sp.zeta,
-    "regularized_incomplete_beta": sp.betainc, "igamma": sp.gammainc, "igammac": sp.gammaincc,
+    "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2,
 }
+# The same, with the name that SciPy has for it.
+SPECIAL = {"erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "bessel_i0e": "i0e", "bessel_i1e": "i1e", "zeta": "zeta",
+           "regularized_incomplete_beta": "betainc", "igamma": "gammainc", "igammac": "gammaincc"}
+sp = Lazy("scipy.special")
 
 
 @rule(*SAME)
@@ -46,6 +48,11 @@ def _same(e: Equation) -> Callable:
 @rule(*THROUGH_FLOAT32)
 def _through_float32(e: Equation) -> Callable:
     return in_compute_dtype(THROUGH_FLOAT32[e.name], e.dtype)
+
+
+@rule(*SPECIAL)
+def _special(e: Equation) -> Callable:
+    return in_compute_dtype(getattr(sp, SPECIAL[e.name]), e.dtype)
 
 
 @rule("div")

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
-from scipy.linalg import blas, lapack
 
+from jtorch.engine.host.lazy import Lazy
 from jtorch.engine.host.rules import Equation, kind, require, rule
+
+linalg, blas, lapack = Lazy("scipy.linalg"), Lazy("scipy.linalg.blas"), Lazy("scipy.linalg.lapack")
 
 
 def _each(e: Equation, fn: Callable, core: tuple[int, ...]) -> Callable:
@@ -98,7 +99,7 @@ def _permutation(pivots: np.ndarray, n: int) -> np.ndarray:
 def _qr(e: Equation) -> Callable:
     require(not e.params["pivoting"] and e.ins[0].dtype.char in "fdFD")
     mode = "full" if e.params["full_matrices"] else "economic"
-    return _each(e, lambda a: scipy.linalg.qr(a, mode=mode, check_finite=False), (2,))
+    return _each(e, lambda a: linalg.qr(a, mode=mode, check_finite=False), (2,))
 
 
 @rule("geqrf")
