@@ -9,9 +9,11 @@ from jtorch import attention as _attention
 from jtorch import autograd as autograd
 from jtorch import backends as backends
 from jtorch import bind as _bind
+from jtorch import control as _control
 from jtorch import conversion as _conversion
 from jtorch import cpu as cpu
 from jtorch import cuda as cuda
+from jtorch import dense as _dense
 from jtorch import device as _device_module
 from jtorch import dropout as _dropout
 from jtorch import dtype as _dtype_module
@@ -19,17 +21,21 @@ from jtorch import engine as engine
 from jtorch import func as func
 from jtorch import functional as functional
 from jtorch import indexing as _indexing
+from jtorch import later as _later
 from jtorch import legacy as _legacy
 from jtorch import lowrank as _lowrank
 from jtorch import metadata as _metadata
 from jtorch import native as _native
 from jtorch import nn as nn
 from jtorch import no_grad as _no_grad_module
+from jtorch import not_built as _not_built
+from jtorch import numbered as _numbered
 from jtorch import optim as optim
 from jtorch import overloads as _overloads
 from jtorch import pooling as _pooling
 from jtorch import random as random
 from jtorch import recurrent as _recurrent
+from jtorch import scaled as _scaled
 from jtorch import serialization as serialization
 from jtorch import settings as _settings
 from jtorch import trees as _trees
@@ -92,12 +98,17 @@ _metadata.bind(Tensor)
 _overloads.bind(Tensor, globals())
 _legacy.bind(globals())
 _native.bind(globals(), vars(nn.functional))
+_numbered.bind(globals(), vars(nn.functional))
+_scaled.bind(vars(nn.functional))
+_control.bind(globals())
 _lowrank.bind(globals())
 _settings.bind(Tensor, globals())
+_dense.bind(Tensor, globals())
 amp.autocast_mode.bind(globals())
 amp.deprecated.make_modules()
+_not_built.make_modules()
 _trees.register()
-cuda.on_synchronize(engine.end)
+cuda.on_synchronize(engine.synchronize)
 cuda.use_generators(random.generator_of)
 
 # The names that are a module of this package and a callable of torch: the callables win, bound last.
@@ -112,3 +123,5 @@ vmap = func.vmap
 is_anomaly_enabled = autograd.anomaly.is_anomaly_enabled
 is_anomaly_check_nan_enabled = autograd.anomaly.is_anomaly_check_nan_enabled
 __version__ = version.__version__
+GradScaler = amp.GradScaler
+__getattr__ = _later.load

@@ -41,10 +41,13 @@ from jtorch.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from jtorch.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from jtorch.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from jtorch.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
+from jtorch.amp.grad_scaler import GradScaler as GradScaler
 from jtorch.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from jtorch.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from jtorch.backends.precision import get_float32_matmul_precision as get_float32_matmul_precision
 from jtorch.backends.precision import set_float32_matmul_precision as set_float32_matmul_precision
+from jtorch.control import cond as cond
+from jtorch.control import while_loop as while_loop
 from jtorch.conversion import clone as clone
 from jtorch.creation import as_tensor as as_tensor
 from jtorch.creation import asarray as asarray
@@ -54,6 +57,7 @@ from jtorch.creation import from_jax as from_jax
 from jtorch.creation import from_numpy as from_numpy
 from jtorch.creation import frombuffer as frombuffer
 from jtorch.creation import tensor as tensor
+from jtorch.dense import dequantize as dequantize
 from jtorch.device import device as device
 from jtorch.device import get_default_device as get_default_device
 from jtorch.device import set_default_device as set_default_device
@@ -97,20 +101,38 @@ from jtorch.lowrank import pca_lowrank as pca_lowrank
 from jtorch.lowrank import svd_lowrank as svd_lowrank
 from jtorch.metadata import resize_as_ as resize_as_
 from jtorch.native import constant_pad_nd as constant_pad_nd
+from jtorch.native import frobenius_norm as frobenius_norm
 from jtorch.native import grid_sampler as grid_sampler
 from jtorch.native import grid_sampler as grid_sampler_2d
 from jtorch.native import grid_sampler as grid_sampler_3d
 from jtorch.native import native_batch_norm as native_batch_norm
 from jtorch.native import native_channel_shuffle as native_channel_shuffle
 from jtorch.native import native_dropout as native_dropout
-from jtorch.native import native_group_norm as native_group_norm
+from jtorch.native import native_dropout_backward as native_dropout_backward
 from jtorch.native import native_layer_norm as native_layer_norm
+from jtorch.native import nuclear_norm as nuclear_norm
 from jtorch.no_grad import enable_grad as enable_grad
 from jtorch.no_grad import inference_mode as inference_mode
 from jtorch.no_grad import is_grad_enabled as is_grad_enabled
 from jtorch.no_grad import is_inference_mode_enabled as is_inference_mode_enabled
 from jtorch.no_grad import no_grad as no_grad
 from jtorch.no_grad import set_grad_enabled as set_grad_enabled
+from jtorch.numbered import affine_grid_generator as affine_grid_generator
+from jtorch.numbered import alpha_dropout_ as alpha_dropout_
+from jtorch.numbered import batch_norm as batch_norm
+from jtorch.numbered import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from jtorch.numbered import convolution as convolution
+from jtorch.numbered import cosine_embedding_loss as cosine_embedding_loss
+from jtorch.numbered import ctc_loss as ctc_loss
+from jtorch.numbered import dropout_ as dropout_
+from jtorch.numbered import embedding_renorm_ as embedding_renorm_
+from jtorch.numbered import feature_alpha_dropout_ as feature_alpha_dropout_
+from jtorch.numbered import hinge_embedding_loss as hinge_embedding_loss
+from jtorch.numbered import instance_norm as instance_norm
+from jtorch.numbered import kl_div as kl_div
+from jtorch.numbered import margin_ranking_loss as margin_ranking_loss
+from jtorch.numbered import poisson_nll_loss as poisson_nll_loss
+from jtorch.numbered import triplet_margin_loss as triplet_margin_loss
 from jtorch.overloads import abs_ as abs_
 from jtorch.overloads import as_strided_copy as as_strided_copy
 from jtorch.overloads import broadcast_tensors as broadcast_tensors
@@ -278,6 +300,7 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of complex numbers; of real ones 0 or pi. See torch.angle."""
 def any(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any element is true (uint8 for uint8). See torch.any."""
+ao: Any
 def arange(start: Any = None, end: Any = None, step: Any = None, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """The numbers from ``start`` (0) up to but not including ``end``. See torch.arange."""
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -318,6 +341,8 @@ def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, as rows. See torch.argwhere."""
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """The view of the storage with this geometry. See torch.as_strided."""
+def as_strided_(input: Tensor, *args: Any, **named: Any) -> Any:
+    """The tensor shown with other strides, in place. See torch.Tensor.as_strided_."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -528,6 +553,10 @@ def deg2rad_(input: Tensor) -> Tensor:
     """Degrees to radians. See torch.deg2rad."""
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant. See torch.linalg.det."""
+def detach(input: Tensor, *args: Any, **named: Any) -> Any:
+    """The tensor without its graph. See torch.Tensor.detach."""
+def detach_(input: Tensor, *args: Any, **named: Any) -> Any:
+    """Cuts the tensor off its graph. See torch.Tensor.detach_."""
 def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy. As in PyTorch it requires a gradient if ``input`` does; unlike there, one flows. See torch.detach_copy."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -548,6 +577,7 @@ def digamma_(input: Tensor) -> Tensor:
     """The logarithmic derivative of the gamma function. See torch.digamma."""
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference. See torch.dist."""
+distributed: Any
 def div(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
     """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
 def div_(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
@@ -564,6 +594,8 @@ def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along the third dim. See torch.dstack."""
 e: builtins.float
+def eig(*args: Any, **kwargs: Any) -> Any:
+    """RuntimeError: PyTorch has removed it for torch.linalg.eig."""
 @overload
 def einsum(equation: builtins.str, *operands: Tensor, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -611,8 +643,13 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
 def expm1_(input: Tensor) -> Tensor:
     """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
+export: Any
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Ones on the diagonal, zeros elsewhere. See torch.eye."""
+def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> Tensor:
+    """The same with a scale and a zero point per slice along ``axis``. See torch.fake_quantize_per_channel_affine."""
+def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor | _Number, zero_point: Tensor | _Number, quant_min: builtins.int, quant_max: builtins.int) -> Tensor:
+    """``input`` rounded to multiples of ``scale``, and cut off. See torch.fake_quantize_per_tensor_affine."""
 def fill(input: Tensor, value: Tensor | _Number) -> Tensor:
     """All elements replaced by one value. See torch.Tensor.fill_."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -669,6 +706,8 @@ def full(size: Sequence[builtins.int], fill_value: _Number, *, dtype: _dtype | N
     """A tensor filled with one number, of that number's dtype. See torch.full."""
 def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """One number in the shape of another tensor. See torch.full_like."""
+futures: Any
+fx: Any
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -691,6 +730,8 @@ def get_autocast_ipu_dtype(*args: Any) -> Any:
     """get_autocast_dtype of ipu. See torch.get_autocast_ipu_dtype."""
 def get_autocast_xla_dtype(*args: Any) -> Any:
     """get_autocast_dtype of xla. See torch.get_autocast_xla_dtype."""
+def get_device(input: Tensor, *args: Any, **named: Any) -> Any:
+    """The device's index. See torch.Tensor.get_device."""
 def greater(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is greater. See torch.gt."""
 def greater_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -714,6 +755,8 @@ def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, 
     """A raised cosine that is 0 at both ends. See torch.hann_window."""
 def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
     """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
+def hash_tensor(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | None = None) -> Tensor:
+    """The bits of all elements, as 64-bit numbers, combined by exclusive or. See torch.hash_tensor."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
 def heaviside_(input: Tensor, values: Tensor) -> Tensor:
@@ -782,6 +825,8 @@ def is_autocast_ipu_enabled(*args: Any) -> Any:
     """is_autocast_enabled of ipu. See torch.is_autocast_ipu_enabled."""
 def is_autocast_xla_enabled(*args: Any) -> Any:
     """is_autocast_enabled of xla. See torch.is_autocast_xla_enabled."""
+def is_signed(input: Tensor, *args: Any, **named: Any) -> Any:
+    """Whether the dtype has negative numbers. See torch.Tensor.is_signed."""
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
     """Whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
 def isfinite(input: Tensor) -> Tensor:
@@ -836,6 +881,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's magnitude. See torch.lgamma."""
 def lgamma_(input: Tensor) -> Tensor:
     """The logarithm of the gamma function's magnitude. See torch.lgamma."""
+library: Any
 def linspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -891,6 +937,8 @@ def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim
 long: _dtype
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """The next hidden and cell state of an LSTM. See torch.nn.LSTMCell."""
+def lstsq(*args: Any, **kwargs: Any) -> Any:
+    """RuntimeError: PyTorch has removed it for torch.linalg.lstsq."""
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is less. See torch.lt."""
 def lt_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -915,6 +963,8 @@ def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix exponential. See torch.linalg.matrix_exp."""
 def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """A matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
+def matrix_rank(*args: Any, **kwargs: Any) -> Any:
+    """RuntimeError: PyTorch has removed it for torch.linalg.matrix_rank."""
 @overload
 def max(input: Tensor) -> Tensor: ...
 @overload
@@ -952,12 +1002,15 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices. See torch.mm."""
 def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> mode_result:
     """The most frequent element along ``dim`` (the smallest such), with its last index. See torch.mode."""
+monitor: Any
 def moveaxis(input: Tensor, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
     """Dims moved to other places, the rest in order. See torch.movedim."""
 def movedim(input: Tensor, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
     """Dims moved to other places, the rest in order. See torch.movedim."""
+mps: Any
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements in order along the first dimension. See torch.msort."""
+mtia: Any
 def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """The product. See torch.mul."""
 def mul_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -992,6 +1045,8 @@ def narrow(input: Tensor, dim: builtins.int, start: Any, length: builtins.int) -
     """``length`` elements of a dim from ``start`` on. See torch.narrow."""
 def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: builtins.int, C: builtins.int, HxW: builtins.int, group: builtins.int, eps: builtins.float) -> Tensor:
+    """group_norm with the mean and reciprocal deviation of each group. See torch.native_group_norm."""
 def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ. See torch.ne."""
 def ne_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -1004,6 +1059,7 @@ def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Minus each element. See torch.neg."""
 def negative_(input: Tensor) -> Tensor:
     """Minus each element. See torch.neg."""
+nested: Any
 newaxis: None
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
@@ -1033,12 +1089,14 @@ def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _
     """A tensor of ones. See torch.ones."""
 def ones_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Ones in the shape of another tensor. See torch.ones_like."""
+onnx: Any
 def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of a product of Householder reflections. See torch.linalg.householder_product."""
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix with the Q of ``geqrf``. See torch.ormqr."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The outer product of two vectors. See torch.outer."""
+package: Any
 def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
 def pdist(input: Tensor, p: builtins.float = 2.0) -> Tensor:
@@ -1085,6 +1143,7 @@ def qr(input: Tensor, some: builtins.bool = True, *, out: Sequence[Tensor] | Non
     """Q and R of input = QR. See torch.qr."""
 def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
     """The ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
+quantization: Any
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians to degrees. See torch.rad2deg."""
 def rad2deg_(input: Tensor) -> Tensor:
@@ -1214,8 +1273,11 @@ def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_slogdet
     """The determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
 def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
+def solve(*args: Any, **kwargs: Any) -> Any:
+    """RuntimeError: PyTorch has removed it for torch.linalg.solve."""
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> sort_result:
     """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
+sparse: Any
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Parts of one size (the last may be smaller) or of given sizes. See torch.split."""
 def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -1261,6 +1323,8 @@ def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """Two dims swapped. See torch.swapaxes."""
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dims swapped. See torch.swapdims."""
+def symeig(*args: Any, **kwargs: Any) -> Any:
+    """RuntimeError: PyTorch has removed it for torch.linalg.eigh."""
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; vectors as they are. See torch.t."""
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1379,6 +1443,7 @@ def xlogy(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | Non
     """x log(y), 0 where x is 0. See torch.xlogy."""
 def xlogy_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """x log(y), 0 where x is 0. See torch.xlogy."""
+xpu: Any
 def zero(input: Tensor) -> Tensor:
     """All elements replaced by 0. See torch.Tensor.zero_."""
 def zero_(input: Tensor) -> Tensor:

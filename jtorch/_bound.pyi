@@ -387,6 +387,8 @@ class Bound:
         """The tensor as torch.uint8."""
     def cauchy_(self, *args: builtins.float, generator: _Generator | None = None, **kw: builtins.float) -> Tensor:
         """Fills with cauchy numbers. See torch.Tensor.cauchy_."""
+    def ccol_indices(self) -> Any:
+        """RuntimeError: the tensor is dense. See torch.Tensor.ccol_indices."""
     def cdouble(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.complex128."""
     def ceil(self) -> Tensor:
@@ -423,6 +425,10 @@ class Bound:
         """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy that gradients flow through, in the same memory format unless another is given. See torch.clone."""
+    def coalesce(self) -> Any:
+        """RuntimeError: the tensor is dense. See torch.Tensor.coalesce."""
+    def col_indices(self) -> Any:
+        """RuntimeError: the tensor is dense. See torch.Tensor.col_indices."""
     def combinations(self, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
         """All combinations of ``r`` elements of a vector. See torch.combinations."""
     def conj(self, **kw: Any) -> Tensor:
@@ -459,6 +465,8 @@ class Bound:
         """The tensor on the CPU."""
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The cross product along ``dim``, or along the first dimension of size 3. See torch.cross."""
+    def crow_indices(self) -> Any:
+        """RuntimeError: the tensor is dense. See torch.Tensor.crow_indices."""
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """The tensor on a GPU."""
     def cummax(self, dim: builtins.int) -> cummax_result:
@@ -479,6 +487,8 @@ class Bound:
         """Degrees to radians. See torch.deg2rad."""
     def dense_dim(self) -> builtins.int:
         """Of a dense tensor all dims. See torch.Tensor.dense_dim."""
+    def dequantize(self) -> Any:
+        """The tensor in float32, or each of several: none is quantized here. See torch.dequantize."""
     def det(self) -> Tensor:
         """The determinant. See torch.linalg.det."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
@@ -515,6 +525,8 @@ class Bound:
         """The tensor as torch.float64."""
     def dsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
         """Parts along the third dim. See torch.dsplit."""
+    def eig(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: PyTorch has removed it for torch.linalg.eig."""
     def eq(self, other: Tensor | _Number) -> Tensor:
         """Whether the elements are equal. See torch.eq."""
     def eq_(self, other: Tensor | _Number) -> Tensor:
@@ -637,6 +649,8 @@ class Bound:
         """The tensor as torch.float16."""
     def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
         """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
+    def hash_tensor(self, dim: builtins.int | Sequence[builtins.int] = ..., *, keepdim: builtins.bool = False, mode: builtins.int = 0) -> Tensor:
+        """The bits of all elements, as 64-bit numbers, combined by exclusive or. See torch.hash_tensor."""
     def heaviside(self, values: Tensor) -> Tensor:
         """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
     def heaviside_(self, values: Tensor) -> Tensor:
@@ -687,12 +701,16 @@ class Bound:
         """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """The slices of a dim at an index vector. See torch.index_select."""
+    def indices(self) -> Any:
+        """RuntimeError: the tensor is dense. See torch.Tensor.indices."""
     def inner(self, other: Tensor) -> Tensor:
         """The dot products over the last dimension of both. See torch.inner."""
     def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int32."""
     def inverse(self) -> Tensor:
         """The inverse of square matrices. See torch.linalg.inv."""
+    def is_coalesced(self) -> Any:
+        """RuntimeError: the tensor is dense. See torch.Tensor.is_coalesced."""
     def is_conj(self) -> Any: ...
     @property
     def is_ipu(self) -> Any:
@@ -809,6 +827,8 @@ class Bound:
         """The logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
     def long(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int64."""
+    def lstsq(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: PyTorch has removed it for torch.linalg.lstsq."""
     def lt(self, other: Tensor | _Number) -> Tensor:
         """Whether ``input`` is less. See torch.lt."""
     def lt_(self, other: Tensor | _Number) -> Tensor:
@@ -868,6 +888,8 @@ class Bound:
         """The product of two matrices. See torch.mm."""
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> mode_result:
         """The most frequent element along ``dim`` (the smallest such), with its last index. See torch.mode."""
+    def module_load(self, other: Tensor, assign: builtins.bool = False) -> Tensor:
+        """What a parameter becomes when ``other`` is loaded into it. See torch.Tensor.module_load."""
     def moveaxis(self, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
         """Dims moved to other places, the rest in order. See torch.movedim."""
     def movedim(self, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
@@ -1050,6 +1072,8 @@ class Bound:
         """The nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
     def round_(self, *, decimals: builtins.int = 0) -> Tensor:
         """The nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
+    def row_indices(self) -> Any:
+        """RuntimeError: the tensor is dense. See torch.Tensor.row_indices."""
     def rsqrt(self) -> Tensor:
         """1 divided by the square root. See torch.rsqrt."""
     def rsqrt_(self) -> Tensor:
@@ -1108,6 +1132,8 @@ class Bound:
         """The determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
+    def solve(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: PyTorch has removed it for torch.linalg.solve."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> sort_result:
         """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
     def sparse_dim(self) -> builtins.int:
@@ -1156,6 +1182,8 @@ class Bound:
         """Two dims swapped. See torch.swapdims."""
     def swapdims_(self, *args: Any, **kw: Any) -> Tensor:
         """The in-place form of swapdims: changes how this tensor shows its memory. See torch.Tensor.swapdims_."""
+    def symeig(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: PyTorch has removed it for torch.linalg.eigh."""
     def t(self) -> Tensor:
         """A matrix transposed; vectors as they are. See torch.t."""
     def t_(self, *args: Any, **kw: Any) -> Tensor:
@@ -1234,6 +1262,8 @@ class Bound:
         """A dim of size 1 put in. See torch.unsqueeze."""
     def unsqueeze_(self, *args: Any, **kw: Any) -> Tensor:
         """The in-place form of unsqueeze: changes how this tensor shows its memory. See torch.Tensor.unsqueeze_."""
+    def values(self) -> Any:
+        """RuntimeError: the tensor is dense. See torch.Tensor.values."""
     def var(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
         """The variance, divided by N - ``correction`` (1 by default). See torch.var."""
     def var_mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:

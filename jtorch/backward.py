@@ -17,7 +17,8 @@ from jtorch import engine, overwritten, storage, tape, walks
 from jtorch.engine import Value
 from jtorch.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch.no_grad import mode
-from jtorch.tape import AccumulateGrad, Edge, Node, OpNode, accumulator_of, is_ours, laid_out_like, running
+from jtorch.ops.registry import OPS, T
+from jtorch.tape import AccumulateGrad, Edge, Node, OpNode, accumulator_of, expands_to, is_ours, laid_out_like, running
 from jtorch.vjp import vjp_call
 from jtorch.walks import LEAF, is_watched
 
@@ -167,7 +168,10 @@ class GraphTask:
             grads = run_prehooks(node, grads, self.create_graph)
         needs = [e is not None and (self.allowed is None or e[0] in self.allowed) for e in edges]
         run = _run_watched if mode.anomaly else node.__class__.run
-        outs = run(node, grads, self.create_graph, needs)
+        try:
+            outs = run(node, grads, self.create_graph, needs)
+        except ValueError:
+            outs = run(node, _validated(node, grads), self.create_graph, needs)
         return run_hooks(node, outs, grads, self.create_graph) if node.hooks else outs
 
     def deliver(self, edge: Edge, grad: Any) -> None:
@@ -184,6 +188,29 @@ class GraphTask:
         if not self.waiting[key]:
             first = node.__class__ is AccumulateGrad
             heapq.heappush(self.heap, (-1e30 if first else -node.seq, self.order(), node))
+
+
+def _validated(node: Any, grads: dict) -> dict:
+    """The gradients in the shapes and dtypes of the node's outputs; RuntimeError where they do not fit.
+
+    They are others where a tensor has got another geometry, or memory of another dtype, since the node was made.
+    """
+    made = {}
+    for nr, aval in enumerate(node._input_metadata):
+        if nr not in grads:
+            continue
+        have = as_value(grads[nr]).aval
+        if not expands_to(aval.shape, have.shape):
+            raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(have.shape)} but expected shape "
+                               f"compatible with {list(aval.shape)}")
+        calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
+        calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)
+        made[nr] = grads[nr]
+        for call in calls:
+            made[nr] = record(call, (made[nr],)) if made[nr].__class__ is Value else Above.call(call, [made[nr]])
+    if all([made[nr] is grads[nr] for nr in made]):
+        raise
+    return made
 
 
 def _added(a: Any, b: Any) -> Any:
@@ -232,7 +259,13 @@ class PlainTask(GraphTask):
         wanted = tuple([i for i, e in enumerate(edges) if e is not None])
         given = tuple(grads) if len(grads) == 1 else tuple(sorted(grads))
         call = node.call.vjps.get((wanted, given)) or vjp_call(node.call, wanted, given)
-        outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
+        try:
+            outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
+        except ValueError:
+            grads = _validated(node, grads)
+            if self.learner is not None:
+                self._stop_learning()
+            outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
         if self.learner is not None:
             self.learner.steps.append((node, node.saved))
         for i, out in zip(wanted, outs):        # noqa: B905  (the hot path)
@@ -273,7 +306,8 @@ def _accumulate(leaf: Any, grad: Value) -> None:
     if not leaf._requires_grad:
         return
     if leaf._grad is None:
-        leaf._grad = Above.wrap(grad) if leaf._view is None else laid_out_like(leaf, Above.wrap(grad))
+        made = Above.wrap(grad)
+        leaf._grad = made if leaf._view is None and grad.aval is leaf._storage.aval else laid_out_like(leaf, made)
     else:
         accumulator_of(leaf).run({0: grad}, False, [])
 

@@ -27,6 +27,7 @@ from jtorch.dispatch import (
     call_writing,
     cast_value,
     named,
+    refuse_unusable,
     write_resized,
 )
 from jtorch.engine import Value, call_of
@@ -188,6 +189,8 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
     """Runs an op whose result's shape depends on values: at once, on the host."""
     arrays = [t if t.__class__ in NUMBERS else t._numpy_copy() for t in flat]
     device = next((t.device for t in flat if isinstance(t, Tensor)), engine.CPU)
+    if op.not_derived:
+        refuse_unusable(call_of(op, template), flat)
     with np.errstate(all="ignore"):
         out = op.function_of(template)(*arrays)
     if not isinstance(out, (tuple, list)):

@@ -8,13 +8,15 @@ from typing import Any
 from jtorch import engine, hooks, overwritten, storage, tape
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
+from jtorch.ops import check
 from jtorch.ops.layout import ELEMENTWISE, KEPT, preserved
+from jtorch.ops.matmul import c_name
 from jtorch.ops.registry import OPS, Op, T
-from jtorch.ops.strided import is_expanded, overlaps
+from jtorch.ops.strided import extent, is_expanded, overlaps
 from jtorch.ops.view import ITSELF
 from jtorch.ops.view_part import slices_of
 from jtorch.storage import Seen, Storage, View, check_writable, geometry_of, value_of
-from jtorch.tape import CopySlices, FewNode, Node, NotImplementedNode, OpNode, SecondNode, node_class
+from jtorch.tape import CopySlices, FewNode, Node, NotImplementedNode, OpNode, SometimesNode, node_class
 from jtorch.tensor import Tensor, edge_of, forbidden_view, move_retaining, node_of, requires_grad, wrap
 from jtorch.vjp import backward_name
 from jtorch.walks import LEAF
@@ -42,29 +44,53 @@ def call(c: Call, flat):
             viewed = viewed or not view.in_order
         if t._requires_grad or (t._base is not None and requires_grad(t)):
             needs = True
-    if viewed and c.op.layout is not None:
-        return _call_laid_out(c, flat, args, needs)
-    if needs and mode.grad and not mode.inference:
-        return _call_with_node(c, flat, args)
-    out = record(c, args)
+    try:
+        if viewed and c.op.layout is not None:
+            return _call_laid_out(c, flat, args, needs)
+        if needs and mode.grad and not mode.inference:
+            return _call_with_node(c, flat, args)
+        out = record(c, args)
+    except Exception:
+        refuse_unusable(c, flat)
+        raise
     if out.__class__ is Value:
         return wrap(out) if not mode.inference else _inference(wrap(out))
     return _wrapped(out)
 
 
+def refuse_unusable(c: Call, flat) -> None:
+    """Raises the error of a view that may not be used any more: it comes before all others that a call's arguments have."""
+    known = c.op.differentiable or c.op.not_derived or c.op.name.startswith("bitwise_")
+    if mode.grad and not mode.inference and known and c.op.name not in _MADE_OF_OTHERS:
+        for t in flat:
+            if t.__class__ not in NUMBER_TYPES and t._base is not None and requires_grad(t):
+                node_of(t)
+
+
+_MADE_OF_OTHERS = {"flatten", "moveaxis", "movedim", "unflatten", "narrow", "chunk", "tensor_split", "repeat_interleave", "diff",
+                   "take_along_dim"}
+
+
 def _call_laid_out(c: Call, flat, args: list, needs: bool):
     """``call`` where an argument may not be contiguous, so that the op's rule says how results lie in memory."""
     made = _call_with_node(c, flat, args) if needs and mode.grad and not mode.inference else _wrapped(record(c, args))
+    among = None
+    if c.op.layout is KEPT and not is_expanded(*geometry_of(flat[0])[:2]):      # part of a copy of all that the storage holds
+        among = flat[0]._storage.content()
+        if overlaps(*geometry_of(flat[0])[:2]):
+            storage.write(made, _merged(c, flat[0], value_of(made)))
+            made._storage.version = 0
     for t in made if made.__class__ is list else (made,):
-        storage.lay_out(t, *_layout(c, flat, t._storage.aval.shape))
+        stride, *offset = _layout(c, flat, t._storage.aval.shape)
+        storage.lay_out(t, stride, offset[0] if offset else 0, among)
     return made
 
 
 def call_kept(c: Call, flat) -> Tensor:
     """``call`` of an op whose result lies in memory as its first argument does, its offset included."""
     made, view = call(c, flat), flat[0]._view
-    if view is not None and view.in_order and view.offset:
-        storage.lay_out(made, view.stride, view.offset)
+    if view is not None and view.in_order:
+        storage.lay_out(made, view.stride, view.offset, flat[0]._storage.content())
     return made
 
 
@@ -91,7 +117,7 @@ def _layout(c: Call, flat, shape: tuple) -> tuple:
         same = [next(cast) for t in flat]
         shown = [geometry_of(t)[:2] if s else (tuple(t.shape), preserved(*geometry_of(t)[:2]))
                  for t, s in zip(flat, same, strict=True) if t.__class__ not in NUMBER_TYPES]
-        if c.op.counts_numbers and any([m.number_type for m in c.template if m.__class__ is T.__class__]):
+        if c.op.counts_numbers and c.op.has_number(c.template):
             shown.append(((), ()))
         found = c.nodes[key] = (c.op.layout(shape, shown, c.template, tensors[0].dtype),)
     return found
@@ -192,7 +218,7 @@ def _seen(t: Tensor) -> Any:
 def _class_of(c: Call, args: list) -> type:
     if c.op.backward_name_by_shapes is not None:
         return node_class(c.op.backward_name_by_shapes(*[a.aval.shape for a in args]))
-    base = SecondNode if c.op.saves == "second" else FewNode if c.op.checks is not None else OpNode
+    base = SometimesNode if c.op.frees is not None else FewNode if c.op.checks is not None else OpNode
     found = c.nodes["class"] = node_class(backward_name(c), base)
     return found
 
@@ -227,7 +253,12 @@ def call_view(c: Call, flat):
     if found is None:
         if len(c.nodes) > 256:
             c.nodes.clear()
-        found = c.nodes[key] = _geometry(c, key[0], avals)
+        try:
+            found = _geometry(c, key[0], avals)
+        except Exception:
+            refuse_unusable(c, flat)
+            raise
+        c.nodes[key] = found
     if found.__class__ is str:
         return base if found == ITSELF else _copied(call(c, flat), c.op)
     shown = found if found.__class__ is list else [found]
@@ -238,7 +269,10 @@ def call_view(c: Call, flat):
         return made
     if c.op.name in _OF_OTHER_DTYPE:
         for t in made:
-            t._view_op = backward_name(c)
+            t._view_op = backward_name(c), c if base._base is None else None
+    if c.op.name in _REPLAYED or base._through:
+        for t in made:
+            t._through = (base, *base._through) if c.op.name in _REPLAYED else base._through
     if not c.op.differentiable:
         return _forgotten(made[0])
     if mode.grad and not mode.inference and requires_grad(base):
@@ -265,6 +299,9 @@ _RESHAPES = {"reshape", "reshape_as", "flatten"}
 _OF_OTHER_DTYPE = {"view_as_real", "view_as_complex"}       # when the base was written to, they are made anew as what they were
 
 
+_REPLAYED = {"view_as_real", "view_as_complex", "real", "imag", "conj"}
+
+
 def _copied(t: Tensor, op: Op) -> Tensor:
     """What a view op gives where only a copy can show it."""
     if op.backward_name == "ViewBackward0" and t._node is not None:
@@ -282,7 +319,11 @@ def _views(c: Call, flat, shown: list[tuple[Any, tuple, int, bool]]) -> list[Ten
     """The views of the base. Views of host memory show it as it is when they are read; others know their value."""
     base = flat[0]
     if c.op.through_storage:
-        storage.check_bounds(base, *shown[0][:3])
+        try:
+            storage.check_bounds(base, *shown[0][:3])
+        except RuntimeError:
+            refuse_unusable(c, flat)
+            raise
     if base._storage.host is not None or c.op.through_storage:
         return [_view_of(base, *g, None) for g in shown]
     out = record(c, [value_of(t) for t in flat])
@@ -300,6 +341,8 @@ def _track_views(c: Call, flat, made: list[Tensor]) -> None:
         nodes = [make_node(call_of(OPS["slice"], (T, dim, start, start + n, 1)), flat, args) for start, n in ranges]
     else:
         nodes = [make_node(c, flat, args)]
+    if len(flat) > 1:       # of the second only the shape counts
+        nodes[0].raw_edges = (nodes[0].raw_edges[0], *[None] * (len(nodes[0].raw_edges) - 1))
     for i, t in enumerate(made):
         if storage.aval_of(t).kind:
             t._requires_grad, t._node, t._output_nr = True, nodes[i] if len(nodes) > 1 else nodes[0], i if len(nodes) == 1 else 0
@@ -357,16 +400,25 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     op = c.op
     tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference \
         and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
-    if target._view is not None and op.promote is None and op.layout not in ELEMENTWISE and overlaps(*geometry_of(target)[:2]):
-        engine.kernel_of(c, tuple([value_aval(t) for t in flat]))       # errors about shapes come first
-    fills = op.name in FILLS and (op.name != "fill" or c.template[1] is not T)
-    check_inplace(target, tracked or _refuses_leaves(op, flat), not fills)
-    if len(flat) > 1 and op.name != "fill":
-        _check_overlaps(c, flat, target)
-    if mode.grad and tracked and local.rec.after_backward:
-        engine.end()
+    fills = op.name in FILLS and (op.name != "fill" or c.template[1] is not T) and not _of_batches(op, target)
+    check_inplace(target, tracked or _refuses_leaves(op, flat), once=False)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
-    out = record(c, args)
+    try:
+        if target._view is not None and not fills:
+            of_shapes = op.name in _DTYPES_FIRST or (op.promote is None and op.layout not in ELEMENTWISE)
+            if of_shapes and overlaps(*geometry_of(target)[:2]):
+                _errors_of_shapes(c, flat)
+            check_writable(target)
+        if len(flat) > 1 and op.name != "fill":
+            _check_overlaps(c, flat, target)
+        if mode.grad and tracked and local.rec.after_backward:
+            engine.end()
+        out = record(c, args)
+    except Exception as error:
+        refuse_unusable(c, flat)
+        if str(error).startswith("setStorage") and _has_room(c, target):
+            raise IndexError(f"index is out of bounds for dimension {c.template[1]} with size 0") from None
+        raise
     if out.__class__ is list:
         out = out[0]
     fitted = fit(out, storage.aval_of(target))
@@ -390,12 +442,31 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     return target
 
 
+def _has_room(c: Call, target: Tensor) -> bool:
+    """Whether the storage of a tensor without elements would hold a first slice along the dim of a call."""
+    size, stride, offset = geometry_of(target)
+    dim = c.template[1] % len(size)
+    size, stride = (*size[:dim], 1, *size[dim + 1:]), (*stride[:dim], 0, *stride[dim + 1:])
+    return (offset + extent(size, stride)) * target.element_size() <= target._storage.aval.nbytes
+
+
+_DTYPES_FIRST = set("sign floor ceil trunc relu clamp clamp_min clamp_max clip neg sub subtract pow".split())     # before memory
+
+
+def _errors_of_shapes(c: Call, flat) -> None:
+    """Raises the errors of an op that come before those of shared memory; of ``index_copy`` only that of its dim does."""
+    if c.op.name == "index_copy":
+        check.wrap_dim(c.template[1], flat[0].dim())
+    else:
+        engine.kernel_of(c, tuple([value_aval(t) for t in flat]))
+
+
 def _check_overlaps(c: Call, flat, target: Tensor) -> None:
     apart = c.op.name in _APART
     for t in flat[1:]:
         if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
-            if apart:       # errors about shapes come first
-                engine.kernel_of(c, tuple([value_aval(x) for x in flat]))
+            if apart:
+                _errors_of_shapes(c, flat)
             storage.check_overlap(target, t, entirely=not apart)
 
 
@@ -465,6 +536,20 @@ def can_cast(source, target) -> bool:
 
 # They may write to expanded tensors, as all elements become the same.
 FILLS = {"fill", "zero", "index_fill", "index_put", "masked_fill", "fill_diagonal", "tril", "triu"}
+
+
+def _of_batches(op: Op, target: Tensor) -> bool:
+    """Whether ``tril`` and ``triu`` copy their result, since the matrices do not lie one behind the other."""
+    size, stride, _ = geometry_of(target)
+    if op.name not in ("tril", "triu") or len(size) <= 3:
+        return False
+    apart = size[-1] * size[-2]
+    for d in range(len(size) - 3, -1, -1):
+        if d or (stride[d] and size[d] != 1):
+            if stride[d] != apart:
+                return True
+            apart *= size[d]
+    return False
 
 
 def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
@@ -540,10 +625,14 @@ def call_out(c: Call, flat, out):
     for t in outs:
         if not isinstance(t, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
-    if mode.grad and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in [*flat, *outs]):
+    known = c.op.differentiable or c.op.not_derived
+    if known and mode.grad and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in [*flat, *outs]):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
                            "the arguments requires grad.")
     _check_outs(c.op, flat, outs)
+    if c.op.name == "index_select" and outs[0].dtype is not flat[0].dtype:
+        engine.kernel_of(c, tuple([value_aval(t) for t in flat]))       # errors of shapes come first
+        raise RuntimeError("index_select(): self and result must have the same scalar type")
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
     made = made if made.__class__ is list else [made]
     fitted = [_cast_out(c.op, v, storage.aval_of(t)) if v.aval.np != storage.aval_of(t).np else v
@@ -562,8 +651,6 @@ def _cast_out(op: Op, value: Value, aval) -> Value:
     """A result in the dtype of ``out=``, with the errors of the ops that have their own."""
     if op.name in _JOINS and not can_cast(value.aval.dtype, aval.dtype):
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {aval.dtype.scalar_name}")
-    if op.name == "index_select":
-        raise RuntimeError("index_select(): self and result must have the same scalar type")
     if op.name == "where":
         raise RuntimeError(f"Expected out type to be {value.aval.dtype.scalar_name} but got {aval.dtype.scalar_name}")
     return cast_value(value, aval)
@@ -575,7 +662,14 @@ _APART = set("cat stack hstack vstack dstack column_stack index_select gather ta
 
 
 def _check_outs(op: Op, flat, outs: list) -> None:
-    """RuntimeError where ``out=`` shares memory with an argument in a way that PyTorch does not allow for the op."""
+    """RuntimeError where ``out=`` is of a dtype, or shares memory with an argument in a way, that the op does not allow."""
+    given, wanted = [x.dtype.scalar_name for x in (flat[0], outs[0])] if flat and isinstance(flat[0], Tensor) else ("", "")
+    if op.name in ("amax", "amin") and given != wanted:
+        raise RuntimeError(f"Expected the dtype for input and out to match, but got {given} for input's dtype and {wanted} for "
+                           "out's dtype.")
+    if op.name in ("tril", "triu") and given != wanted:
+        names = [c_name(storage.aval_of(x).sds).replace("long long", "long int") for x in (flat[0], outs[0])]
+        raise RuntimeError(f"Expected out tensor to have dtype {names[0]}, but got {names[1]} instead")
     if op.layout not in ELEMENTWISE and op.name not in _APART:
         return
     for t in flat:

@@ -112,8 +112,10 @@ def check_fits(number, target: dtype) -> None:
     """RuntimeError where a Python number is not to be written into elements of a dtype, as by ``fill_``."""
     if target.is_complex or target.name == "bool" or target.name not in _C_NAMES:
         return
-    if isinstance(number, complex):
-        fits = not number.imag
+    fits = not isinstance(number, complex) or not number.imag
+    number = number.real
+    if not fits:
+        pass
     elif target.is_floating_point:
         fits = isinstance(number, int) or abs(number) == float("inf") or not abs(number) > float(ml_dtypes.finfo(target.np).max)
     else:

@@ -72,8 +72,11 @@ def _select(t: Tensor, dim: int, i: int) -> Tensor:
     return call_view(call_of(OPS["select"], (T, dim, i % shape[dim])), (t,))
 
 
-def _split(t: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
-    """The view that the basic part of an index gives, and the index tensors that are left for its dims."""
+def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, list[Tensor | None] | None]:
+    """The view that the basic part of an index gives, and the index tensors that are left for its dims.
+
+    Where it is ``written`` to, the errors that leaves raise come before those of masks.
+    """
     items = _expanded(t, _as_tuple(index))
     dim = 0
     tensors: list[Tensor | None] = []
@@ -95,7 +98,12 @@ def _split(t: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
             t = _select(t, dim, int(item))
         else:
             tensors += [None] * (dim - len(tensors))
-            columns = _columns(t, dim, item)
+            try:
+                columns = _columns(t, dim, item)
+            except IndexError:
+                if written:
+                    check_inplace(t, mode.grad and requires_grad(t), once=False)
+                raise
             tensors += columns
             dim += len(columns)
     return t, tensors or None
@@ -298,18 +306,15 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         mask = index.reshape(*index.shape, *[1] * (t.dim() - index.dim()))     # type: ignore[attr-defined]
         call_inplace(call_of(OPS["masked_fill"], (T, T, T)), (t, mask, value), name="IndexPutBackward0")
         return
-    viewed, tensors = _split(t, index)
+    viewed, tensors = _split(t, index, written=True)
     if tensors is None:
         if not value.dim() and viewed.dim():
             OPS_FUNCTIONS["fill_"](viewed, value)
         else:
             _assign(viewed, value)
         return
-    if value.dtype is not t.dtype and value.numel() == 1 and _only_masks(index):
-        value = value.to(t.dtype)       # type: ignore[attr-defined]
-    if value.dtype is not t.dtype:
-        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {t.dtype.scalar_name} for the "
-                           f"destination and {value.dtype.scalar_name} for the source.")
+    if _only_mask([x for x in _as_tuple(index) if isinstance(x, Tensor)]):
+        value = _number_at_mask(t, value)
     marks = tuple([None if x is None else T for x in tensors])
     c = call_of(OPS["index_put"], (T, marks, T, False))
     call_inplace(c, [viewed, *[x for x in tensors if x is not None], _without_leading_ones(value)])
@@ -321,9 +326,18 @@ def _assign(viewed: Tensor, value: Tensor) -> None:
     copy_(viewed, value.expand(size) if value._storage is viewed._storage and tuple(value.shape) != size else value)  # type: ignore[attr-defined]
 
 
-def _only_masks(index: Any) -> bool:
-    tensors = [x for x in _as_tuple(index) if isinstance(x, Tensor)]
+def _only_mask(tensors: Sequence[Tensor]) -> bool:
     return len(tensors) == 1 and tensors[0].dtype.name in ("bool", "uint8") and tensors[0].dim() > 0
+
+
+def _number_at_mask(t: Tensor, value: Tensor) -> Tensor:
+    """What is written at a mask: one number may be of any dtype that it fits into, as in ``masked_fill_``."""
+    if value.dtype is t.dtype or value.numel() != 1:
+        return value
+    if not storage.aval_of(value).traced:
+        dtypes.check_fits(value.item(), t.dtype)
+    real = value.dtype.is_complex and not t.dtype.is_complex and t.dtype.name != "bool"
+    return (value.real if real else value).to(t.dtype)      # type: ignore[attr-defined]
 
 
 def delitem(t: Tensor, index: Any) -> None:
@@ -336,7 +350,7 @@ def _value_like(t: Tensor, value: Any) -> Tensor:
     if not isinstance(value, (int, float, complex)):
         raise TypeError(f"can't assign a {type_name(value)} to a {t.type()}")       # type: ignore[attr-defined]
     dtypes.check_fits(value, t.dtype)
-    value = value.real if isinstance(value, complex) and not t.dtype.is_complex else value
+    value = value.real if isinstance(value, complex) and not t.dtype.is_complex and t.dtype.name != "bool" else value
     return from_host(np.asarray(value).astype(t.dtype.np), t.device)
 
 
@@ -440,6 +454,8 @@ def _index_put(form: str):
         tensors: list[Tensor | None] = []
         for x in indices:
             tensors += [None] if x is None else _columns(input, len(tensors), x)
+        if not accumulate and _only_mask([x for x in indices if x is not None]):
+            values = _number_at_mask(input, values)
         marks = tuple([None if x is None else T for x in tensors])
         c = call_of(OPS["index_put"], (T, marks, T, bool(accumulate)))
         flat = [input, *[x for x in tensors if x is not None], values]

@@ -78,7 +78,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         rebase(self._base, node, 0)
         self._requires_grad = True
     elif node is not None:
-        self._node, self._output_nr, self._requires_grad = node, 0, True
+        rebase(self, node, 0)
     return self
 
 
@@ -92,6 +92,8 @@ def _show(self: Tensor, source: Any, storage_offset: int, size: Any, stride: Any
         return
     s, dtype = source._storage, self.dtype
     shape = tuple(size) if size is not None else (s.aval.nbytes // dtype.itemsize,)
+    if stride is None and shape == tuple(self.shape):
+        stride = self.stride()      # kept where the size is
     self._storage, self._view = s, View(engine.aval_of((), dtype.np, s.aval.device), (), storage_offset, None, -1)
     storage.resize(self, shape, tuple(stride) if stride is not None else None)
 

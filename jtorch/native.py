@@ -13,44 +13,43 @@ F: dict[str, Any] = {}          # the package's functions and those of nn.functi
 _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 
 
-def _statistics(input: Any, dims: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor]:
+def _statistics(input: Any, dims: tuple[int, ...], eps: float, dtype: Any) -> tuple[Tensor, Tensor]:
     """The mean and the reciprocal standard deviation over ``dims``, which stay as dims of size 1."""
     with no_grad():
         x = input.float() if input.dtype.itemsize < 4 else input
         var, mean = F["var_mean"](x, dims, correction=0, keepdim=True)
-        return mean.to(input.dtype), (var + eps).rsqrt().to(input.dtype)
+        if not input.numel():
+            mean = F["zeros_like"](mean)
+        return mean.to(dtype), (var + eps).rsqrt().to(dtype)
 
 
 def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float):
     """layer_norm with the mean and reciprocal deviation of each row. See torch.nn.functional.layer_norm."""
     shape = tuple(normalized_shape)
     made = F["layer_norm"](input, shape, weight, bias, eps)
-    return made, *_statistics(input, tuple(range(-len(shape), 0)), eps)
-
-
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int,
-                      eps: float):
-    """group_norm with the mean and reciprocal deviation of each group. See torch.nn.functional.group_norm."""
-    made = F["group_norm"](input, group, weight, bias, eps)
-    mean, rstd = _statistics(input.reshape(N, group, C // group * HxW), (2,), eps)        # type: ignore[attr-defined]
-    return made, mean.reshape(N, group), rstd.reshape(N, group)     # type: ignore[attr-defined]
+    kept = next((t.dtype for t in (weight, bias) if t is not None), input.dtype)
+    return made, *_statistics(input, tuple(range(-len(shape), 0)), eps, kept)
 
 
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
                       running_var: Tensor | None, training: bool, momentum: float, eps: float):
     """batch_norm with the mean and reciprocal deviation of each channel in training. See torch.nn.functional.batch_norm."""
+    if training and not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     made = F["functional.batch_norm"](input, running_mean, running_var, weight, bias, training, momentum, eps)
     d = next((t.dtype for t in (running_mean, weight) if t is not None), input.dtype)
     if not training:
         return made, *(input.new_empty((0,), dtype=d) for _ in range(2))        # type: ignore[attr-defined]
-    mean, invstd = _statistics(input, (0, *range(2, input.dim())), eps)
-    return made, mean.reshape(-1).to(d), invstd.reshape(-1).to(d)       # type: ignore[attr-defined]
+    mean, invstd = _statistics(input, (0, *range(2, input.dim())), eps, d)
+    return made, mean.reshape(-1), invstd.reshape(-1)       # type: ignore[attr-defined]
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None):
     """Dropout with the mask of what was kept. See torch.nn.functional.dropout."""
     if train is False:
         return input.clone(), F["ones_like"](input, dtype=F["bool"])        # type: ignore[attr-defined]
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
     scale = 1.0 / (1.0 - p) if p != 1 else 0.0
     kept = F["empty_like"](input, dtype=F["bool"]).bernoulli_(1 - p)
     return input * kept * scale, kept     # type: ignore[operator]
@@ -68,17 +67,112 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
 
 def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
     """``input`` with a constant around it; negative numbers cut off. See torch.nn.functional.pad."""
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * input.dim():
+        raise RuntimeError("Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+                           f"{len(pad)}while the input has {input.dim()}dimensions.")
     return F["pad"](input, pad, value=value)
 
 
-NAMES = ("native_layer_norm", "native_group_norm", "native_batch_norm", "native_dropout", "native_channel_shuffle",
-         "grid_sampler", "constant_pad_nd")
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """What native_dropout makes of a gradient."""
+    return grad_output * mask * scale       # type: ignore[operator]
+
+
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any, **named: Any):
+    """native_batch_norm, which may be called without running statistics."""
+    statistics = (None, None) if len(rest) + len(named) == 3 else ()
+    return native_batch_norm(input, weight, bias, *statistics, *rest, **named)
+
+
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+                            momentum: float, eps: float):
+    """native_batch_norm in training, with the memory that cuDNN would have kept (none)."""
+    made = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *made, input.new_empty((0,), dtype=F["uint8"])       # type: ignore[attr-defined]
+
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient of softmax's input."""
+    weighted = grad_output * output     # type: ignore[operator]
+    return (weighted - output * weighted.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def _check_chunks(tensors: Any, dim: int, num_chunks: int) -> None:
+    """What PyTorch refuses to put side by side."""
+    shapes = [tuple(t.shape) for t in tensors]
+    same_ndim, before = len({len(s) for s in shapes}) == 1, {s[:dim % max(len(s), 1)] for s in shapes}
+    for holds, message in (
+            (shapes, "expects a non-empty input tensor list"), (num_chunks >= 1, "expects positive num_chunks"),
+            (dim >= 0 or same_ndim, "expects non-negative dim when input tensors have different ndims"),
+            (all(-len(s) <= dim < len(s) for s in shapes), "expects dim < ndim for all input tensors"),
+            (all(0 not in s for s in shapes), "expects non-empty tensor"),
+            (len(before) <= 1, "expects same sizes of 0,...,dim-1 dimensions for all tensors")):
+        if not holds:
+            raise RuntimeError(f"_chunk_cat {message}")
+
+
+def _chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Tensor | None = None) -> Tensor:
+    """Each tensor, zeros added at its end, cut into ``num_chunks`` along ``dim`` and flattened; all of these side by side."""
+    _check_chunks(tensors, dim, num_chunks)
+    parts = []
+    for t in tensors:
+        missing = -t.shape[dim] % num_chunks
+        last = t.dim() - dim % t.dim() - 1
+        whole = F["pad"](t, (0, 0) * last + (0, missing)) if missing else t
+        parts.append(whole.reshape(*t.shape[:dim % t.dim()], num_chunks, -1))
+    return F["cat"](parts, dim=parts[0].dim() - 1, out=out)
+
+
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
+    """``input[indices]`` where the mask holds, ``fill`` elsewhere, whatever the indices are there."""
+    return F["where"](mask, input[_inside(input, indices)], F["full"]((), fill, dtype=input.dtype, device=input.device))
+
+
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Any, values: Tensor) -> Tensor:
+    """``input`` with the values added at the indices, where the mask holds."""
+    return input.index_put(_inside(input, indices), values * mask, accumulate=True)     # type: ignore[attr-defined, operator]
+
+
+def _inside(input: Tensor, indices: Any) -> tuple:
+    return tuple(slice(None) if i is None else i.clamp(-n, n - 1) for i, n in zip(indices, input.shape, strict=False))
+
+
+def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The root of the sum of squares. See torch.linalg.vector_norm."""
+    return F["linalg.vector_norm"](input, 2, dim, keepdim, out=out)
+
+
+def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the singular values. See torch.linalg.matrix_norm."""
+    if isinstance(dim, bool):
+        dim, keepdim = (-2, -1), dim
+    return F["linalg.matrix_norm"](input, "nuc", tuple(dim), keepdim, out=out)
+
+
+def _of_method(name: str, doc: str) -> Any:
+    """The method as a function of ``torch``, which PyTorch has for a few."""
+    def function(input: Tensor, *args: Any, **named: Any) -> Any:
+        return getattr(input, name)(*args, **named)
+    function.__name__, function.__doc__ = name, doc
+    return function
+
+
+NAMES = ("native_layer_norm native_batch_norm native_dropout native_channel_shuffle grid_sampler constant_pad_nd "
+         "native_dropout_backward _native_batch_norm_legit _batch_norm_with_update _softmax_backward_data "
+         "_chunk_cat _unsafe_masked_index _unsafe_masked_index_put_accumulate frobenius_norm nuclear_norm").split()
+METHODS = {"detach": "The tensor without its graph.", "detach_": "Cuts the tensor off its graph.",
+           "get_device": "The device's index.", "as_strided_": "The tensor shown with other strides, in place.",
+           "is_signed": "Whether the dtype has negative numbers."}
 
 
 def bind(torch: dict[str, Any], functional: dict[str, Any]) -> None:
     """Puts the functions of this file into the package."""
     F.update(torch)
-    F.update({n: functional[n] for n in ("layer_norm", "group_norm", "grid_sample", "pad", "channel_shuffle")})
+    F.update({n: functional[n] for n in ("layer_norm", "grid_sample", "pad", "channel_shuffle")})
     F["functional.batch_norm"] = functional["batch_norm"]
     torch.update({n: globals()[n] for n in NAMES}, grid_sampler_2d=grid_sampler, grid_sampler_3d=grid_sampler)
+    torch.update({n: _of_method(n, f"{doc} See torch.Tensor.{n}.") for n, doc in METHODS.items()})
+    F.update({f"linalg.{n}": getattr(torch["linalg"], n) for n in ("vector_norm", "matrix_norm")})
     functional["native_channel_shuffle"] = native_channel_shuffle

@@ -44,8 +44,25 @@ def _refresh(node: Any, *, of_host: bool) -> None:
             if now is not None:
                 saved = list(node.saved) if saved is None else saved
                 saved[i] = now
-    if saved is not None:
+    if saved is not None and node.call.op.saves == "both" and node.call.op.name in CHANGES and len(_values(saved)) == 1:
+        before = engine.record(node.call, tuple(node.saved))
+        result = before[0] if before.__class__ is list else before
+        if result.aval.dtype.is_complex is saved[0].aval.dtype.is_complex:
+            _along(node, saved[0], result, node.versions[-1])
+    elif saved is not None:
         node.saved = saved
+
+
+def _values(saved: list) -> list[Value]:
+    return [v for v in saved if v.__class__ is Value]
+
+
+def _along(node: Any, argument: Value, result: Value, version: tuple) -> None:
+    """Makes a node one that takes its derivative from what its argument and its result are now."""
+    first = node.versions[0] if len(node.versions) > 1 else (None, 0)
+    node.call = engine.call_of(OPS["_along_result"], (T, T, T, node.call.op.name, node.call.template[1:]))
+    node.saved, node.versions = [argument, argument, result], ((None, 0), first, version)
+    node.raw_edges = (node.raw_edges[0], None, None)
 
 
 def _place(counter: Any) -> tuple[Any, View | None]:
@@ -56,18 +73,13 @@ def _refresh_result(node: Any) -> None:
     """Makes the node of a result that was overwritten one that takes its derivative from what is there now."""
     counter, version = node.versions[-1]
     s, view = _place(counter)
-    name, template = node.call.op.name, node.call.template
-    if counter is None or counter.version != version or s not in storage.silent or name not in CHANGES:
+    if counter is None or counter.version != version or s not in storage.silent or node.call.op.name not in CHANGES:
         return
     aval = s.aval if view is None else view.aval
     if aval is not node.result or aval.dtype.is_complex != node.saved[0].aval.dtype.is_complex or not _written_by_numpy(s):
         return
-    if sum([a.__class__ is Value for a in node.saved]) > 1:
-        return      # a function of several tensors
-    node.call = engine.call_of(OPS["_along_result"], (T, T, T, name, template[1:]))
-    node.saved = [node.saved[0], node.saved[0], _content(s, view)]
-    node.versions = ((None, 0), (None, 0), (counter, version))
-    node.raw_edges = (node.raw_edges[0], None, None)
+    if len(_values(node.saved)) == 1:       # not a function of several tensors
+        _along(node, node.saved[0], _content(s, view), (counter, version))
 
 
 def _written_by_numpy(s: Storage) -> bool:

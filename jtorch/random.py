@@ -297,6 +297,8 @@ def _with_zero_gradient(source: Tensor, made: Tensor, name: str) -> Tensor:
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
                 out: Tensor | None = None) -> Tensor:
     """Indices drawn with the probabilities in each row. See torch.multinomial."""
+    if out is not None and out.dtype is not dtypes.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}")
     p = input._numpy_copy()
     shape = (*p.shape[:-1], num_samples)
     value = drawn(shape, dtypes.int64, input.device, generator,

@@ -286,26 +286,35 @@ def write(t: Tensor, value: Value) -> None:
 _FEW = 4        # the tensor written to, the one it was taken of, and this function's own references
 
 
-def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0) -> None:
-    """Gives a tensor just made, which owns its storage, other strides. Where they are dense nothing is computed for it."""
+def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | None = None) -> None:
+    """Gives a tensor just made, which owns its storage, other strides. Where they are dense nothing is computed for it.
+
+    ``among``: the content of the storage around the tensor, where it is a part of a copy of a larger one.
+    """
     s = t._storage
     if t._view is not None:
         s.value, s.aval, s.laid, s.order, t._view = t._view.value, t._view.aval, None, None, None
     aval, value = s.aval, s.value
-    if aval.traced or (stride == contiguous_strides(aval.shape) and not offset):
+    if among is not None and (among.aval.np != aval.np or among.aval.numel <= aval.numel):
+        among = None
+    if aval.traced or (among is None and stride == contiguous_strides(aval.shape) and not offset):
         return
-    order = memory_order(aval.shape, stride) if not offset else None
+    order = memory_order(aval.shape, stride) if not offset and among is None else None
     if order is None:
-        span = offset + extent(aval.shape, stride) if aval.numel else 0
-        empty = Value(engine.aval_of((span,), aval.np, aval.device))
-        room = np.zeros(span, aval.np)
-        empty.array = room if aval.device is CPU else engine.put(room, aval.device)
-        s.value = engine.record(engine.call_of(WRITE, (T, T, aval.shape, stride, offset, aval.dtype)), (empty, value))
+        room = among if among is not None else _empty(offset + extent(aval.shape, stride) if aval.numel else 0, aval)
+        s.value = engine.record(engine.call_of(WRITE, (T, T, aval.shape, stride, offset, aval.dtype)), (room, value))
     else:
         s.value, s.laid = None, (value, order)
         s.order = order
-    s.aval = engine.aval_of((span,) if order is None else tuple([aval.shape[d] for d in order]), aval.np, aval.device)
+    s.aval = room.aval if order is None else engine.aval_of(tuple([aval.shape[d] for d in order]), aval.np, aval.device)
     t._view = View(aval, stride, offset, value, s.generation, order)
+
+
+def _empty(numel: int, aval: Aval) -> Value:
+    made = Value(engine.aval_of((numel,), aval.np, aval.device))
+    room = np.zeros(numel, aval.np)
+    made.array = room if aval.device is CPU else engine.put(room, aval.device)
+    return made
 
 
 def contiguous(shape: tuple[int, ...], dtype: dtypes.dtype, device=CPU) -> Aval:

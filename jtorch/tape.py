@@ -19,8 +19,8 @@ from jtorch.engine import Call, Value
 from jtorch.hooks import Above, RemovableHandle, as_tensor, as_value
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T
-from jtorch.ops.strided import is_contiguous
-from jtorch.storage import Storage, aval_of, is_dense, lay_out, value_of, write
+from jtorch.ops.strided import contiguous_strides, is_contiguous
+from jtorch.storage import Storage, aval_of, geometry_of, is_dense, lay_out, value_of, write
 from jtorch.vjp import vjp_call
 from jtorch.walks import LEAF
 
@@ -190,7 +190,12 @@ class OpNode(Node):
             raise RuntimeError(FREED)
         return Above.wrap(self.saved[0], self.edges[0])
 
-    _saved_result = _saved_self
+    @property
+    def _saved_result(self):
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        result = engine.record(self.call, list(self.saved))
+        return Above.wrap(result if result.__class__ is Value else result[0], (self, 0))
 
 
 class FewNode(OpNode):
@@ -205,13 +210,13 @@ class FewNode(OpNode):
         super().__init__(call, saved, edges, versions)
 
 
-class SecondNode(OpNode):
-    """The node of an op that saves nothing where its second argument needs no gradient."""
+class SometimesNode(OpNode):
+    """The node of an op that saves nothing for some of its arguments, or where some need no gradient."""
 
     __slots__ = ()
 
     def release(self) -> None:
-        if len(self.raw_edges) > 1 and self.raw_edges[1] is not None:
+        if self.call.op.frees(self.call.template, self.raw_edges):      # type: ignore[misc]
             super().release()
 
 
@@ -294,6 +299,8 @@ class UnderivedNode(NotImplementedNode):
     name = Node.name
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        if not any(needs):
+            return [None] * len(needs)
         raise NotImplementedError(f"the derivative for '{self.op_name}' is not implemented.")
 
 
@@ -358,12 +365,33 @@ def _copied(t, grad):
 
 def laid_out_like(t, grad):
     """A gradient with the strides of its leaf, where these are dense."""
+    if aval_of(grad).shape != aval_of(t).shape:
+        return _in_new_shape(t, grad)
     view = t._view
     if view is not None and not view.in_order and grad._view is None and grad._storage.value is not None:
         size, stride = view.aval.shape, view.stride
         if is_dense(size, stride) and not is_contiguous(size, stride):
             lay_out(grad, stride)
     return grad
+
+
+def _in_new_shape(t, grad):
+    """A gradient for a leaf that by now has another shape: it stays where its strides are the leaf's, else it is copied."""
+    size, stride, _ = geometry_of(t)
+    have = aval_of(grad)
+    alike = [n == 1 or a == b for n, a, b in zip(have.shape, contiguous_strides(have.shape), stride, strict=False)]
+    if not is_dense(size, stride) or all(alike):
+        return grad
+    if not expands_to(have.shape, size):
+        raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(have.shape)}")
+    made = Above.wrap(record(engine.call_of(OPS["_copy_into"], (T, size, have.dtype)), (value_of(grad),)))
+    lay_out(made, stride)
+    return made
+
+
+def expands_to(shape: tuple, to: tuple) -> bool:
+    """Whether a shape can be broadcast to another one."""
+    return len(shape) <= len(to) and all([m in (1, n) for m, n in zip(shape[::-1], to[::-1], strict=False)])
 
 
 def accumulator_of(t) -> AccumulateGrad:

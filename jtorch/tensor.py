@@ -41,7 +41,8 @@ class Tensor(Bound):
     _node: Node | None = None
     _output_nr = 0
     _base: Tensor | None = None         # the tensor a view was taken of
-    _view_op: str | None = None         # what made a view of another dtype than its base's
+    _view_op: Any = None                # of a view of another dtype than its base's: its node's name, and the call on the base
+    _through: tuple = ()                # what such a view, or a view of it, was taken of
     _node_version = 0                   # the version at which a view's node was made
     _creation: str | None = None        # how a view was made, where PyTorch restricts writes to it
     _inference = False
@@ -199,7 +200,7 @@ class Tensor(Bound):
     def data(self, other: Tensor) -> None:
         if not isinstance(other, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
-        if self._requires_grad and not storage.aval_of(other).kind:
+        if requires_grad(self) and not storage.aval_of(other).kind:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         keep_counter(self)
         self._storage, self._view = other._storage, other._view
@@ -294,9 +295,9 @@ class Tensor(Bound):
         """Makes ``backward`` fill ``grad`` of this non-leaf too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        node = node_of(self)
-        if node is None or self._retains_grad:
+        if self._node is None or self._retains_grad:
             return
+        node: Any = node_of(self)
         self._retains_grad = True
         ref = weakref.ref(self)
 
@@ -638,13 +639,23 @@ _DETACH_INSTEAD = (" If you want to use a computed variable in a subgraph that d
                    "var.detach().")
 
 
+def _replayed(t: Tensor, base: Tensor) -> str | None:
+    """The node's name of a view of another dtype, which is made anew: an error if the base has another shape by now."""
+    if t._view_op is None:
+        return None
+    name, call = t._view_op
+    if call is not None:
+        engine.kernel_of(call, (storage.aval_of(base),))
+    return name
+
+
 def _regenerate(t: Tensor, base: Tensor) -> None:
     """Gives a stale view the history of its base: an AsStridedBackward0 from the base as it is now."""
     size, stride, offset = geometry_of(t)
     bsize, bstride, boffset = geometry_of(base)
     c = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))
     edge = edge_of(base) if requires_grad(base) else None
-    node = node_class(t._view_op or "AsStridedBackward0")(c, [value_of(base)], (edge,), ())
+    node = node_class(_replayed(t, base) or "AsStridedBackward0")(c, [value_of(base)], (edge,), ())
     move_retaining(t, node, 0)
     t._node, t._output_nr, t._requires_grad = node, 0, True
 

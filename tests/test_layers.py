@@ -26,9 +26,11 @@ LAYERS = [
     {"dispatch"},
     {"creation", "python_data", "bind", "conversion", "indexing", "functional", "overloads", "random", "dropout", "pooling",
      "recurrent", "attention", "legacy",
-     "metadata", "trees", "native", "lowrank", "argument_errors", "settings"},
+     "metadata", "trees", "native", "numbered", "scaled", "control", "dense", "lowrank", "argument_errors", "settings"},
     {"autograd", "nn", "optim", "_optimizers", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "cpu", "backends",
-     "amp", "serialization"},
+     "amp", "serialization", "accelerator", "compiler", "distributions", "hub", "jit", "multiprocessing", "not_built", "overrides",
+     "profiler", "testing", "types"},
+    {"later"},
     {"__init__", "__main__"},
 ]
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}

@@ -89,8 +89,8 @@ _TABLES: dict[str, dict[str, str]] = {
         FP32: _LOSSES + " " + (
             "F.adaptive_avg_pool3d F.adaptive_max_pool3d F.avg_pool3d F.binary_cross_entropy F.cross_entropy F.ctc_loss "
             "F.grid_sample F.max_unpool1d F.max_unpool2d F.max_unpool3d _fractional_max_pool2d _fractional_max_pool3d "
-            "cholesky cholesky_inverse cholesky_solve geqrf lu lu_solve nanquantile ormqr pinverse polar prod qr quantile "
-            "stft svd trace triangular_solve "
+            "cholesky cholesky_inverse cholesky_solve fake_quantize_per_tensor_affine geqrf lu lu_solve nanquantile "
+            "ormqr pinverse polar prod qr quantile stft svd trace triangular_solve "
             "fft.fft fft.fft2 fft.fftn fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.irfft fft.irfft2 fft.irfftn fft.rfft "
             "fft.rfft2 fft.rfftn "
             "linalg.cholesky linalg.cholesky_ex linalg.cond linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh "
@@ -102,7 +102,7 @@ _TABLES: dict[str, dict[str, str]] = {
         LOWER: _PRODUCTS + " addmv addr einsum gru_cell lstm_cell mv rnn_relu_cell rnn_tanh_cell",
         FP32: _LOSSES + " " + (
             "F.cosine_similarity F.cross_entropy F.group_norm F.interpolate F.layer_norm F.pdist F.rms_norm F.softmin F.softplus "
-            "F.upsample F.upsample_bilinear F.upsample_nearest "
+            "F.upsample F.upsample_bilinear F.upsample_nearest _upsample_bilinear2d_aa "
             "acos asin cosh dist erfinv exp expm1 linalg.norm log log10 log1p log2 logsumexp norm pow reciprocal renorm rsqrt "
             "sinh tan"),
         WIDEST: ("F.bilinear F.grid_sample addcdiv addcmul atan2 cross dot index_put inner linalg.cross scatter_add tensordot "

@@ -1,6 +1,9 @@
 """torch.autograd: backward, grad, modes, custom functions and checks."""
 from __future__ import annotations
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from jtorch.autograd import anomaly as anomaly_mode
 from jtorch.autograd import forward_ad, function, functional, grad_mode, graph, variable
 from jtorch.autograd.anomaly import detect_anomaly, set_detect_anomaly
@@ -16,3 +19,9 @@ __all__ = ["Function", "NestedIOFunction", "Variable", "anomaly_mode", "backward
            "enforce_grad_layout_policy", "forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck",
            "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
            "set_multithreading_enabled", "variable"]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "profiler":
+        return _importlib.import_module("jtorch.autograd.profiler")
+    raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")

@@ -235,8 +235,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """Calls the operation, and records it if an argument requires grad."""
         inputs = [a for a in args if isinstance(a, Tensor)]
         if any(aval_of(t).traced for t in inputs):
-            from jtorch.autograd.function_traced import apply_traced
-            return apply_traced(cls, args, kwargs)
+            from jtorch.autograd.function_traced import apply_traced, with_history
+            traced = apply_traced(cls, args, kwargs)
+            if not (mode.grad and any(requires_grad(t) for t in inputs)):
+                return traced
+            return with_history(cls._apply(args, kwargs, inputs), traced)
+        return cls._apply(args, kwargs, inputs)
+
+    @classmethod
+    def _apply(cls, args: tuple, kwargs: dict, inputs: list) -> Any:
         needs = tuple([isinstance(a, Tensor) and requires_grad(a) for a in args])
         ctx = cls._backward_cls()       # type: ignore[attr-defined]
         ctx.needs_input_grad = needs

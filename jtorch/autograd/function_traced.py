@@ -45,6 +45,19 @@ def apply_traced(cls: Any, args: tuple, kwargs: dict) -> Any:
     return outs if call.is_tuple else outs[0]
 
 
+def with_history(recorded: Any, traced: Any) -> Any:
+    """What ``apply_traced`` has given, with the nodes of a call that the tape has recorded: both ways to differentiate."""
+    if not isinstance(recorded, tuple):
+        return _joined(recorded, traced)
+    return tuple([_joined(r, t) for r, t in zip(recorded, traced, strict=True)])
+
+
+def _joined(recorded: Any, traced: Any) -> Any:
+    if not isinstance(recorded, Tensor) or recorded._node is None or recorded._base is not None:
+        return recorded
+    return wrap(value_of(traced), (recorded._node, recorded._output_nr))
+
+
 class _Traced:
     """One application: its arguments, and what its forward has left for its backward."""
 

@@ -27,7 +27,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Where the gradient of a tensor goes, for ``grad`` and ``backward`` to use in the tensor's place."""
     if not requires_grad(tensor):
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(*edge_of(tensor))
+    edge = edge_of(tensor)
+    if edge is None:        # a view made under no_grad
+        raise AssertionError("Expected gradient function to be set")
+    return GradientEdge(*edge)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

@@ -105,27 +105,30 @@ class Kernel:
     def run(self, arrays: list) -> list:
         """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions)."""
         self.runs += 1
-        on_host = self.on_host is not None and self.compiled is None and (
-            self.cost <= COMPILE_SECONDS or self.cost <= CALL_SECONDS * self.runs)
-        if not on_host and self.compiled is None:
-            self._compile()
+        on_host = self.on_host
+        if on_host is None or self.compiled is not None or (
+                self.cost > COMPILE_SECONDS and self.cost > CALL_SECONDS * self.runs):
+            on_host = None
+            if self.compiled is None:
+                self._compile()
         start = time.perf_counter()
-        if on_host:
-            out = self.on_host([a if a.__class__ is np.ndarray else np.asarray(a) for a in arrays])
+        if on_host is not None:
+            out = on_host([a if a.__class__ is np.ndarray else np.asarray(a) for a in arrays])
         else:
             out = self._run_compiled(arrays)
         self.seconds = seconds = time.perf_counter() - start
-        if on_host:
+        if on_host is not None:
             self.cost += seconds
-        if (on_host or self.trials) and seconds < self.best[not on_host]:
-            self.best[not on_host] = seconds
-        if self.trials and not on_host:
-            self._judge()
+            if seconds < self.best[0]:
+                self.best[0] = seconds
+        elif self.trials:
+            self._judge(seconds)
         return out
 
-    def _judge(self) -> None:
+    def _judge(self, seconds: float) -> None:
         """Goes back to the host for good if the compiled kernel turns out slower: BLAS is quicker than XLA at a plain product."""
         self.trials -= 1
+        self.best[1] = min(self.best[1], seconds)
         if not self.trials and self.best[1] > MARGIN * self.best[0]:
             self.compiled, self.cost = None, -inf
 

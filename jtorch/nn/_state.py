@@ -12,7 +12,7 @@ from jtorch.tensor import Parameter, Tensor
 EXTRA = "_extra_state"
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """Which keys a state dict lacked, and which it had too many."""
 
     __slots__ = ()
@@ -25,7 +25,7 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpect
     __str__ = __repr__
 
 
-def load(root: Any, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
+def load(root: Any, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
     """Loads a whole tree of modules."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -33,7 +33,7 @@ def load(root: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatible
     state = OrderedDict(state_dict)
     if metadata is not None:
         state._metadata = metadata      # type: ignore[attr-defined]
-    found = IncompatibleKeys([], [])
+    found = _IncompatibleKeys([], [])
     errors: list[str] = []
     _load_tree(root, state, "", metadata, assign, found, errors)
     if strict:
@@ -45,7 +45,7 @@ def load(root: Any, state_dict: Any, strict: bool, assign: bool) -> Incompatible
     return found
 
 
-def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool, found: IncompatibleKeys,
+def _load_tree(module: Any, state: Any, prefix: str, metadata: Any, assign: bool, found: _IncompatibleKeys,
                errors: list[str]) -> None:
     local = {} if metadata is None else metadata.get(prefix[:-1], {})
     if assign:
@@ -198,7 +198,7 @@ class StateMethods:
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> IncompatibleKeys:
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copies a state dict into this module, or assigns its tensors. See torch.nn.Module.load_state_dict.
 
         RuntimeError where sizes differ and, if ``strict``, where keys are missing or unexpected; what fits has been

@@ -21,6 +21,10 @@ from jtorch.dropout import scaled_dot_product_attention as scaled_dot_product_at
 from jtorch.native import native_channel_shuffle as native_channel_shuffle
 from jtorch.nn.loss_functions import linear_cross_entropy as linear_cross_entropy
 from jtorch.nn.loss_functions import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
+from jtorch.scaled import ScalingType as ScalingType
+from jtorch.scaled import SwizzleType as SwizzleType
+from jtorch.scaled import scaled_grouped_mm as scaled_grouped_mm
+from jtorch.scaled import scaled_mm as scaled_mm
 from jtorch.tensor import Tensor
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
@@ -122,6 +126,8 @@ def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', pa
     """The input at the places ``grid`` names, from -1 to 1. See torch.nn.functional.grid_sample."""
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
+def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: _dtype | None = None) -> Tensor:
+    """One matrix product per group, whose rows or columns end at ``offs``. See torch.nn.functional.grouped_mm."""
 def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
     """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
 def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:

@@ -41,26 +41,6 @@ class LinearCrossEntropyOptions:
             raise ValueError("acc_dtype must be one of {None, torch.float16, torch.bfloat16, torch.float32, torch.float64}, got "
                              f"{self.acc_dtype!r}. Pass acc_dtype=None to let the op pick automatically.")
 
-    def chunk_size(self, rows: int, features: int, classes: int, dtype: Any, device: str) -> int:
-        """The rows of a chunk; ValueError if the size and the method given disagree."""
-        method = self.chunking_method
-        if method == "auto":
-            method = None if self.batch_chunk_size is not None else _automatic(dtype, device)
-        given = rows if self.batch_chunk_size is None else min(self.batch_chunk_size, rows)
-        if method is None:
-            return max(1, given)
-        wanted = -(-rows // -(-classes // features))
-        found = min((1 << (wanted - 1).bit_length()) // int(method.partition(":")[2] or 1), rows)
-        if self.batch_chunk_size not in (None, found):
-            raise ValueError(f"batch_chunk_size (={self.batch_chunk_size}) and chunking_method ('{method}') give different "
-                             f"chunk sizes ({self.batch_chunk_size} vs {found}); pass only one.")
-        return max(1, found)
-
-
-def _automatic(dtype: Any, device: str) -> str:
-    half_on_cpu = device == "cpu" and dtype in (dtypes.float16, dtypes.bfloat16)
-    return "aspect_ratio" if half_on_cpu else "aspect_ratio:2"
-
 
 class LinearCrossEntropyLoss(_WeightedLoss):
     """CrossEntropyLoss of a linear layer that the loss holds. See torch.nn.LinearCrossEntropyLoss.

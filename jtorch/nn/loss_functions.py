@@ -57,13 +57,28 @@ def _use_options(options: Any, input: Any, target: Any, out: tuple, reduction: s
     """The warning and errors of PyTorch's chunked computation."""
     chunked = len(out) == 1 and reduction in ("mean", "sum", "none") and smoothing == 0 and target.dtype is dtypes.int64
     if chunked:
-        options.chunk_size(input.shape[0] if input.dim() == 2 else 1, input.shape[-1], out[0], input.dtype, input.device.type)
+        _check_chunk(options, input.shape[0] if input.dim() == 2 else 1, out[0], input)
         return
     shape = None if bias is None else tuple(bias.shape)
     warnings.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
                   "label_smoothing == 0, target.dtype == int64, out_features == (). Got "
                   f"reduction={reduction!r}, label_smoothing={smoothing}, target.dtype={target.dtype}, "
                   f"out_features={out[1:]}, tracing=False, linear_bias.shape={shape}.", stacklevel=3)
+
+
+def _check_chunk(options: Any, rows: int, classes: int, input: Any) -> None:
+    """ValueError if the options' size of a chunk and their method disagree."""
+    method, size = options.chunking_method, options.batch_chunk_size
+    if method == "auto":
+        half_on_cpu = input.device.type == "cpu" and input.dtype in (dtypes.float16, dtypes.bfloat16)
+        method = None if size is not None else "aspect_ratio" if half_on_cpu else "aspect_ratio:2"
+    if method is None or size is None:
+        return
+    wanted = -(-rows // -(-classes // input.shape[-1]))
+    found = min((1 << (wanted - 1).bit_length()) // int(method.partition(":")[2] or 1), rows)
+    if size != found:
+        raise ValueError(f"batch_chunk_size (={size}) and chunking_method ('{method}') give different chunk sizes ({size} vs "
+                         f"{found}); pass only one.")
 
 
 def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,

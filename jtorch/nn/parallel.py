@@ -8,7 +8,7 @@ from jtorch.device import device
 from jtorch.nn.module import Module
 from jtorch.tensor import Tensor
 
-__all__ = ["DataParallel", "DistributedDataParallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
@@ -46,6 +46,13 @@ class DataParallel(Module):
 
 def _moved(x: Any, place: device) -> Any:
     return x.to(place) if isinstance(x, Tensor) else x      # type: ignore[attr-defined]
+
+
+def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
+                  module_kwargs: Any = None) -> Any:
+    """The module's result for the whole batch, on one device. See torch.nn.parallel.data_parallel."""
+    given = inputs if isinstance(inputs, tuple) else (inputs,) if inputs is not None else ()
+    return DataParallel(module, device_ids, output_device, dim)(*given, **(module_kwargs or {}))
 
 
 class DistributedDataParallel(Module):

@@ -9,6 +9,7 @@ import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion
 from jtorch.ops.elementwise import (
     NEVER,
+    beyond_first,
     broadcast,
     derivative,
     divides_by_zero,
@@ -119,7 +120,7 @@ def _remainder(a, b):
     return jnp.where((mod != 0) & ((b < 0) != (mod < 0)), mod + b, mod)
 
 
-@op(promote="numeric", operators=("__mod__", "__rmod__", "__imod__"), saves="second",
+@op(promote="numeric", operators=("__mod__", "__rmod__", "__imod__"), frees=beyond_first,
     value_check=(divides_by_zero, zero_division), backward_name=numbered("Remainder", 1, tensor=1, number=0))
 def remainder(input: Tensor | Number, other: Tensor | Number):
     """What floor division leaves, with the sign of ``other``. See torch.remainder."""
@@ -132,7 +133,7 @@ def _fmod(a, b):
     return lax.rem(*broadcast(a, b))
 
 
-@op(promote="numeric", value_check=(divides_by_zero, zero_division), saves="second",
+@op(promote="numeric", value_check=(divides_by_zero, zero_division), frees=beyond_first,
     backward_name=numbered("Fmod", 1, tensor=1, number=0))
 def fmod(input: Tensor, other: Tensor | Number):
     """What truncating division leaves, with the sign of ``input``. See torch.fmod."""
@@ -208,14 +209,14 @@ def square(input: Tensor):
     return pow(input, 2)
 
 
-@op(promote="numeric")
+@op(promote="numeric", frees=beyond_first)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
     unsupported("addcmul_cpu_out", input, "b")
     return input + (tensor1 if isinstance(value, int) and value == 1 else value * tensor1) * tensor2
 
 
-@op(promote="numeric")
+@op(promote="numeric", frees=beyond_first)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
     check.require(kind(input) not in "ib", _ADDCDIV)
@@ -230,7 +231,7 @@ _ADDCDIV = (
     "(input + value * tensor1 / tensor2), for all dtypes.")
 
 
-@op(inplace=True, backward_name=numbered("Lerp", 2, tensor=1, number=0))
+@op(inplace=True, backward_name=numbered("Lerp", 2, tensor=1, number=0), frees=lambda template, edges: template[2] is T)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
     """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
     for name, x in (("end", end), ("weight", weight)):

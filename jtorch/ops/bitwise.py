@@ -4,6 +4,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from jtorch.ops import check
 from jtorch.ops.elementwise import broadcast, kind, unsupported
 from jtorch.ops.registry import Number, Tensor, op
 
@@ -97,3 +98,15 @@ def logical_xor(input: Tensor, other: Tensor):
 def logical_not(input: Tensor):
     """Whether each element is false. See torch.logical_not."""
     return ~_truth(input)
+
+
+@op(differentiable=False)
+def hash_tensor(input: Tensor, dim: int | tuple[int, ...] = (), *, keepdim: bool = False, mode: int = 0):
+    """The bits of all elements, as 64-bit numbers, combined by exclusive or. See torch.hash_tensor."""
+    check.require(mode == 0, f"Unknown hash_tensor mode: {mode}")
+    unsupported("xor_sum_cpu", input, "c")
+    dims = check.wrap_dims(dim, input.ndim)
+    wide = input.astype(jnp.float64 if jnp.issubdtype(input.dtype, jnp.floating) else jnp.int64)
+    bits = lax.bitcast_convert_type(wide, jnp.uint64)
+    made = lax.reduce(bits, jnp.uint64(0), lax.bitwise_xor, dims)
+    return jnp.expand_dims(made, dims) if keepdim else made

@@ -98,14 +98,27 @@ def _add_up(index, inside, weight, bins: int):
     return jnp.zeros(bins, weight.dtype).at[index].add(weight, mode="drop")
 
 
+def _packed_range(input, dim=0):
+    """A dim, and the least and the greatest element as 28 bits of a float32 each: an error is told one number of the values."""
+    ends = [x.astype(jnp.float32) for x in (jnp.min(input), jnp.max(input))]
+    low, high = ((lax.bitcast_convert_type(x, jnp.uint32).astype(jnp.int64) + 8) >> 4 for x in ends)
+    return jnp.asarray(dim, jnp.int64) << 56 | low << 28 | high
+
+
+def _unpacked_range(detail: int) -> tuple[int, float, float]:
+    low, high = (float(np.uint32((detail >> shift & 0xFFFFFFF) << 4).view(np.float32)) for shift in (28, 0))
+    return detail >> 56, low, high
+
+
 def _infinite(input, bins=100, min=0, max=0):
     none = jnp.zeros((), jnp.int64)
-    return (~jnp.all(jnp.isfinite(input)) if min == max and input.size else none != 0), none
+    if min != max or not input.size or not promotion.is_float(np.dtype(input.dtype)):
+        return none != 0, none
+    return ~jnp.all(jnp.isfinite(input)), _packed_range(input)
 
 
-def _infinite_error(detail: int, input, bins=100, min=0, max=0):
-    content = np.asarray(input, np.float64)
-    low, high = content.min(), content.max()
+def _infinite_error(detail: int, *args, **options):
+    _, low, high = _unpacked_range(detail)
     return RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
 
 
@@ -159,12 +172,14 @@ def _edges(input, bins, range, dim: int = 0):
 
 def _histogram_infinite(input, bins=100, *, range=None, **options):
     none = jnp.zeros((), jnp.int64)
-    return (~jnp.all(jnp.isfinite(input)) if isinstance(bins, int) and range is None else none != 0), none
+    if not isinstance(bins, int) or range is not None or not input.size or not promotion.is_float(np.dtype(input.dtype)):
+        return none != 0, none
+    return ~jnp.all(jnp.isfinite(input)), _packed_range(input)
 
 
-def _histogram_infinite_error(detail: int, input, *args, **options):
-    content = np.asarray(input, np.float64)
-    return RuntimeError(f"torch.histogramdd: dimension 0's range [{content.min():g}, {content.max():g}] is not finite")
+def _histogram_infinite_error(detail: int, *args, **options):
+    dim, low, high = _unpacked_range(detail)
+    return RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
 
 
 @op(differentiable=False, returns="hist bin_edges", value_check=(_histogram_infinite, _histogram_infinite_error))
@@ -191,17 +206,14 @@ def _boxes_infinite(input, edges, bins=None, range=None, weight=None, density=Fa
     none = jnp.zeros((), jnp.int64)
     if bins is None or range is not None or not input.size or not promotion.is_float(input.dtype):
         return none != 0, none
-    bad = ~jnp.all(jnp.isfinite(input.reshape(-1, input.shape[-1])), 0)
-    return jnp.any(bad), jnp.argmax(bad)
-
-
-def _boxes_infinite_error(detail: int, input, *args, **options):
-    content = np.asarray(input, np.float64)[..., detail]
-    return RuntimeError(f"torch.histogramdd: dimension {detail}'s range [{content.min():g}, {content.max():g}] is not finite")
+    points = input.reshape(-1, input.shape[-1])
+    bad = ~jnp.all(jnp.isfinite(points), 0)
+    dim = jnp.argmax(bad)
+    return jnp.any(bad), _packed_range(jnp.take(points, dim, 1), dim)
 
 
 @op(name="_histogramdd", differentiable=False, method=False, out=False, tested=False,
-    value_check=(_boxes_infinite, _boxes_infinite_error))
+    value_check=(_boxes_infinite, _histogram_infinite_error))
 def histogramdd(input: Tensor, edges: list[Tensor], bins: tuple[int, ...] | None = None, range: tuple[float, ...] | None = None,
                 weight: Tensor | None = None, density: bool = False):
     """How many points, or what weight, lie in each box of a space, and each dim's edges. See torch.histogramdd."""
@@ -212,6 +224,8 @@ def histogramdd(input: Tensor, edges: list[Tensor], bins: tuple[int, ...] | None
                   f"and weight with shape {None if weight is None else list(weight.shape)}")
     check.require(range is None or len(range) == 2 * n, f"torch.histogramdd: for a {n}-dimensional histogram range should have "
                   f"{2 * n} elements, but got {len(range or ())}")
+    for d, b in enumerate(edges or ()):
+        check.require(b.size != 1, f"torch.histogram(): bins must be > 0, but got 0 for dimension {d}")
     points = input.reshape(-1, n)
     limits = [None] * n if range is None else list(zip(range[::2], range[1::2], strict=True))
     all_edges = [_edges(points[:, d], b, limit, d) for d, (b, limit) in enumerate(zip(edges or bins or (), limits, strict=True))]

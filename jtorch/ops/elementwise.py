@@ -68,11 +68,40 @@ def numbered(name: str, position: int, *, tensor: int, number: int) -> Callable:
     return lambda template: f"{name}Backward{tensor if template[position] is T else number}"
 
 
+def beyond_first(template: tuple, edges: tuple) -> bool:
+    """Whether an argument behind the first needs a gradient; where none does, some ops save nothing (``frees``)."""
+    return any([e is not None for e in edges[1:]])
+
+
 def divides_by_zero(input, other, *_, **__):
     """Whether integers are divided by zero, for ``value_check``."""
     if kind(other) != "i" or kind(input) != "i":
         return NEVER
     return jnp.any(other == 0) & (input.size > 0), jnp.zeros((), jnp.int64)
+
+
+def unfit(value, dtype):
+    """Whether a number is too large for what it is to be written to, for ``value_check``; integers may wrap below 0.
+
+    Floats are not looked at, since programs with such a check are waited for: too large a one becomes infinite.
+    """
+    target, of = np.dtype(dtype), kind(value)
+    if value.dtype == target or target == np.bool_ or of == "b":
+        return NEVER
+    if of == "c":
+        lost = np.False_ if promotion.is_complex(target) else value.imag != 0
+        return lost | unfit(value.real, target.type(0).real.dtype)[0], np.int64(0)
+    if promotion.is_float(target) or promotion.is_complex(target):
+        return NEVER
+    info, value = np.iinfo(target), value.astype(np.float64 if of == "f" else np.int64)
+    low = info.min if target.kind == "i" else -info.max
+    return ~((value >= low) & (value <= info.max)), np.int64(0)
+
+
+def as_number(value, dtype):
+    """A number in another dtype; of a complex one the real part, where that is not complex."""
+    real = kind(value) == "c" and not promotion.is_complex(np.dtype(dtype)) and dtype != np.bool_
+    return (value.real if real else value).astype(dtype)
 
 
 def zero_division(*_, **__) -> Exception:

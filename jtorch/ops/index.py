@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, strided
+from jtorch.ops.elementwise import NEVER, as_number, unfit
 from jtorch.ops.registry import Number, T, Tensor, op
 from jtorch.ops.view_part import check_strided, diagonal_geometry, select_geometry, slice_geometry
 
@@ -34,10 +35,13 @@ def _size_at(input, dim: int) -> int:
     return input.shape[dim] if input.ndim else 1
 
 
-def at_dim(low: int | None, error: type[Exception] = IndexError, message: str = ""):
-    """The value check of an op of (input, dim, index, …) whose index counts along ``dim`` from ``low``."""
+def at_dim(low: int | None, error: type[Exception] = IndexError, message: str = "", *, reads: bool = True):
+    """The value check of an op of (input, dim, index, …) whose index counts along ``dim`` from ``low``.
+
+    An op that only writes looks at no index where there is nothing to write to.
+    """
     def flag(input, dim, index, *_, **__):
-        return _outside(index, _size_at(input, dim), low)
+        return _outside(index, _size_at(input, dim), low) if input.size or reads else NEVER
 
     def raised(detail, input, dim, index, *_, **__):
         text = message or "index {} is out of bounds for dimension {} with size {}"
@@ -87,6 +91,8 @@ def _slots(input, indices) -> tuple:
 
 def _indices_outside(input, indices, *_, **__):
     """As ``_outside`` for several indices: the detail is 64 times the index plus which index tensor it is in."""
+    if 0 in [n for d, n in enumerate(input.shape) if d >= len(indices) or indices[d] is None]:
+        return NEVER        # there is nothing to read or to write
     bad, detail = np.asarray(False), np.asarray(0, np.int64)
     for k, (i, n) in enumerate(_with_sizes(input, indices)):
         this, value = _outside(i, n)
@@ -114,14 +120,14 @@ def index(input: Tensor, indices: list[Tensor | None]):
 @op(value_check=(_indices_outside, _index_error), inplace=True)
 def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False):
     """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
-    check.require(values.dtype == input.dtype, "Index put requires the source and destination dtypes match, got "
-                  f"{check.scalar_name(input.dtype)} for the destination and {check.scalar_name(values.dtype)} for "
-                  "the source.")
     at = _slots(input, indices)
     shape = jax.eval_shape(lambda x: x.at[at].get(mode="promise_in_bounds"), input).shape
     fits = values.ndim <= len(shape) and all(v in (1, n) for v, n in zip(values.shape[::-1], shape[::-1], strict=False))
     check.require(fits, f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
                   f"result of shape {list(shape)}")
+    check.require(values.dtype == input.dtype, "Index put requires the source and destination dtypes match, got "
+                  f"{check.scalar_name(input.dtype)} for the destination and {check.scalar_name(values.dtype)} for "
+                  "the source.")
     values = jnp.broadcast_to(values, shape)
     if accumulate:
         return add_at(input, at, values)
@@ -252,7 +258,11 @@ def _add_outside(detail, input, dim, *rest, **kw):
     return at_dim(0, RuntimeError)[1](detail, input, dim, *rest) if input.ndim > 1 else IndexError("index out of range in self")
 
 
-@op(inplace=True, value_check=(at_dim(0)[0], _add_outside), saves="all", checks=lambda template: (1, 2))
+def _add_flag(input, *rest, **_):
+    return at_dim(0, reads=input.ndim < 2)[0](input, *rest)
+
+
+@op(inplace=True, value_check=(_add_flag, _add_outside), saves="all", checks=lambda template: (1, 2))
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -264,14 +274,27 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 @op(inplace=True,
-    value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}"),
+    value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}",
+                                     reads=False),
     saves="all", checks=lambda template: (1, 2))
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
     """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
     dim = check.wrap_dim(dim, input.ndim)
     _check_copy(input, dim, index, source)
+    _check_room(input, dim, index)
     x, source = as_1d(input, source)
     return set_last(x, along(input, dim, index), source).reshape(input.shape)
+
+
+def _check_room(input, dim: int, index) -> None:
+    """PyTorch's error where slices are to be written along a dim that has none: it takes a first one to step from."""
+    size = [1 if d == dim else n for d, n in enumerate(input.shape)]
+    if input.size or not index.size or 0 in size:
+        return
+    stride = [0 if d == dim else s for d, s in enumerate(strided.contiguous_strides(input.shape))]
+    width = np.dtype(input.dtype).itemsize
+    raise RuntimeError(f"setStorage: sizes {size}, strides {stride}, storage offset 0, and itemsize {width} requiring a storage "
+                       f"size of {math.prod(size) * width} are out of bounds for storage of size 0")
 
 
 def _check_copy(input, dim: int, index, source) -> None:
@@ -298,7 +321,20 @@ def _number_name(template: tuple, position: int, name: str) -> str:
     return f"{name}{1 if template[position] is T else 0}"
 
 
-@op(inplace=True, out=False, value_check=at_dim(None),
+def _fill_unfit(input, dim, index, value):
+    outside, detail = at_dim(None, reads=False)[0](input, dim, index)
+    bad, _ = unfit(value, input.dtype)
+    return outside | bad, jnp.where(bad, _UNFIT, detail)
+
+
+def _fill_error(detail, input, dim, index, value) -> Exception:
+    return _unfit_error(detail, input) if int(detail) == _UNFIT else at_dim(None)[1](detail, input, dim, index)
+
+
+_UNFIT = np.int64(-(1 << 62))       # the detail that stands for a value that does not fit
+
+
+@op(inplace=True, out=False, value_check=(_fill_unfit, _fill_error),
     backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"))
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
     """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
@@ -309,6 +345,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
     check.require(index.ndim <= 1, "Index has to be a vector/scalar")
     check.require(value.dtype.kind != "c" or input.dtype.kind == "c", "index_fill_(): Converting complex Scalar to "
                   "non-complex type is not supported")
+    _check_room(input, dim, index)
+    if not input.size:
+        return input
     hit = jnp.zeros(_size_at(input, dim), np.bool_).at[small(index.reshape(-1), _size_at(input, dim))].set(True)
     hit = hit.reshape([-1 if d == dim else 1 for d in range(input.ndim)])
     return jnp.where(jnp.broadcast_to(hit, input.shape), value.astype(input.dtype), input)
@@ -347,7 +386,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return jnp.take_along_axis(x, small(at, _size_at(input, dim)), dim, mode="promise_in_bounds").reshape(index.shape)
 
 
-@op(backward_name="GatherBackward0")
+@op(backward_name="GatherBackward0", saves="all")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
     """``gather`` with both arguments broadcast; indices wrap around. See torch.take_along_dim."""
     check.require(indices.dtype == np.int64, "torch.take_along_dim(): dtype of indices should be Long but got "
@@ -389,17 +428,25 @@ def _masked(input, mask):
     return jnp.broadcast_to(input, shape), jnp.broadcast_to(mask, shape)
 
 
-@op(inplace=True, out=False, backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"))
+def _value_unfit(input, mask, value):
+    return unfit(value, input.dtype)
+
+
+def _unfit_error(detail, input, *_) -> Exception:
+    name = _c_name(input.dtype).replace("long int", "int64_t")
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+@op(inplace=True, out=False, value_check=(_value_unfit, _unfit_error),
+    backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"))
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
     """One value where the mask holds. See torch.Tensor.masked_fill_."""
     check.require(mask.dtype == np.bool_, "masked_fill_ only supports boolean masks, but got mask with dtype "
                   f"{_c_name(mask.dtype)}")
     check.require(value.ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                   f"{value.ndim} dimension(s).")
-    check.require(value.dtype.kind != "c" or input.dtype.kind == "c", "value cannot be converted to type "
-                  f"{_c_name(input.dtype).replace('long int', 'int64_t')} without overflow")
     x, mask = _masked(input, mask)
-    return jnp.where(mask, value.astype(input.dtype), x)
+    return jnp.where(mask, as_number(value, input.dtype), x)
 
 
 _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int",

@@ -198,7 +198,7 @@ def tile(input: Tensor, dims: Size):
     return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
-@op(out=False,
+@op(out=False, frees=lambda template, edges: not isinstance(template[1], int),
     backward_name=lambda template: "ViewBackward0" if isinstance(template[1], int) else "IndexSelectBackward0")
 def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = None, *, output_size: int | None = None):
     """Each element (or slice of a dim) repeated. See torch.repeat_interleave.
@@ -261,6 +261,8 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
     check.require(len(shifts) > 0, "`shifts` required")
+    if not input.size:
+        return input
     if not dims and len(shifts) == 1:
         return jnp.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
     check.require(input.ndim > 0, f"Dimension specified as {dims[0] if dims else 0} but tensor has no dimensions", IndexError)

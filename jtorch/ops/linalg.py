@@ -334,7 +334,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None):
     return powers(x if promotion.is_inexact(np.dtype(x.dtype)) else x.astype(np.int64), n)
 
 
-@op(out=False)
+@op(out=False, saves="none")
 def trace(input: Tensor):
     """The sum of the diagonal. See torch.trace."""
     check.require(input.ndim == 2, "trace: expected a matrix, but got tensor with dim " + str(input.ndim))

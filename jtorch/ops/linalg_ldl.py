@@ -20,7 +20,7 @@ def _factored(A, hermitian: bool):
     LD, pivots, info = np.zeros(A.shape, A.dtype), np.zeros(A.shape[:-1], np.int32), np.zeros(batch, np.int32)
     if not n:
         return LD, pivots, info
-    import scipy.linalg     # here, since few need it and it takes long
+    import scipy.linalg  # here, since few need it and it takes long
     factor, size = scipy.linalg.get_lapack_funcs((f"{_kind(A, hermitian)}trf", f"{_kind(A, hermitian)}trf_lwork"), (A,))
     work = int(np.real(size(n, lower=True)[0]))
     for at in np.ndindex(batch):

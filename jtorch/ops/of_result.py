@@ -49,7 +49,33 @@ def _logsumexp(t, x, r, axes):
 
 
 def _prod(t, x, r, axes):
-    return jnp.sum(t * r / x, axes)
+    zero = x == 0
+    filled = jnp.where(zero, 1, x)
+    zeros, product = jnp.sum(zero, axes, keepdims=True), jnp.prod(filled, axes, keepdims=True)
+    exact = jnp.where(zero, jnp.where(zeros == 1, product, 0), jnp.where(zeros == 0, product / filled, 0))
+    return jnp.sum(t * jnp.where(jnp.any(zero), exact, r / filled), axes)       # with zeros the result is not used
+
+
+def _norm(t, x, r, p="fro", dim=None, keepdim=False, *rest):
+    p = 2.0 if p is None or isinstance(p, str) else float(p)
+    axes = check.wrap_dims(dim, x.ndim)
+    r = r.reshape([1 if d in axes else n for d, n in enumerate(x.shape)])
+    if math.isinf(p):
+        same = (jnp.abs(x) == r).astype(x.dtype)
+        slope = jnp.sign(x) * same / jnp.sum(same, axes, keepdims=True)
+    elif p in (0, 1):
+        slope = jnp.sign(x) * p
+    else:
+        slope = jnp.where(r == 0, 0, x * jnp.abs(x) ** (p - 2) / jnp.where(r == 0, 1, r) ** (p - 1)) if p != 2 else \
+            jnp.where(r == 0, 0, x / jnp.where(r == 0, 1, r))
+    return jnp.sum(t * slope, axes, keepdims=keepdim)
+
+
+def _sgn(t, x, r, *rest):
+    if not jnp.iscomplexobj(x):
+        return jnp.zeros_like(t)
+    size = jnp.abs(x).astype(x.dtype)
+    return jnp.where(size == 0, 0, (t - r * r * jnp.conj(t)) / (2 * jnp.where(size == 0, 1, size)))
 
 
 def _std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *rest):
@@ -73,7 +99,8 @@ CHANGES: dict[str, Callable] = {
     **{name: _pointwise(slope) for name, slope in _SLOPES.items()},
     "softmax": _softmax, "nn.functional.softmax": _softmax,
     "cumprod": _cumprod,
-    "prod": _over(_prod), "amax": _over(_extreme), "amin": _over(_extreme), "std": _std, "logsumexp": _over(_logsumexp),
+    "prod": _over(_prod), "amax": _over(_extreme), "amin": _over(_extreme), "std": _std,
+    "norm": _norm, "sgn": _sgn, "logsumexp": _over(_logsumexp),
     "log_softmax": _log_softmax, "nn.functional.log_softmax": _log_softmax}
 
 

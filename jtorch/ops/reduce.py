@@ -247,6 +247,7 @@ def _extreme(name: str, reduce, choose, pair, input, dim, keepdim: bool, other):
         return pair(a, b)
     if dim is not None:
         axis = check.wrap_dim(dim, input.ndim)
+        nonempty(name, input, (axis,))
         check.require(not promotion.is_complex(input.dtype), f"{name}(): does not support complex input")
         return along(name, choose, input, axis, keepdim)
     nonempty(name, input, None)
@@ -278,6 +279,8 @@ def min(input: Tensor, dim: Tensor | int | None = None, keepdim: bool = False, *
 def _amax(name: str, reduce, input, dim, keepdim: bool):
     axes = check.wrap_dims(dim, input.ndim)
     nonempty(name, input, None if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim)
+    if not input.size and promotion.is_complex(input.dtype):        # its kernel has nothing to do
+        return jnp.sum(input, axes, keepdims=keepdim)
     refuse(f"{reduce.__name__}_values_cpu", input, "c")
     return reduce(input, axes, keepdims=keepdim)
 

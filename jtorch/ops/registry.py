@@ -142,6 +142,7 @@ class Op:
     dynamic: bool = False
     saves: str = "inputs"
     checks: Callable | None = None
+    frees: Callable | None = None
     backward_name: str | Callable | None = None
     backward_name_by_shapes: Callable | None = None
     differentiable: bool = True
@@ -206,6 +207,11 @@ class Op:
         """Whether a number among the operands counts as a 0-dim tensor where strides are decided."""
         # In PyTorch the bounds and exponents of these are no tensors, and rdiv multiplies by the reciprocal.
         return self.promote is not None and self.name not in ("pow", "clamp", "clamp_min", "clamp_max", "rdiv")
+
+    def has_number(self, template: tuple) -> bool:
+        """Whether an operand is a number; ``alpha`` and ``value`` are none."""
+        return any([t.number_type is not None for p, t in zip(self.params, template, strict=True)
+                    if t.__class__ is Marker and p.name not in ("alpha", "value")])
 
     def check_of(self, template: tuple) -> Callable:
         """The pure function of the same arrays that says whether their values are wrong: (bool, int64 detail)."""
@@ -291,11 +297,12 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
     saves:      ``inputs`` (the default: those that the vjp uses), ``all`` (where the vjp depends on inputs whose values it
-                does not use), ``result``, ``both`` (``all`` and the result), ``second`` (like ``inputs``, but nothing
-                where the second argument needs no gradient) or ``none``: what the version check of the backward looks at,
-                as PyTorch saves it.
+                does not use), ``result``, ``both`` (``all`` and the result) or ``none``: what the version check of the
+                backward looks at, as PyTorch saves it.
     checks:     a function of the template: the positions of the arrays that the version check looks at, where they are
                 fewer than ``saves`` says (none, where PyTorch saves indices), or None.
+    frees:      a function of the template and the node's edges: whether a backward frees something, so that a second one
+                is an error; None where ``saves`` says it.
     backward_name:  PyTorch's ``grad_fn`` name where it is not the op's in camel case + ``Backward0``, or a function of
                 the template that gives it. ``backward_name_by_shapes``: a function of the arguments' shapes, where those decide.
     differentiable: False where PyTorch gives the result no ``grad_fn``.

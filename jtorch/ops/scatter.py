@@ -52,11 +52,13 @@ def _prepared(input, dim: int, index, src) -> tuple[jax.Array, tuple, jax.Array]
 
 @op(inplace=True, value_check=at_dim(0, RuntimeError),
     backward_name=lambda template: f"ScatterBackward{0 if template[3] is T else 1}")
-def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number = None, *, value: Number = None,
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
             reduce: str | None = None):
     """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
     check.require(reduce in (None, "add", "multiply"), "reduce argument must be either add or multiply.")
     src = value if src is None else src
+    if src is None:
+        raise TypeError("scatter() received an invalid combination of arguments: `src` or `value` is missing")
     if src.ndim == 0:
         src = jnp.broadcast_to(src.astype(input.dtype), index.shape)
     found = _prepared(input, dim, index, src)

@@ -55,9 +55,10 @@ def _refuse_complex(name: str, input) -> None:
     check.require(not promotion.is_complex(input.dtype), f" {name} does not support complex dtypes on CPU")
 
 
-@op(saves="none", returns="values indices", backward_name=lambda template: f"SortBackward{int(bool(template[3]))}")
+@op(checks=lambda template: (), returns="values indices", backward_name=lambda template: f"SortBackward{int(bool(template[3]))}")
 def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
+    dim = check.wrap_dim(dim, input.ndim)
     _refuse_complex("Sort", input)
     return _sorted(input, dim, descending)
 
@@ -68,7 +69,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     return sort(input, dim, descending)[1]
 
 
-@op(saves="none", backward_name="SortBackward0")
+@op(checks=lambda template: (), backward_name="SortBackward0")
 def msort(input: Tensor):
     """The elements in order along the first dimension. See torch.msort."""
     return sort(input, 0)[0]
@@ -85,7 +86,7 @@ def _top_index(x, k: int, largest: bool):
     return lax.top_k(jnp.where(jnp.isnan(key), nan, key), k)[1]
 
 
-@op(saves="none", returns="values indices")
+@op(checks=lambda template: (), returns="values indices")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
     """The ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""
     _refuse_complex("topk", input)
@@ -108,7 +109,7 @@ def _at(index, position, dim: int):
     return _take(index, position, dim)
 
 
-@op(saves="none", returns="values indices")
+@op(checks=lambda template: (), returns="values indices")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False):
     """The ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -135,6 +136,10 @@ def _median_index(skip_nan: bool):
 def _median(name: str, input, dim: int | None, keepdim: bool):
     choose = _median_index(name == "nanmedian")
     dim = None if dim is None else check.wrap_dim(dim, input.ndim)
+    if dim is None and input.size == 0 and input.dtype.kind in "bc":
+        return jnp.full((), jnp.nan, input.dtype) if input.dtype.kind == "c" else jnp.ones((), np.bool_)
+    if dim is not None and input.ndim and not input.shape[dim]:
+        raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
     refuse("median_cpu" if dim is None else "median_out", input, "bc")
     if dim is not None:
         return along("median", choose, input, dim, keepdim)
@@ -170,7 +175,7 @@ def _mode_index(input, dim: int):
     return _at(index, jnp.argmax(length, dim, keepdims=True), dim)
 
 
-@op(saves="none", returns="values indices")
+@op(checks=lambda template: (), returns="values indices")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False):
     """The most frequent element along ``dim`` (the smallest such), with its last index. See torch.mode."""
     dim = check.wrap_dim(dim, input.ndim)

@@ -215,7 +215,21 @@ def _zeta_no_derivative(*_):
 @derivative(_zeta_no_derivative, lambda t, r, x, q: t * (-x * _zeta(x + 1, q)))
 def _zeta(x, q):
     pole = (x == 1) | ((x > 1) & (q <= 0) & (q == jnp.floor(q)))
-    return jnp.where(pole, jnp.inf, jnp.where(x < 1, jnp.nan, lax.zeta(x, q))).astype(x.dtype)
+    none = (x < 1) | (q == jnp.inf)
+    return jnp.where(pole, jnp.inf, jnp.where(none, jnp.nan, _zeta_of_any(x, q))).astype(x.dtype)
+
+
+def _zeta_of_any(x, q):
+    """The terms at negative places one by one, and XLA's zeta, which is wrong there, of the rest."""
+    steps = jnp.where((q < 0) & jnp.isfinite(q), jnp.ceil(-q), 0)
+
+    def add(state):
+        k, total = state
+        return k + 1, total + jnp.where(k < steps, jnp.power(q + k, -x), 0)
+
+    last = jnp.max(steps, initial=0)
+    _, total = lax.while_loop(lambda state: state[0] < last, add, (jnp.zeros((), q.dtype), jnp.zeros_like(q)))
+    return total + lax.zeta(x, q + steps)
 
 
 @op(name="special.zeta", promote="int_to_float", inplace=False, backward_name=_xlogy_backward("SpecialZeta"))

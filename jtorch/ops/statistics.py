@@ -1,6 +1,7 @@
 """Covariances and numerical gradients. See torch.cov, torch.corrcoef and torch.gradient."""
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -29,12 +30,17 @@ def _check_weights(name: str, weights, observations: int, kinds: str, wanted: st
 
 
 def _weights_are_wrong(input, *, correction=1, fweights=None, aweights=None):
-    """2 if a frequency is negative, else 1 if another weight is, else 0."""
+    """2 if a frequency is negative, else 1 if another weight is, else 0 if all are 0."""
+    given = [w for w in (fweights, aweights) if w is not None]
     negative = [jnp.zeros((), bool) if w is None else jnp.any(w < 0) for w in (fweights, aweights)]
-    return negative[0] | negative[1], jnp.where(negative[0], 2, 1).astype(jnp.int64)
+    nothing = ~jnp.any(functools.reduce(jnp.logical_and, [w != 0 for w in given])) if given else jnp.zeros((), bool)
+    kind = jnp.where(negative[0], 2, jnp.where(negative[1], 1, 0)).astype(jnp.int64)
+    return negative[0] | negative[1] | nothing, kind
 
 
 def _weights_error(detail: int, *args, **options):
+    if detail == 0:
+        return RuntimeError("cov(): weights sum to zero, can't be normalized")
     return RuntimeError(f"cov(): {'fweights' if detail == 2 else 'aweights'} cannot be negative")
 
 
@@ -58,16 +64,16 @@ def _covariances(x, correction: int, fweights, aweights):
     if aweights is not None:
         x = x.astype(promotion.promote_types(np.dtype(x.dtype), np.dtype(aweights.dtype)))
     real = jnp.real(x).dtype
-    for w in (fweights, aweights):
+    for w in (fweights, aweights):      # weights are added up in their own dtype, as PyTorch does
         if w is not None:
-            w = w.reshape(1, -1).astype(real)
-            weights = w if weights is None else weights * w
+            w = w.reshape(1, -1)
+            weights = w if weights is None else weights.astype(w.dtype) * w
     total = jnp.asarray(n, real) if weights is None else jnp.sum(weights)
     centered = x - jnp.sum(x if weights is None else x * weights.astype(x.dtype), 1, keepdims=True) / total.astype(x.dtype)
     if weights is None or aweights is None or correction == 0:
         left = total - correction
     else:
-        left = total - correction * jnp.sum(weights * aweights.reshape(1, -1).astype(real)) / total
+        left = total - correction * jnp.sum(weights * aweights.reshape(1, -1)) / total
     if weights is None and n <= correction:
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
                       UserWarning, stacklevel=2)

@@ -34,8 +34,8 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 def _checked(t: Tensor, name: str) -> Node | None:
     """The node that must not run any more, if the tensor is a leaf of some graph; RuntimeError where it cannot be swapped."""
     referrers = gc.get_referrers(t)
-    views = sum([isinstance(r, Tensor) and r._base is t for r in referrers])
-    views += sum([r.__class__ is dict and r.get("_base") is t for r in referrers])
+    views = sum([r.get("_base") is t for r in _states(referrers)])
+    views += sum([s.get("_through") is r for r in referrers if r.__class__ is tuple for s in _states(gc.get_referrers(r))])
     in_graph = any([isinstance(r, AccumulateGrad) or _leads_to_a_leaf(r) for r in referrers])
     seen = [t._storage] if t._view is None else [r for r in gc.get_referrers(t._view) if r.__class__ is Seen]
     saved = sum([_uses(r) for s in seen for r in gc.get_referrers(s) if r.__class__ is tuple and len(r) == 2 and r[0] is s])
@@ -50,6 +50,11 @@ def _checked(t: Tensor, name: str) -> Node | None:
     return node
 
 
+def _states(objects: list) -> list[dict]:
+    """What the tensors and dicts among some objects hold."""
+    return [o.__dict__ if isinstance(o, Tensor) else o for o in objects if isinstance(o, (Tensor, dict))]
+
+
 def _leads_to_a_leaf(entry: object) -> bool:
     return entry.__class__ is tuple and len(entry) == 2 and entry[1].__class__ is int and entry[1] == LEAF
 
@@ -57,8 +62,12 @@ def _leads_to_a_leaf(entry: object) -> bool:
 def _uses(entry: tuple) -> int:
     """How many nodes with this entry (counter, version) among what they have saved use it in their backward."""
     nodes = [n for versions in gc.get_referrers(entry) if versions.__class__ is tuple for n in _owners(versions)]
-    return sum([any(v is entry and u for v, u in zip(n.versions, used_by_backward(n), strict=False)) for n in nodes
+    return sum([any(v is entry and u for v, u in zip(n.versions, _used(n), strict=False)) for n in nodes
                 if n.call.op.saves != "result"])        # of a result the node holds the memory, not the tensor
+
+
+def _used(node: OpNode) -> tuple[bool, ...]:
+    return (True,) * len(node.saved) if node.call.op.saves in ("all", "both") else used_by_backward(node)
 
 
 def _owners(versions: tuple) -> list:

@@ -9,6 +9,7 @@ Inside a program that the engine has compiled as a whole, memory is XLA's: what 
 from __future__ import annotations
 
 import contextlib
+import enum
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -278,5 +279,22 @@ def _in_a_row(functions: list) -> Callable:
     return run
 
 
-__all__ = ["CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
-           "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
+class CheckpointPolicy(enum.Enum):
+    """What selective checkpointing does with an operation's result. See torch.utils.checkpoint.CheckpointPolicy."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
+    """Not built: which results are kept cannot be chosen operation by operation."""
+    raise NotImplementedError("create_selective_checkpoint_contexts is not built; torch.utils.checkpoint.checkpoint computes all "
+                              "of its function again, and jax.checkpoint has policies")
+
+
+__all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "check_backward_validity", "checkpoint",
+           "checkpoint_sequential", "create_selective_checkpoint_contexts", "detach_variable", "noop_context_fn",
+           "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]

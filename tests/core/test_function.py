@@ -264,3 +264,47 @@ def test_jax_uses_the_backward():
     straight = make(jtorch, lambda ctx, g: g * 7, lambda ctx, x: x.round())
     gradient = jax.grad(lambda x: (straight.apply(jtorch.from_jax(x)) ** 2).sum().jax())(jnp.array([1.2, 2.7]))
     assert gradient.tolist() == [14.0, 42.0]
+
+
+def test_under_vmap_of_grad(xp):
+    """Batched and differentiated by torch.func at once: the backward is the user's."""
+    class Three(xp.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x.round(), x * 1
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output[1])
+
+        @staticmethod
+        def backward(ctx, g, other):
+            return 3 * g * ctx.saved_tensors[0]
+
+    found = xp.func.vmap(xp.func.grad(lambda x: Three.apply(x)[0].sum()))(xp.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert found.tolist() == [[3.0, 6.0], [9.0, 12.0]]
+
+
+def test_under_jax_grad_of_a_captured_parameter():
+    """JAX differentiates by the user's backward also where a captured tensor requires grad."""
+    class Ten(jtorch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            return x * w
+
+        @staticmethod
+        def backward(ctx, g):
+            return 10 * g, None
+
+    w = jtorch.ones(2, requires_grad=True)
+    found = jax.grad(lambda a: Ten.apply(jtorch.from_jax(a), w).sum().jax())(jnp.ones(2))
+    assert found.tolist() == [10.0, 10.0]
+
+
+def test_saved_result(xp):
+    x = xp.tensor([0.0, 1.0], requires_grad=True)
+    y = x.exp()
+    assert (y.grad_fn._saved_result == y).all()
+    assert y.grad_fn._saved_result.grad_fn is y.grad_fn

@@ -349,4 +349,242 @@ t1 = xp.ones(2).requires_grad_()
 t2 = t1 * 2
 xp.utils.swap_tensors(t2, t2)
 """,
+    "numbers of other dtypes that are written at a mask": """
+t1 = xp.arange(3) > 5
+t1[t1 == t1] = xp.tensor(1j)
+t2 = xp.arange(3)
+t2[t2 > 5] = xp.tensor(1j)
+t2[t2 > 1] = xp.tensor(2.5)
+t2[t2 > 1, ...] = xp.tensor([3e30])
+t2.masked_fill_(t2 > 0, xp.tensor(2 + 0j))
+t2.index_put_((t2 > 0,), xp.tensor(1.5))
+t2.index_fill_(0, xp.tensor([0]), 1e30)
+""",
+    "errors of indices come before those of dtypes": """
+t1 = xp.zeros(3, 0)
+t1[:, xp.tensor([0])] = xp.tensor([1, 2])
+t2 = xp.zeros(3, 4)
+t2[xp.tensor([0])] = xp.zeros(7, dtype=xp.int32)
+""",
+    "the median of nothing": """
+t1 = xp.arange(0) > 0
+t2 = t1.median()
+t3 = xp.zeros(2, 0).median(1)[0]
+t4 = (xp.zeros(2, 0) * 1j).min(1).values
+""",
+    "a second backward through an op that saves indices": """
+t1 = xp.arange(6.).reshape(2, 3).requires_grad_()
+t2 = t1.sort(0)[0]
+t3 = t1.topk(2)[0]
+t4 = t1.mode(0)[0]
+t2.sum().backward()
+t2.cos().sum().backward()
+t3.sum().backward()
+t3.cos().sum().backward()
+t4.sum().backward()
+t4.cos().sum().backward()
+""",
+    "a second backward through an op that saves nothing": """
+t1 = xp.arange(6.).reshape(2, 3).requires_grad_()
+t2 = xp.addcmul(t1, xp.ones(3), xp.ones(3))
+t3 = xp.lerp(t1, t1 * 1, 0.5)
+t2.sum().backward()
+t2.sum().backward()
+""",
+    "a view that may not be used, in a call that is wrong in another way": """
+t1 = xp.ones(1).requires_grad_() * 1
+with xp.no_grad(): t2 = t1.reshape(())
+with xp.no_grad(): t3 = t1.view(1)
+t1.add_(1)
+t2.unbind()
+t3.view(7)
+t3.sum(5)
+t3 + xp.ones(2, 3).long()[:, :0]
+t3.chunk(2, 5)
+t3.as_strided((9,), (1,))
+""",
+    "dtypes that an in-place call refuses before it looks at the memory": """
+t1 = (xp.arange(3.) + 1j).expand(2, 3)
+t1.sign_()
+t1.floor_()
+t2 = (xp.arange(3) > 1).expand(2, 3)
+t2.index_copy_(-2, xp.tensor([1]), t2[0])
+""",
+    "a base of a complex view that has got another shape": """
+t1 = xp.ones(2, 2, 2).requires_grad_()
+t2 = t1 * 1
+t3 = xp.view_as_complex(t2)
+t2.as_strided_((1, 3), (0, 3), 1)
+""",
+    "triu_ of expanded matrices that do not lie one behind the other": """
+t1 = xp.arange(8.).reshape(2, 2, 2)[:, None, -2, :, None]
+t2 = t1.broadcast_to(2, 2, 1, 2, 1)
+t2.triu_(1)
+t3 = xp.arange(12.).reshape(3, 4).expand(2, 3, 4)
+t3.tril_()
+""",
+    "indices out of range where there is nothing to read": """
+t1 = xp.ones(2, 3, 0, 2)
+t2 = t1[xp.tensor([2, 1, 2])]
+t1[xp.tensor([5])] = 1
+""",
+    "slices of a dim that has none": """
+t1 = xp.zeros(0, 3)
+t1.index_copy_(0, xp.tensor([0]), xp.ones(1, 3))
+t1.index_fill_(0, xp.tensor([0]), 3)
+t1.index_add_(0, xp.tensor([0]), xp.ones(1, 3))
+t2 = xp.ones(1, 3)
+t3 = t2.split([0, 1], 0)[0]
+t3.index_copy_(0, xp.tensor([0]), t2)
+t4 = xp.ones(3)[:0]
+t4.index_add_(0, xp.tensor([0]), xp.ones(1))
+t5 = t1.roll(1, 4)
+""",
+    "tensors of which views of another dtype were taken cannot be swapped": """
+t1 = xp.arange(8.).reshape(2, 2, 2)
+t2 = xp.view_as_complex(t1)
+t3 = xp.ones(2)
+xp.utils.swap_tensors(t1, t3)
+t4 = t2[0]
+xp.utils.swap_tensors(t2, t3)
+""",
+    "a tensor that gather has saved cannot be swapped": """
+t1 = xp.tensor(2.).requires_grad_()
+t2 = t1.gather(-1, xp.tensor(0))
+xp.utils.swap_tensors(t1, t2)
+""",
+    "strides of a sum with alpha": """
+t1 = xp.arange(6.).reshape(1, 2, 3).transpose(0, 1)
+t2 = xp.add(t1, t1, alpha=2)
+t3 = t1 + 2
+""",
+    "a leaf that has got another shape before the backward": """
+t1 = xp.ones(2, 3).requires_grad_()
+t2 = t1 * 2
+with xp.no_grad(): t1.unsqueeze_(0)
+t2.sum().backward()
+t3 = xp.ones(2, 3).requires_grad_()
+t4 = t3 * 2
+with xp.no_grad(): t3.transpose_(0, 1)
+t4.sum().backward()
+t5 = xp.ones(2, 1).requires_grad_()
+t6 = t5 * 2
+with xp.no_grad(): t5.squeeze_()
+t6.sum().backward()
+""",
+    "a tensor that has got another shape than its node knows": """
+t1 = xp.ones(2, 3).requires_grad_()
+t2 = t1 * 1
+with xp.no_grad(): t2.set_(xp.ones(4, 2, 3))
+t2.sum().backward()
+t3 = t1 * 1
+with xp.no_grad(): t3.t_()
+t3.sum().backward()
+""",
+    "set_ of a tensor that retains its gradient": """
+t1 = xp.ones(1).requires_grad_()
+t2 = (t1 * 1).floor()
+t2.prod().backward(inputs=[t2], retain_graph=True)
+t2.set_(xp.ones(2, 1))
+t3 = xp.autograd.grad(t2.prod(), t1, allow_unused=True)[0]
+""",
+    "a product with a zero whose result is written to": """
+t1 = (xp.arange(4.) - 3).requires_grad_()
+t2 = t1.prod()
+t2.data.add_(1)
+t2.backward()
+""",
+    "a sign that is written to behind autograd's back": """
+t1 = xp.tensor(1 + 2j).requires_grad_()
+t2 = t1.sgn()
+t2.data.add_(1)
+t2.real.backward()
+""",
+    "an argument beside a saved result is written to behind autograd's back": """
+t1 = xp.arange(4.).requires_grad_()
+t2 = t1 * 1
+t3 = t2.logsumexp(0)
+t4 = t2.view(2, 2)
+t5 = t1.logsumexp(0)
+t4.data.add_(1)
+t3.backward()
+with xp.no_grad(): t1.add_(1)
+t5.data.add_(1)
+t5.backward()
+""",
+    "retain_grad of a view that may not be used": """
+t1 = xp.ones(3, 4).requires_grad_() * 1
+with xp.no_grad(): t2 = t1[:, :0]
+with xp.no_grad(): t1.add_(1)
+t2.retain_grad()
+""",
+    "backward with inputs does not need the derivative of an input's node": """
+t1 = xp.tensor(1.).requires_grad_()
+t2 = t1.unique()
+t2.mean().backward(inputs=[t2], retain_graph=True)
+""",
+    "set_ with a storage of as many elements keeps the strides": """
+t1 = xp.arange(6) > 2
+t2 = t1[:1].expand(6)
+t2.set_(t1.untyped_storage())
+""",
+    "an index of a leaf that is out of range beside an index tensor": """
+t1 = xp.ones(2, 3).requires_grad_()
+t1[xp.tensor([-1, -1]), 9] = 1
+t1[xp.tensor([True, False, True])] = 1
+""",
+    "view_as leads no gradient to the tensor whose shape it takes": """
+t1 = xp.arange(6.).requires_grad_()
+t2 = t1 * 1
+t3 = t1.view_as(t2)
+t4 = xp.autograd.grad(t3.sum(), t2, allow_unused=True)[0]; t4 = xp.zeros(()) if t4 is None else t4
+""",
+    "what take_along_dim saves": """
+t1 = xp.arange(6.)
+t2 = t1.view(-1)
+t2.requires_grad_()
+t3 = t2.take_along_dim(xp.tensor([0]), -1)
+with xp.no_grad(): t1.add_(1)
+t3.sum().backward()
+""",
+    "a norm that is written to behind autograd's back": """
+t1 = (xp.arange(6.) - 2).reshape(2, 3).requires_grad_()
+t2 = t1.norm(dim=0, keepdim=True)
+t3 = t1.norm(3, dim=1)
+t4 = t1.norm(float('inf'))
+t2.data.add_(1)
+t3.data.add_(1)
+t4.data.add_(1)
+t2.sum().backward()
+t3.sum().backward()
+t4.backward()
+""",
+    "what slice_scatter and its like copy": """
+t1 = xp.arange(12.).reshape(3, 4).requires_grad_()
+t2 = (t1 * 1)[:2]
+t3 = t2.select_scatter(xp.zeros(4), 0, 1)
+t4 = t2.t().select_scatter(xp.zeros(2), 0, 1).as_strided((12,), (1,), 0)
+t5 = t3.as_strided((12,), (1,), 0)
+t6 = t2.expand(2, 2, 4).diagonal_scatter(xp.zeros(4, 2))
+t7 = xp.arange(3.).reshape(1, 3)[1:]
+t8 = t7.slice_scatter(t7 * 2, 0, 0, 0)
+t8.set_(t8.untyped_storage())
+""",
+    "diagonal_scatter of windows that overlap": """
+t1 = xp.arange(6.).unfold(0, 3, 1)
+t2 = t1.diagonal_scatter(xp.zeros(3))
+""",
+    "out= of a dtype that the op refuses": """
+t1 = xp.ones(2, 3)
+t2 = xp.ones(1).long()
+xp.amax(t1, 5, out=t2)
+xp.tril(t1, out=t2)
+xp.index_select(t1, 0, xp.tensor([9]), out=t2)
+t3 = xp.ones(3).requires_grad_()
+xp.eq(t3, t3, out=t2)
+""",
+    "sort of complex numbers along a dim that is not there": """
+t1 = xp.ones(2) * 1j
+t2 = t1.sort(5)
+""",
 }

@@ -259,11 +259,36 @@ def run(seed: int, torch: ModuleType, jtorch: ModuleType, steps: int = 16, messa
                 todo = statement(chooser)
             lines.append(todo.pop(0))
             what = pair.step(lines[-1], last=not todo and len(lines) >= steps)
+            if what is not None and of_zeros(lines, torch, jtorch):
+                return None
             if what is not None:
                 return shrunk(Found(lines, what), torch, jtorch, looks)
             if pair.over:
                 return None
     return None
+
+
+def of_zeros(lines: list[str], torch: ModuleType, jtorch: ModuleType) -> bool:
+    """Whether before the last statement a zero in complex numbers has another sign.
+
+    PyTorch's depends on the processor's vectors, and branch cuts, angles and reciprocals show it.
+    """
+    worlds = World(torch), World(jtorch)
+    for line in lines[:-1]:
+        found = []
+        for world in worlds:
+            world.run(line)
+            found.append({n: _parts(t) for n, t in world.pool().items() if isinstance(t, world.xp.Tensor) and t.is_complex()})
+        for name, expected in found[0].items():
+            got = found[1].get(name, expected)
+            if got.shape == expected.shape and (np.signbit(got) != np.signbit(expected))[(got == 0) & (expected == 0)].any():
+                return True
+    return False
+
+
+def _parts(t: Any) -> np.ndarray:
+    array = t.detach().resolve_conj().resolve_neg().numpy(force=True)
+    return np.stack([array.real, array.imag])
 
 
 def replay(lines: list[str], torch: ModuleType, jtorch: ModuleType, looks: Looks) -> Found | None:

@@ -9,6 +9,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 Pool = dict[str, Any]       # the names a program has bound so far, to PyTorch's tensors (and NumPy's arrays)
 
 
@@ -240,11 +242,13 @@ def binary(c: Chooser) -> str:
     second = c.tensor(lambda o: broadcastable(o.shape, shape))
     if c.rng.random() < 0.15:
         fn = c.rng.choice(["maximum", "minimum", "atan2", "hypot", "fmod", "logaddexp", "eq"])
+        if fn == "logaddexp" and c.bool_ in (c.of(name).dtype, c.of(second).dtype):
+            fn = "maximum"      # PyTorch's backward subtracts the bool, and raises
         return f"xp.{fn}({name}, {second})"
     sign = c.rng.choice(BINARY)
     if sign == "//" and (c.of(name).requires_grad or c.of(second).requires_grad):
         sign = "%"      # a backward that raises has freed other nodes than PyTorch's has
-    if sign in ("//", "%") and not (_whole(c.of(name)) and _whole(c.of(second))):
+    if sign in ("//", "%", "==", "!=", "<", ">=") and not (_whole(c.of(name)) and _whole(c.of(second))):
         sign = "*"      # where it jumps the last bit decides
     return f"{name} {sign} {second}"
 
@@ -347,13 +351,13 @@ def inplace(c: Chooser) -> str:
         f"{name}.index_put_((xp.tensor([0]),), xp.tensor({c.number()}, dtype={name}.dtype))", f"{name}.fill_diagonal_(2)", f"{name}.cumsum_({d})" if t.dtype != c.bool_ else f"{name}.zero_()",
         f"{name}.index_put_((xp.tensor([0, 0]),), xp.tensor(1, dtype={name}.dtype), accumulate=True)", f"{name}.tril_()", f"{name}.triu_(1)",
         f"{name}.addcmul_({value}, {value})", f"{name}.lerp_({value}, 0.5)", f"{name}.masked_scatter_({name} > 1, {c.fresh(tuple(t.shape), t.dtype)})", f"{name}.pow_(2)",
-        f"{name}.scatter_add_({d}, xp.zeros_like({name}, dtype=xp.int64), {name}.clone())", f"{name}.remainder_(2)", f"{name}.addcdiv_({value}, {value})",
+        f"{name}.scatter_add_({d}, xp.zeros_like({name}, dtype=xp.int64), {name}.clone())", f"{name}.remainder_(2)" if _whole(t) else f"{name}.mul_(0.5)", f"{name}.addcdiv_({value}, {value})",
         f"{name}.eq_({any_}.detach())", f"{name}.gt_(1)", f"{name}.logical_not_()", f"{name}.put_(xp.tensor([0]), xp.tensor([1], dtype={name}.dtype))", f"{name}.add_({value}, alpha=2)",
         f"{name}.fill_(xp.tensor(2, dtype={name}.dtype))", f"{name}.mul_({name})", f"{name}.add_({name})", f"{name}.true_divide_(2)", f"{name}.renorm_(2, 0, 1)" if t.dtype.is_floating_point else f"{name}.zero_()",
         f"xp.nn.functional.relu({name}, inplace=True)", f"xp.relu_({name})", f"xp.fill_({name}, 3)", f"{name}.copy_({name})", f"{name}.clip_(0, 1)" if not t.is_complex() else f"{name}.neg_()", f"{name}.nan_to_num_()" if t.is_floating_point() else f"{name}.zero_()",
         f"{name}.{r.choice(['transpose', 'swapdims'])}({d}, {c.dim(t)}).add_(1)", f"{name}.view(-1).mul_(2)", f"{name}.detach().add_(1)", f"{name}.data.mul_(2)",
         f"{name}[{index(c, t.shape)}].add_(1)", f"{name}[{index(c, t.shape)}].zero_()", f"{name}.diagonal().fill_(5)", f"{name}.unbind()[0].add_(1)",
-        f"{name}.bitwise_not_()", f"{name}.atan2_({value})", f"{name}.sign_()", f"{name}.floor_divide_(2)", f"{name}.uniform_(2, 2)" if t.dtype.is_floating_point else f"{name}.zero_()", f"{name}.erf_()", f"{name}.sub_({any_})",
+        f"{name}.bitwise_not_()", f"{name}.atan2_({value})", f"{name}.sign_()", f"{name}.floor_divide_(2)" if _whole(t) else f"{name}.add_(2)", f"{name}.uniform_(2, 2)" if t.dtype.is_floating_point else f"{name}.zero_()", f"{name}.erf_()", f"{name}.sub_({any_})",
     ]
     return r.choice(choices)
 
@@ -375,7 +379,7 @@ def setitem(c: Chooser) -> str:
     if value in c.pool:
         o = c.of(value)
         value += ".detach()" if o.dtype != t.dtype else ""      # PyTorch gives integers a history otherwise
-        if any(mark in i for mark in ("tensor", "arange", "nonzero", "array", ">", "True", "[")):
+        if (o.dtype != t.dtype and not _apart(o, t)) or any(mark in i for mark in ("tensor", "arange", "nonzero", "array", ">", "True", "[")):
             value += ".clone()"         # what is read while it is written to depends on the order
     return f"{name}[{i}] = {value}"
 
@@ -383,9 +387,14 @@ def setitem(c: Chooser) -> str:
 def _read(c: Chooser, value: str, t: Any) -> str:
     """The source of a value that can be read while ``t`` is written to: what comes out must not depend on the order."""
     o = c.pool.get(value)
-    if o is None or _apart(o, t) or (o.is_contiguous() and t.is_contiguous()):
+    if o is None or _apart(o, t) or (o.is_contiguous() and t.is_contiguous() and (_one_storage(o, t) or o.shape == t.shape)):
         return value
     return f"{value}.clone()"
+
+
+def _one_storage(o: Any, t: Any) -> bool:
+    """Whether PyTorch sees that they share memory: with NumPy in between it does not."""
+    return o.untyped_storage()._cdata == t.untyped_storage()._cdata
 
 
 def _windows(t: Any) -> bool:
@@ -434,6 +443,14 @@ def _apart(o: Any, t: Any) -> bool:
     return o is t or o.untyped_storage().data_ptr() != t.untyped_storage().data_ptr()
 
 
+def _shape_at(t: Any, source: str) -> Any:
+    """The shape of what an index gives; None where it raises."""
+    try:
+        return t[eval(f"np.s_[{source}]", {"np": np})].shape
+    except Exception:
+        return None
+
+
 OUT_UNARY = ["exp", "sin", "neg", "abs", "tanh", "sqrt", "sigmoid"]
 OUT_BINARY = ["add", "mul", "sub", "maximum", "div", "eq"]
 
@@ -456,14 +473,15 @@ def out(c: Chooser) -> str:
     shape = c.of(first).shape
     second = c.rng.choice([n for n in apart if broadcastable(c.of(n).shape, shape)] or apart)
     d = c.dim(c.of(first))
+    place = index(c, t.shape)
     only_real = [] if c.of(first).is_complex() else [       # refused for others when the result has been resized already
         f"xp.amax({first} * 2, {d}, out={name})", f"xp.clamp({first}, 0, 1, out={name})"]
     return c.rng.choice([
         *only_real,
         f"xp.{c.rng.choice(OUT_UNARY)}({first}, out={name})", f"xp.{c.rng.choice(OUT_BINARY)}({first}, {second}, out={name})",
         f"xp.sum({first} * 2, dim={d}, out={name})", *[f"xp.{fn}([{first} * 2, {first} * 2], out={name})" for fn in ("cat", "stack") if not t._is_view()],
-        f"xp.add({first}, 1, out={name}[{index(c, t.shape)}])", f"xp.cumsum({first} * 2, {d}, out={name})",
-        f"xp.index_select({first} * 2, {d}, xp.tensor([0]), out={name})", f"xp.where({first} > 1, {first}, {second}, out={name})",
+        f"xp.add({first}{'' if c.of(first) is not t or _shape_at(t, place) == t.shape else '.clone()'}, 1, out={name}[{place}])", f"xp.cumsum({first} * 2, {d}, out={name})",
+        f"xp.index_select({first} * 2, {d}, xp.tensor({[0] * bool(c.of(first).numel())}, dtype=xp.int64), out={name})", f"xp.where({first} > 1, {first}, {second}, out={name})",
         f"xp.add({name}, {second}, out={name})", f"xp.mul({name}.detach(), 2, out={name})",
         f"xp.addcmul({first}, {second}, {second}, out={name})", f"xp.tril({first} * 2, out={name})",
     ])

@@ -180,6 +180,11 @@ SPECIAL: dict[str, Callable[[np.random.Generator], Arguments]] = {
     **_each("clamp", input=_a(3, 4), min=-0.83, max=0.77), **_each("polygamma", n=2), **_each("mvlgamma", input=_of(2, 4, 3, 4), p=2),
     **_each("topk", k=2), **_each("kthvalue", k=2), **_each("quantile nanquantile", q=0.37), **_each("acosh", input=_of(1.2, 3, 3, 4)),
     **_each("special.zeta", input=lambda rng: rng.integers(2, 5, (3, 4)), other=_of(1, 2, 3, 4)), **_each("dist", input=_a(3, 4), other=_a(3, 4)),
+    **_each("fake_quantize_per_tensor_affine", scale=0.07, zero_point=6, quant_min=5, quant_max=25),
+    **_each("fake_quantize_per_channel_affine", scale=_of(0.05, 0.2, 4), zero_point=_i(3, 4), axis=1, quant_min=0, quant_max=12),
+    **_each("nn.functional.grouped_mm", mat_a=_a(2, 3, 4), mat_b=_a(2, 4, 2)),
+    **_each("native_group_norm", input=_a(2, 4, 3), weight=_a(4), bias=_a(4), N=2, C=4, HxW=3, group=2, eps=1e-5),
+    **_each("_upsample_bilinear2d_aa", input=_a(1, 2, 4, 4), output_size=(3, 2), align_corners=False),
     # indices
     **_each("take", index=_i(12, 5)), **_each("put", index=_permuted(12), source=_a(12)), **_each("index_select", dim=1, index=_i(4, 3)),
     **_each("index_add", dim=1, index=_i(4, 3), source=_a(3, 3)), **_each("index_copy", dim=1, index=_permuted(4), source=_a(3, 4)),

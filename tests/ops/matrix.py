@@ -14,6 +14,7 @@ import numpy as np
 from ops.translate import Translator, Unsupported, differences, tensors, tolerance
 
 MOST = 60       # samples looked at per op when only some are run; a few ops have thousands
+FULL = 120      # samples run per op with --full
 # PyTorch's own kernels, that nobody calls by these names.
 INTERNAL = re.compile(r"^(jiterator_.*|torch\.ops\..*|torch\._scaled.*|hash_tensor)$")
 # What is in the memory they return is not said.
@@ -56,6 +57,7 @@ class Run:
         self.torch, self.jtorch = translator.torch, translator.jtorch
         self.wrong: dict[str, list[str]] = defaultdict(list)
         self.ran: set[str] = set()
+        self.left_out = ""          # says how many samples were run, if not all
         real = getattr(self.torch, dtype)
         self.differentiable = self.info.supports_autograd and real in self.info.supported_backward_dtypes("cpu")
         self.function = self._function()
@@ -69,16 +71,22 @@ class Run:
         return self.translator.named(self.case.dotted) if found is None or found is self.info.op else found
 
     def samples(self, seed: int, count: int | None) -> list:
-        """PyTorch's samples: ``count`` of them chosen by ``seed``, or all."""
+        """PyTorch's samples: ``count`` of them chosen by ``seed``, or all; of more than ``FULL`` so many at even distances."""
         self.torch.manual_seed(0)
         random.seed(0)
         real = getattr(self.torch, self.dtype)
         made = self.translator.samples(self.info.sample_inputs_func(self.info, "cpu", real, self.differentiable))
         if count is None:
-            return list(enumerate(made))
+            return self._evenly(list(enumerate(made)))
         found = list(enumerate(itertools.islice(made, MOST)))
         chosen = random.Random(f"{seed} {self.case.name} {self.dtype}")
         return found if len(found) <= count else chosen.sample(found, count)
+
+    def _evenly(self, found: list) -> list:
+        if len(found) <= FULL:
+            return found
+        self.left_out = f"{self.case.name} of {self.dtype}: {FULL} of {len(found)} samples"
+        return [found[i * len(found) // FULL] for i in range(FULL)]
 
     def check(self, seed: int, count: int | None, *, twice: bool) -> None:
         """All checks on the chosen samples. ``twice``: second gradients too."""

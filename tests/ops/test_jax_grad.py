@@ -19,12 +19,14 @@ NOT_A_FUNCTION = "the result is determined only up to a phase, which a derivativ
 # What finite differences do not show; backward() is still held against jax.grad.
 BENT = {
     "linalg.eig": NOT_A_FUNCTION,
+    "fake_quantize_per_tensor_affine": "as in PyTorch, the gradient is that of the number before it is rounded",
+    "fake_quantize_per_channel_affine": "as in PyTorch, the gradient is that of the number before it is rounded",
     "nn.functional.ctc_loss": "as in PyTorch, the gradient is right for log_probs that are a log_softmax, and only then",
 }
 # Of these only one triangle of the matrix is read, but both have a gradient: the step keeps it symmetric, or a triangle.
 SYMMETRIC = {"linalg.cholesky", "cholesky", "linalg.cholesky_ex", "linalg.eigh", "linalg.eigvalsh"}
 TRIANGULAR = {"cholesky_solve", "cholesky_inverse"}
-LEFT_OUT: dict[str, str] = {}
+LEFT_OUT: dict[str, str] = {"nn.functional.grouped_mm": "takes no float64, as in PyTorch"}
 STEP = 1e-6
 
 

@@ -163,3 +163,13 @@ def test_layout(xp):
 def test_symbolic_numbers_functions(xp):
     assert (xp.sym_max(1, 2.0), xp.sym_min(1, 2), xp.sym_sum([1, 2]), xp.sym_not(0), xp.sym_ite(True, 1, 2)) == (2.0, 1, 3, True, 1)
     assert xp.typename(xp.ones(1)) == "torch.FloatTensor"
+
+
+def test_scatter_of_a_value_by_keyword(xp):
+    """The one-hot target of PyTorch's tutorials, and its gradient; without a value it is a TypeError."""
+    assert xp.zeros(3).scatter_(0, xp.tensor(2), value=1).tolist() == [0, 0, 1]
+    x = xp.zeros(3, requires_grad=True)
+    xp.scatter(x, 0, xp.tensor([1]), value=2).sum().backward()
+    assert x.grad.tolist() == [1, 0, 1]
+    with pytest.raises(TypeError):
+        xp.zeros(3).scatter(0, xp.tensor([1]))

@@ -1,23 +1,59 @@
 """torch.nn.attention.bias: causal masks for queries and keys of different lengths, as bool tensors."""
 from __future__ import annotations
 
+from enum import IntEnum, auto
+from typing import Any
+
 from jtorch.nn._make import torch
 from jtorch.tensor import Tensor
 
-__all__ = ["causal_lower_right", "causal_upper_left"]
+__all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 
 
-def _lower_triangle(size: tuple[int, ...], diagonal: int) -> Tensor:
+class CausalVariant(IntEnum):
+    """Where the diagonal of a causal mask lies. See torch.nn.attention.bias.CausalVariant."""
+
+    UPPER_LEFT = auto()
+    LOWER_RIGHT = auto()
+
+
+class CausalBias(Tensor):
+    """A causal mask (queries, keys) as a bool tensor, with what it was made from. See torch.nn.attention.bias.CausalBias.
+
+    AssertionError where ``variant`` is not a CausalVariant.
+    """
+
+    variant: CausalVariant
+    seq_len_q: int
+    seq_len_kv: int
+
+    def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> Any:
+        """The mask."""
+        if not isinstance(variant, CausalVariant):
+            raise AssertionError(f"variant must be an instance of CausalVariant, got {type(variant).__name__}")
+        diagonal = 0 if variant is CausalVariant.UPPER_LEFT else seq_len_kv - seq_len_q
+        made = torch("ones")(seq_len_q, seq_len_kv, dtype=torch("bool")).tril(diagonal).as_subclass(cls)
+        made.variant, made.seq_len_q, made.seq_len_kv = variant, seq_len_q, seq_len_kv
+        return made
+
+    def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int):
+        """Nothing: the mask is made already."""
+
+    def __repr__(self) -> str:      # type: ignore[override]
+        return repr(self.as_subclass(Tensor))       # type: ignore[attr-defined]
+
+
+def _made(variant: CausalVariant, size: tuple[int, ...]) -> CausalBias:
     if len(size) != 2:
         raise RuntimeError(f"causal bias expects two sizes, got {len(size)}")
-    return torch("ones")(*size, dtype=torch("bool")).tril(diagonal)
+    return CausalBias(variant, *size)
 
 
-def causal_upper_left(*size: int) -> Tensor:
+def causal_upper_left(*size: int) -> CausalBias:
     """A mask (queries, keys) whose diagonal starts at the first query and key. See torch.nn.attention.bias."""
-    return _lower_triangle(size, 0)
+    return _made(CausalVariant.UPPER_LEFT, size)
 
 
-def causal_lower_right(*size: int) -> Tensor:
+def causal_lower_right(*size: int) -> CausalBias:
     """A mask (queries, keys) whose diagonal ends at the last query and key. See torch.nn.attention.bias."""
-    return _lower_triangle(size, size[1] - size[0])
+    return _made(CausalVariant.LOWER_RIGHT, size)

@@ -17,7 +17,7 @@ import numpy as np
 from jtorch.ops import check, promotion
 from jtorch.ops.nn._common import functional, widen
 from jtorch.ops.nn.adaptive_pool import adaptive_mean
-from jtorch.ops.registry import Tensor
+from jtorch.ops.registry import Tensor, op
 
 _MODES = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
 
@@ -237,3 +237,16 @@ def upsample_bilinear(input: Tensor, size: int | tuple[int, ...] | None = None,
     """interpolate with mode="bilinear" and align_corners=True. See torch.nn.functional.upsample_bilinear."""
     _deprecated("upsample_bilinear")
     return _interpolated(input, size, scale_factor, "bilinear", True, None, False)
+
+
+@op(method=False, out=False, saves="none", backward_name="UpsampleBilinear2DAaBackward0")
+def _upsample_bilinear2d_aa(input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool,
+                            scales_h: float | tuple[float, ...] | None = None, scales_w: float | None = None, *,
+                            scale_factors: tuple[float, ...] | None = None):
+    """interpolate(mode="bilinear", antialias=True), which may be told a size and other scales than it has."""
+    given: Any = scale_factors or (scales_h if isinstance(scales_h, tuple) else (scales_h, scales_w))
+    out, x = _out_sizes(input, output_size, given), widen(input)
+    _check_sizes(input, out)
+    for axis, size, factor in ((3, out[1], given[1]), (2, out[0], given[0])):
+        x = _blend(x, axis, *_antialiased(x.shape[axis], size, factor, align_corners, "bilinear"))
+    return x.astype(input.dtype)

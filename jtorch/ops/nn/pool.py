@@ -93,6 +93,20 @@ def _tap(padded: jax.Array, w: Windows, tap: tuple[int, ...]) -> jax.Array:
     return lax.slice(padded, [0] * lead + starts, [*padded.shape[:lead], *stops], [1] * lead + list(w.stride))
 
 
+def _taps(padded: jax.Array, w: Windows) -> list[jax.Array]:
+    """All taps, the last dimension's going first. Windows side by side are split apart: backward then puts them together again.
+
+    The transpose of slices is a sum of padded arrays, which took 0.9 ms instead of 0.4 (32x16x28x28, windows of 2x2).
+    """
+    if w.stride != w.kernel or any(d != 1 for d in w.dilation):
+        return [_tap(padded, w, tap) for tap in itertools.product(*map(range, w.kernel))]
+    lead = padded.shape[:padded.ndim - len(w.kernel)]
+    parts = [padded.reshape(*lead, *itertools.chain(*zip(w.out, w.kernel, strict=True)))]
+    for i, k in enumerate(w.kernel):
+        parts = [half for part in parts for half in lax.split(part, (1,) * k, len(lead) + 2 * i + 1)]
+    return [part.reshape(*lead, *w.out) for part in parts]
+
+
 def _position(w: Windows, tap: tuple[int, ...], sizes: tuple[int, ...], first_inside: bool = False) -> np.ndarray:
     """The flat index in the input of element ``tap`` of every window, or of its first element not in padding."""
     flat = np.zeros((1,) * len(tap), np.int64)
@@ -108,10 +122,9 @@ def _max_by_taps(x: jax.Array, w: Windows, with_indices: bool) -> tuple[jax.Arra
     sizes = x.shape[-len(w.kernel):]
     padded = _padded(x, w, lowest(x.dtype))
     taps = list(itertools.product(*map(range, w.kernel)))
-    best = _tap(padded, w, taps[0])
+    best, *others = _taps(padded, w)
     index = jnp.broadcast_to(_position(w, taps[0], sizes, first_inside=True), best.shape) if with_indices else None
-    for tap in taps[1:]:
-        value = _tap(padded, w, tap)
+    for tap, value in zip(taps[1:], others, strict=True):
         better = (value > best) | jnp.isnan(value) if promotion.is_float(np.dtype(x.dtype)) else value > best
         best = jnp.where(better, value, best)
         if index is not None:

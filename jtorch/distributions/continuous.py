@@ -1,0 +1,436 @@
+"""Continuous distributions of numbers."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jtorch.distributions import constraints
+from jtorch.distributions.distribution import Distribution, Parametrized, checked, standard_normal
+from jtorch.dtype_info import finfo
+from jtorch.nn._make import torch
+from jtorch.no_grad import no_grad
+
+_EULER = 0.57721566490153286060
+
+
+class _Located(Parametrized):
+    """A density moved by ``loc`` and stretched by ``scale``."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support: Any = constraints.real
+    has_rsample = True
+    loc: Any
+    scale: Any
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        self._set(validate_args, loc=loc, scale=scale)
+
+    @property
+    def mean(self) -> Any:
+        """loc."""
+        return self.loc
+
+    @property
+    def mode(self) -> Any:
+        """loc."""
+        return self.loc
+
+
+class Normal(_Located):
+    """The normal distribution of mean ``loc`` and standard deviation ``scale``. See torch.distributions.Normal.
+
+    >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
+    tensor(-0.9189)
+    """
+
+    @property
+    def stddev(self) -> Any:
+        """scale."""
+        return self.scale
+
+    @property
+    def variance(self) -> Any:
+        """scale ** 2."""
+        return self.stddev.pow(2)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.sample."""
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return torch("normal")(self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        return self.loc + standard_normal(self.loc, self._extended_shape(sample_shape)) * self.scale
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        """See Distribution.log_prob."""
+        return -((value - self.loc) ** 2) / (2 * self.scale ** 2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    @checked
+    def cdf(self, value: Any) -> Any:
+        """See Distribution.cdf."""
+        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
+
+    def icdf(self, value: Any) -> Any:
+        """See Distribution.icdf."""
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+
+class _OfNormal(Distribution):
+    """What is computed from a normally distributed number."""
+
+    has_rsample = True
+
+    def __init__(self, base: Normal, validate_args: bool | None):
+        self.base_dist = base
+        super().__init__(base.batch_shape, validate_args=validate_args)
+
+    @property
+    def scale(self) -> Any:
+        """The standard deviation of that number."""
+        return self.base_dist.scale
+
+
+class LogNormal(_OfNormal):
+    """e to a normally distributed number. See torch.distributions.LogNormal."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        super().__init__(Normal(loc, scale, validate_args), validate_args)
+
+    @property
+    def loc(self) -> Any:
+        """The mean of that number."""
+        return self.base_dist.loc
+
+    @property
+    def mean(self) -> Any:
+        """e to (loc + half the variance of the logarithm)."""
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> Any:
+        """Where the density is highest."""
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        square = self.scale.pow(2)
+        return square.expm1() * (2 * self.loc + square).exp()
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        return self.base_dist.rsample(sample_shape).exp()
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.sample."""
+        return self.base_dist.sample(sample_shape).exp()
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        """See Distribution.log_prob."""
+        return self.base_dist.log_prob(value.log()) - value.log()
+
+    def cdf(self, value: Any) -> Any:
+        """See Distribution.cdf."""
+        return self.base_dist.cdf(value.log())
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        return self.base_dist.entropy() + self.loc
+
+
+class HalfNormal(_OfNormal):
+    """The absolute value of a normally distributed number of mean 0. See torch.distributions.HalfNormal."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+
+    def __init__(self, scale: Any, validate_args: bool | None = None):
+        super().__init__(Normal(0, scale, validate_args=False), validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def mode(self) -> Any:
+        """0."""
+        return torch("zeros_like")(self.scale)
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.scale.pow(2) * (1 - 2 / math.pi)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        return self.base_dist.rsample(sample_shape).abs()
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.sample."""
+        return self.base_dist.sample(sample_shape).abs()
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        """See Distribution.log_prob."""
+        return torch("where")(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    @checked
+    def cdf(self, value: Any) -> Any:
+        """See Distribution.cdf."""
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, prob: Any) -> Any:
+        """See Distribution.icdf."""
+        return self.base_dist.icdf((prob + 1) / 2)
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        return self.base_dist.entropy() - math.log(2)
+
+
+class Laplace(_Located):
+    """The Laplace distribution. See torch.distributions.Laplace."""
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return 2 ** 0.5 * self.scale
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return 2 * self.scale.pow(2)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        u = torch("empty_like")(self.loc.expand(self._extended_shape(sample_shape)).contiguous())
+        u = u.detach().uniform_(finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        """See Distribution.log_prob."""
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+
+    @checked
+    def cdf(self, value: Any) -> Any:
+        """See Distribution.cdf."""
+        away = value - self.loc
+        return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
+
+    def icdf(self, value: Any) -> Any:
+        """See Distribution.icdf."""
+        term = value - 0.5
+        return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        return 1 + (2 * self.scale).log()
+
+
+class Cauchy(_Located):
+    """The Cauchy distribution; it has no mean and no variance. See torch.distributions.Cauchy."""
+
+    @property
+    def mean(self) -> Any:
+        """nan."""
+        return torch("full_like")(self.loc, math.nan)
+
+    @property
+    def variance(self) -> Any:
+        """inf."""
+        return torch("full_like")(self.loc, math.inf)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        shape = self._extended_shape(sample_shape)
+        return self.loc + torch("empty")(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        """See Distribution.log_prob."""
+        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+
+    @checked
+    def cdf(self, value: Any) -> Any:
+        """See Distribution.cdf."""
+        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
+
+    def icdf(self, value: Any) -> Any:
+        """See Distribution.icdf."""
+        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        return math.log(4 * math.pi) + self.scale.log()
+
+
+class Gumbel(_Located):
+    """The Gumbel distribution. See torch.distributions.Gumbel."""
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.loc + self.scale * _EULER
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return (math.pi / math.sqrt(6)) * self.scale
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.stddev.pow(2)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        info = finfo(self.loc.dtype)
+        u = torch("rand")(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
+        u = info.tiny + u * (1 - info.eps - info.tiny)
+        return self.loc - self.scale * (-u.log()).log()
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        """See Distribution.log_prob."""
+        y = (self.loc - value) / self.scale
+        return (y - y.exp()) - self.scale.log()
+
+    @checked
+    def cdf(self, value: Any) -> Any:
+        """See Distribution.cdf."""
+        return (-((self.loc - value) / self.scale).exp()).exp()
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        return self.scale.log() + (1 + _EULER)
+
+
+class Exponential(Parametrized):
+    """The exponential distribution. See torch.distributions.Exponential."""
+
+    arg_constraints = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    rate: Any
+
+    def __init__(self, rate: Any, validate_args: bool | None = None):
+        self._set(validate_args, rate=rate)
+
+    @property
+    def mean(self) -> Any:
+        """1 / rate."""
+        return self.rate.reciprocal()
+
+    @property
+    def mode(self) -> Any:
+        """0."""
+        return torch("zeros_like")(self.rate)
+
+    @property
+    def stddev(self) -> Any:
+        """1 / rate."""
+        return self.rate.reciprocal()
+
+    @property
+    def variance(self) -> Any:
+        """rate ** -2."""
+        return self.rate.pow(-2)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        shape = self._extended_shape(sample_shape)
+        return torch("empty")(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        """See Distribution.log_prob."""
+        return self.rate.log() - self.rate * value
+
+    @checked
+    def cdf(self, value: Any) -> Any:
+        """See Distribution.cdf."""
+        return 1 - (-self.rate * value).exp()
+
+    def icdf(self, value: Any) -> Any:
+        """See Distribution.icdf."""
+        return -(-value).log1p() / self.rate
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        return 1.0 - self.rate.log()
+
+
+class Uniform(Parametrized):
+    """Evenly from ``low`` to ``high``. See torch.distributions.Uniform."""
+
+    arg_constraints = {"low": constraints.real, "high": constraints.real}
+    has_rsample = True
+    low: Any
+    high: Any
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None):
+        self._set(validate_args, low=low, high=high)
+        if self._validate_args and not bool((self.low < self.high).all()):
+            raise ValueError("Uniform is not defined when low>= high")
+
+    @property
+    def support(self) -> Any:       # type: ignore[override]
+        """From low to high."""
+        return constraints.interval(self.low, self.high)
+
+    @property
+    def mean(self) -> Any:
+        """The middle."""
+        return (self.high + self.low) / 2
+
+    @property
+    def mode(self) -> Any:
+        """nan: all are as likely."""
+        return math.nan * self.high
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return (self.high - self.low) / 12 ** 0.5
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return (self.high - self.low).pow(2) / 12
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        made = torch("rand")(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
+        return self.low + made * (self.high - self.low)
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        """See Distribution.log_prob."""
+        inside = self.low.le(value).type_as(self.low).mul(self.high.gt(value).type_as(self.low))
+        return inside.log() - (self.high - self.low).log()
+
+    @checked
+    def cdf(self, value: Any) -> Any:
+        """See Distribution.cdf."""
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value: Any) -> Any:
+        """See Distribution.icdf."""
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        return (self.high - self.low).log()

@@ -1,0 +1,216 @@
+"""The base of all distributions, and what they share."""
+from __future__ import annotations
+
+import copy
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from jtorch.creation import tensor
+from jtorch.distributions.constraints import Constraint
+from jtorch.dtype_info import finfo
+from jtorch.nn._make import torch
+from jtorch.no_grad import enable_grad, no_grad
+from jtorch.size import Size
+from jtorch.tensor import Tensor
+
+Number = (int, float, bool, complex)
+
+
+def broadcast_all(*values: Any) -> tuple:
+    """Tensors of one shape; numbers become tensors of the dtype and on the device of the first tensor."""
+    if not all([isinstance(v, (Tensor, *Number)) for v in values]):
+        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+                         "__torch_function__.")
+    first = next((v for v in values if isinstance(v, Tensor)), None)
+    options = {"dtype": torch("get_default_dtype")()} if first is None else {"dtype": first.dtype, "device": first.device}
+    return tuple(torch("broadcast_tensors")(*[v if isinstance(v, Tensor) else tensor(v, **options) for v in values]))
+
+
+def standard_normal(like: Any, shape: Any) -> Any:
+    """Standard normal numbers."""
+    return torch("empty")(shape, dtype=like.dtype, device=like.device).normal_()
+
+
+def probs_of(logits: Any, binary: bool = False) -> Any:
+    """Probabilities from log odds, or from logarithms along the last dimension."""
+    return logits.sigmoid() if binary else logits.softmax(-1)
+
+
+def logits_of(probs: Any, binary: bool = False) -> Any:
+    """The reverse of ``probs_of``."""
+    eps = finfo(probs.dtype).eps
+    inside = probs.clamp(min=eps, max=1 - eps)
+    return inside.log() - (-inside).log1p() if binary else inside.log()
+
+
+class lazy_property(functools.cached_property):  # noqa: N801
+    """An attribute that is computed, with its graph, when it is first asked for."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        with enable_grad():
+            return super().__get__(instance, owner)
+
+
+class Distribution:
+    """A distribution: ``sample``, ``log_prob``, ``entropy`` and moments, over ``batch_shape``. See torch.distributions.
+
+    ValueError where a parameter, or a value in ``log_prob``, is not allowed, unless ``validate_args=False``.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    arg_constraints: ClassVar[dict[str, Constraint]]
+    support: Any
+    mean: Any
+    variance: Any
+    _validate_args = __debug__
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether distributions check their arguments unless they are told otherwise."""
+        if value not in (True, False):
+            raise ValueError
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None):
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            for name, constraint in self._constraints().items():
+                if name in vars(self):
+                    self._check_parameter(name, constraint)
+
+    def _constraints(self) -> dict[str, Constraint]:
+        if not hasattr(type(self), "arg_constraints"):
+            warnings.warn(f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
+                          "the distribution with `validate_args=False` to turn off validation.", stacklevel=4)
+        return getattr(self, "arg_constraints", {})
+
+    def _check_parameter(self, name: str, constraint: Constraint) -> None:
+        value = vars(self)[name]
+        if not bool(constraint.check(value).all()):
+            raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                             f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of what is drawn at once, without that of one event."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one event."""
+        return self._event_shape
+
+    @property
+    def mode(self) -> Any:
+        """Where the density is highest."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    @property
+    def stddev(self) -> Any:
+        """The root of the variance."""
+        return self.variance.sqrt()
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The same distribution over a larger batch; nothing is copied."""
+        new = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Distribution):
+                setattr(new, name, value.expand(batch_shape))
+            elif isinstance(value, Tensor):
+                rest = tuple(value.shape)[len(self._batch_shape):]
+                setattr(new, name, value.expand(tuple(batch_shape) + rest))
+        new._batch_shape = Size(batch_shape)
+        return new
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Numbers of shape ``sample_shape + batch_shape + event_shape``, without history."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Numbers that are functions of the parameters, so that gradients reach these."""
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Any:
+        """``sample((n,))``."""
+        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        return self.sample((n,))
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density, or of the probability, at ``value``."""
+        raise NotImplementedError
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of at most ``value``."""
+        raise NotImplementedError
+
+    def icdf(self, value: Any) -> Any:
+        """The reverse of ``cdf``."""
+        raise NotImplementedError
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All values that a discrete distribution can take, along a first dimension."""
+        raise NotImplementedError
+
+    def _enumerated(self, values: Any, expand: bool) -> Any:
+        values = values.view((-1,) + (1,) * len(self._batch_shape) + tuple(self._event_shape))
+        return values.expand((-1, *self._batch_shape, *self._event_shape)) if expand else values
+
+    def entropy(self) -> Any:
+        """The entropy, of the shape of the batch."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Any:
+        """e to the entropy."""
+        return self.entropy().exp()
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+        return Size(tuple(sample_shape) + tuple(self._batch_shape) + tuple(self._event_shape))
+
+    def _validate_sample(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        shape, expected = value.shape, self._batch_shape + self._event_shape
+        if shape[len(shape) - len(self._event_shape):] != self._event_shape:
+            raise ValueError(f"The right-most size of value must match event_shape: {shape} vs {self._event_shape}.")
+        if any([1 not in (i, j) and i != j for i, j in zip(reversed(shape), reversed(expected), strict=False)]):
+            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {expected}.")
+        if not bool(self.support.check(value).all()):
+            raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the support "
+                             f"({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
+
+    def __repr__(self) -> str:
+        given = {n: vars(self)[n] for n in self.arg_constraints if n in vars(self)}
+        parts = ", ".join(f"{n}: {t if t.numel() == 1 else t.size()}" for n, t in given.items())
+        return f"{type(self).__name__}({parts})"
+
+
+def checked(method: Callable) -> Callable:
+    """A method of a value that is validated first."""
+    @functools.wraps(method)
+    def wrapper(self: Any, value: Any) -> Any:
+        if self._validate_args:
+            self._validate_sample(value)
+        return method(self, value)
+    return wrapper
+
+
+class Parametrized(Distribution):
+    """A distribution whose parameters are tensors of the shape of its batch: the names in ``arg_constraints``."""
+
+    def _set(self, validate_args: bool | None, **given: Any) -> None:
+        values = broadcast_all(*given.values())
+        vars(self).update(zip(given, values, strict=True))
+        numbers = all([isinstance(v, Number) for v in given.values()])
+        Distribution.__init__(self, () if numbers else values[0].size(), validate_args=validate_args)
+
+
+def one_of(probs: Any, logits: Any) -> None:
+    """ValueError unless exactly one is given."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")

@@ -1,0 +1,84 @@
+"""torch.hub: nothing is downloaded here; a model in a local folder with a ``hubconf.py`` can be loaded."""
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import os
+import sys
+from typing import Any
+
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+_dir: str | None = None
+
+
+def get_dir() -> str:
+    """Where PyTorch would keep what it downloads. See torch.hub.get_dir."""
+    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    return _dir or os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch"))), "hub")
+
+
+def set_dir(d: str | os.PathLike) -> None:
+    """Names another directory. See torch.hub.set_dir."""
+    global _dir
+    _dir = os.path.expanduser(d)
+
+
+def _entry(folder: Any, name: str) -> Any:
+    path = os.path.join(folder, "hubconf.py")
+    sys.path.insert(0, os.fspath(folder))
+    try:
+        spec = importlib.util.spec_from_file_location("hubconf.py", path)
+        module = importlib.util.module_from_spec(spec)      # type: ignore[arg-type]
+        spec.loader.exec_module(module)                     # type: ignore[union-attr]
+    finally:
+        sys.path.remove(os.fspath(folder))
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise RuntimeError(f"Cannot find callable {name} in hubconf")
+    return found
+
+
+def _local(repo_or_dir: Any, source: str, name: str) -> Any:
+    if source.lower() not in ("github", "local"):
+        raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
+    if source.lower() == "github":
+        raise _not_built("load from a repository")
+    return _entry(repo_or_dir, name)
+
+
+def _not_built(what: str) -> NotImplementedError:
+    return NotImplementedError(f"torch.hub does not {what} here: nothing is downloaded. Fetch the files first, and use "
+                               "torch.load, or torch.hub.load(folder, ..., source='local').")
+
+
+def load(repo_or_dir: Any, model: str, *args: Any, source: str = "github", trust_repo: Any = None, force_reload: bool = False,
+         verbose: bool = True, skip_validation: bool = False, **kwargs: Any) -> Any:
+    """Calls an entry of a local folder's ``hubconf.py``. NotImplementedError for ``github``. See torch.hub.load."""
+    return _local(repo_or_dir, source, model)(*args, **kwargs)
+
+
+def help(github: Any, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
+         verbose: bool = True) -> Any:
+    """Not built. See torch.hub.help."""
+    raise _not_built("look into a repository")
+
+
+def list(github: Any, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,
+         verbose: bool = True) -> builtins.list[str]:
+    """Not built. See torch.hub.list."""
+    raise _not_built("look into a repository")
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
+    """Not built. See torch.hub.download_url_to_file."""
+    raise _not_built("download files")
+
+
+def load_state_dict_from_url(url: str, model_dir: Any = None, map_location: Any = None, progress: bool = True,
+                             check_hash: bool = False, file_name: str | None = None, weights_only: bool = False) -> Any:
+    """Reads the file where PyTorch would have put it; NotImplementedError if it is not there yet."""
+    from jtorch.serialization import load as load_file
+    path = os.path.join(model_dir or os.path.join(get_dir(), "checkpoints"), file_name or os.path.basename(url))
+    if not os.path.exists(path):
+        raise _not_built(f"download {os.path.basename(path)} to {os.path.dirname(path)}")
+    return load_file(path, map_location=map_location, weights_only=weights_only)

@@ -1,0 +1,122 @@
+"""torch.jit as PyTorch has it when scripting is switched off (``PYTORCH_JIT=0``): functions and modules stay what they are.
+
+So code that is decorated with ``@torch.jit.script`` runs. What needs TorchScript itself, such as saving a program without its
+source, raises NotImplementedError.
+"""
+from __future__ import annotations
+
+import builtins
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, Final, get_origin
+
+from jtorch.nn.module import Module
+from jtorch.not_built import placeholder
+
+__all__ = ["Attribute", "Final", "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing",
+           "isinstance", "load", "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing",
+           "script_method", "trace", "trace_module", "unused", "wait"]
+
+ScriptModule = Module
+ScriptFunction, CompilationUnit = (placeholder("jit", n) for n in ("ScriptFunction", "CompilationUnit"))
+
+
+class Error(RuntimeError):
+    """What a TorchScript program would raise: never raised here."""
+
+
+def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
+    """``obj`` itself. See torch.jit.script."""
+    return obj
+
+
+def trace(func: Callable, example_inputs: Any = None, optimize: Any = None, check_trace: bool = True, check_inputs: Any = None,
+          check_tolerance: float = 1e-05, strict: bool = True, **others: Any) -> Callable:
+    """``func`` itself: nothing of the example is frozen in it. See torch.jit.trace."""
+    return func
+
+
+def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    """The module itself. See torch.jit.trace_module."""
+    return mod
+
+
+def script_if_tracing(fn: Callable) -> Callable:
+    """The function itself. See torch.jit.script_if_tracing."""
+    return fn
+
+
+export = script_method = interface = script_if_tracing
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """The function itself; also a decorator with arguments. See torch.jit.ignore."""
+    return drop if callable(drop) else lambda fn: fn
+
+
+def unused(fn: Any) -> Any:
+    """The function itself. See torch.jit.unused."""
+    return fn
+
+
+def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
+    """The module itself. See torch.jit.freeze."""
+    return mod
+
+
+def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
+    """The module itself. See torch.jit.optimize_for_inference."""
+    return mod
+
+
+@contextlib.contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """Nothing. See torch.jit.optimized_execution."""
+    yield
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """The value. See torch.jit.annotate."""
+    return the_value
+
+
+def Attribute(value: Any, type: Any) -> Any:
+    """The value. See torch.jit.Attribute."""
+    return value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether ``obj`` is of a class, or of one of several. See torch.jit.isinstance."""
+    wanted = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
+    kinds: list[Any] = [get_origin(t) or t for t in wanted]
+    return any([builtins.isinstance(obj, kind) for kind in kinds])
+
+
+def is_scripting() -> bool:
+    """False. See torch.jit.is_scripting."""
+    return False
+
+
+is_tracing = is_scripting
+
+
+def fork(func: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Calls the function now; ``wait`` gives the result. See torch.jit.fork."""
+    return func(*args, **kwargs)
+
+
+def wait(future: Any) -> Any:
+    """What ``fork`` has returned. See torch.jit.wait."""
+    return future
+
+
+def save(m: Any, f: Any, _extra_files: Any = None) -> None:
+    """Not built: there is no TorchScript program to write."""
+    raise NotImplementedError("torch.jit.save is not built: there is no TorchScript here. torch.save(model.state_dict(), file) "
+                              "keeps the weights; jax.export keeps a function with them as StableHLO.")
+
+
+def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
+    """Not built: there is no TorchScript to read."""
+    raise NotImplementedError("torch.jit.load is not built: there is no TorchScript here. Save a state_dict with PyTorch and "
+                              "read it with torch.load.")

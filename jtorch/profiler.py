@@ -1,0 +1,176 @@
+"""torch.profiler over JAX's: traces for Perfetto or TensorBoard. The tables of ``key_averages`` are not built.
+
+``jtorch.engine.report()`` says what was compiled and how often it has run.
+"""
+from __future__ import annotations
+
+import functools
+import gzip
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jtorch import engine
+
+__all__ = ["ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
+           "supported_activities", "tensorboard_trace_handler"]
+
+
+class ProfilerAction(Enum):
+    """What a profiler does in a step. See torch.profiler.ProfilerAction."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+class ProfilerActivity(Enum):
+    """What can be watched. See torch.profiler.ProfilerActivity; JAX watches what there is."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """The CPU, and the GPU if there is one."""
+    from jtorch import cuda
+    return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if cuda.is_available() else set())
+
+
+def kineto_available() -> bool:
+    """False: JAX traces. See torch.profiler.kineto_available."""
+    return False
+
+
+class record_function:  # noqa: N801
+    """Gives a part of a program a name in the trace: a ``with`` block, or a decorator. See torch.profiler.record_function."""
+
+    def __init__(self, name: str, args: str | None = None):
+        self.name, self.args = name, args
+
+    def __enter__(self) -> record_function:
+        self._annotation = jax.profiler.TraceAnnotation(self.name)
+        self._annotation.__enter__()
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._annotation.__exit__(*exc_info)
+
+    def __call__(self, fn: Callable) -> Callable:
+        @functools.wraps(fn)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name):
+                return fn(*args, **kwargs)
+        return wrapper
+
+
+def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
+             skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:
+    """What to do in which step: waits, warms up, records ``active`` steps, again. See torch.profiler.schedule."""
+    def action(step: int) -> ProfilerAction:
+        step -= skip_first
+        cycle = wait + warmup + active
+        if skip_first_wait and step >= 0:
+            step += wait
+        if step < 0 or (repeat and step // cycle >= repeat):
+            return ProfilerAction.NONE
+        at = step % cycle
+        if at < wait:
+            return ProfilerAction.NONE
+        if at < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if at < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+    return action
+
+
+class profile:  # noqa: N801
+    """Traces what runs in a ``with`` block. See torch.profiler.profile.
+
+    ``on_trace_ready`` is called with the profiler after each cycle of the ``schedule``, or at the end; ``export_chrome_trace``
+    writes what has been traced last. Arguments about what to record are accepted: JAX records what it records.
+    """
+
+    def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None,
+                 schedule: Callable[[int], ProfilerAction] | None = None,
+                 on_trace_ready: Callable[[Any], Any] | None = None, record_shapes: bool = False, profile_memory: bool = False,
+                 with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, **others: Any):
+        self.schedule, self.on_trace_ready = schedule, on_trace_ready
+        self.step_num, self._running = 0, False
+        self._folder: str | None = None
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begins, unless the schedule says to wait."""
+        self._follow()
+
+    def _action(self) -> ProfilerAction:
+        return ProfilerAction.RECORD if self.schedule is None else self.schedule(self.step_num)
+
+    def _follow(self) -> None:
+        if self._action() in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE) and not self._running:
+            self._folder = tempfile.mkdtemp(prefix="jtorch-profile-")
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            jax.profiler.start_trace(self._folder)
+            self._running = True
+
+    def step(self) -> None:
+        """Says that a step of the program is over."""
+        saves = self._action() is ProfilerAction.RECORD_AND_SAVE
+        if saves:
+            self.stop()
+        self.step_num += 1
+        self._follow()
+
+    def stop(self) -> None:
+        """Ends the trace and hands it over."""
+        if not self._running:
+            return
+        engine.end()
+        jax.profiler.stop_trace()
+        self._running = False
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Writes what has been traced, for Perfetto or chrome://tracing. ``.gz`` compresses."""
+        found = sorted(Path(self._folder).rglob("*.trace.json.gz")) if self._folder else []
+        if not found:
+            raise RuntimeError("Profiler hasn't been started or has nothing to export")
+        if str(path).endswith(".gz"):
+            shutil.copy(found[-1], path)
+            return
+        with gzip.open(found[-1], "rb") as source, open(path, "wb") as target:
+            shutil.copyfileobj(source, target)
+
+    def key_averages(self, *args: Any, **kwargs: Any) -> Any:
+        """Not built."""
+        raise NotImplementedError("profile.key_averages is not built; profile.export_chrome_trace writes the trace, and "
+                                  "jtorch.engine.report() says what was compiled and how often it ran")
+
+    events = export_stacks = export_memory_timeline = key_averages
+
+
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
+    """An ``on_trace_ready`` that writes a file per cycle. See torch.profiler.tensorboard_trace_handler."""
+    def handler(prof: Any) -> None:
+        Path(dir_name).mkdir(parents=True, exist_ok=True)
+        name = f"{worker_name or 'worker'}.{prof.step_num}.pt.trace.json{'.gz' if use_gzip else ''}"
+        prof.export_chrome_trace(str(Path(dir_name) / name))
+    return handler

@@ -1,0 +1,229 @@
+"""torch.testing: comparing what a program computes with what it should, and tensors to try it with."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jtorch.creation import as_tensor, tensor
+from jtorch.dtype import dtype as Dtype
+from jtorch.dtype import named
+from jtorch.dtype_info import finfo, iinfo
+from jtorch.nn._make import torch
+from jtorch.tensor import Tensor
+
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
+
+_TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
+               "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7)}
+
+
+class _Mismatch(Exception):
+    """What does not match: the exception to raise, with its message."""
+
+    def __init__(self, kind: type[Exception], message: str, at: tuple = ()):
+        self.kind = kind
+        place = f"\n\nThe failure occurred for item {''.join(str([key]) for key in at)}" if at else ""
+        super().__init__(message + place)
+
+
+def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
+                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
+                 check_layout: bool = True, check_stride: bool = False, msg: str | Callable[[str], str] | None = None) -> None:
+    """AssertionError with what differs, where and by how much, unless ``actual`` is close to ``expected``.
+
+    Tensors, numbers, NumPy arrays, None, and sequences and mappings of them. Close is
+    ``|actual - expected| <= atol + rtol * |expected|``; without tolerances they follow from the dtype (float32: 1.3e-6 and
+    1e-5). Shapes, devices and dtypes have to be the same. See torch.testing.assert_close.
+
+        >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
+    """
+    if (rtol is None) != (atol is None):
+        raise ValueError("Both 'rtol' and 'atol' must be either specified or omitted, but got no "
+                         f"{'rtol' if rtol is None else 'atol'}.")
+    checks = _Checks(rtol, atol, equal_nan, {"device": check_device, "dtype": check_dtype, "stride()": check_stride})
+    try:
+        checks.compare(actual, expected, ())
+    except _Mismatch as wrong:
+        text = str(wrong) if msg is None else msg(str(wrong)) if callable(msg) else msg
+        raise wrong.kind(text) from None
+
+
+def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
+                    msg: str = "") -> None:
+    """The old form of assert_close, which does not compare dtypes and devices. See torch.testing.assert_allclose."""
+    if not isinstance(actual, Tensor):
+        actual = tensor(actual)
+    if not isinstance(expected, Tensor):
+        expected = tensor(expected, dtype=actual.dtype)    # type: ignore[attr-defined]
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False,
+                 msg=msg or None)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, complex, np.number)) and not _is_bool(x)
+
+
+def _is_bool(x: Any) -> bool:
+    return isinstance(x, (bool, np.bool_))
+
+
+class _Checks:
+    """The options of one comparison."""
+
+    def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, attributes: dict[str, bool]):
+        self.rtol, self.atol, self.equal_nan, self.attributes = rtol, atol, equal_nan, attributes
+
+    def compare(self, actual: Any, expected: Any, at: tuple) -> None:
+        """Raises _Mismatch; ``at`` says where in nested containers this is."""
+        strings = isinstance(actual, str) or isinstance(expected, str)
+        if isinstance(actual, Sequence) and isinstance(expected, Sequence) and not strings:
+            self._sequences(actual, expected, at)
+        elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
+            self._mappings(actual, expected, at)
+        else:
+            self._leaves(actual, expected, at)
+
+    def _sequences(self, actual: Sequence, expected: Sequence, at: tuple) -> None:
+        if len(actual) != len(expected):
+            raise _Mismatch(AssertionError, f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", at)
+        for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
+            self.compare(a, e, (*at, i))
+
+    def _mappings(self, actual: Mapping, expected: Mapping, at: tuple) -> None:
+        missing, more = set(expected) - set(actual), set(actual) - set(expected)
+        if missing or more:
+            raise _Mismatch(AssertionError, "The keys of the mappings do not match:\n"
+                            f"Missing keys in the actual mapping: {sorted(missing)}\n"
+                            f"Additional keys in the actual mapping: {sorted(more)}", at)
+        for key in expected:
+            self.compare(actual[key], expected[key], (*at, key))
+
+    def _leaves(self, actual: Any, expected: Any, at: tuple) -> None:
+        if actual is None or expected is None:
+            if actual is not expected:
+                raise _Mismatch(AssertionError, f"None mismatch: {actual} is not {expected}", at)
+        elif _is_bool(actual) and _is_bool(expected):
+            if bool(actual) is not bool(expected):
+                raise _Mismatch(AssertionError, f"Booleans mismatch: {actual} is not {expected}", at)
+        elif _is_number(actual) and _is_number(expected):
+            self._numbers(actual, expected, at)
+        elif isinstance(actual, (Tensor, np.ndarray)) and isinstance(expected, (Tensor, np.ndarray)):
+            self._tensors(as_tensor(actual), as_tensor(expected), at)
+        else:
+            raise _Mismatch(TypeError, f"No comparison pair was able to handle inputs of type {type(actual)} and "
+                            f"{type(expected)}.", at)
+
+    def _tolerances(self, *found: Dtype) -> tuple[float, float]:
+        if self.rtol is not None and self.atol is not None:
+            return self.rtol, self.atol
+        each = [_TOLERANCES.get(str(d).removeprefix("torch."), (0.0, 0.0)) for d in found]
+        return max(r for r, _ in each), max(a for _, a in each)
+
+    def _numbers(self, actual: Any, expected: Any, at: tuple) -> None:
+        if self.attributes["dtype"] and type(actual) is not type(expected):
+            raise _Mismatch(AssertionError, f"The (d)types do not match: {type(actual)} != {type(expected)}.", at)
+        kinds = {int: named("int64"), float: named("float64"), complex: named("complex128")}
+        rtol, atol = self._tolerances(*[kinds.get(type(x), kinds[float]) for x in (actual, expected)])
+        if actual == expected or (self.equal_nan and actual != actual and expected != expected):
+            return
+        difference = abs(actual - expected)
+        if math.isfinite(difference) and difference <= atol + rtol * abs(expected):
+            return
+        relative = math.inf if expected == 0 else difference / abs(expected)
+        raise _Mismatch(AssertionError, _text("Scalars", f"Expected {expected} but got {actual}.", (difference, None, atol),
+                                              (relative, None, rtol)), at)
+
+    def _tensors(self, actual: Any, expected: Any, at: tuple) -> None:
+        self._attribute("shape", actual.shape, expected.shape, at)
+        for name, value in (("stride()", Tensor.stride), ("device", lambda t: t.device), ("dtype", lambda t: t.dtype)):
+            if self.attributes[name]:
+                self._attribute(name, value(actual), value(expected), at)
+        rtol, atol = self._tolerances(actual.dtype, expected.dtype)
+        actual, expected = actual.detach().cpu(), expected.detach().cpu()
+        if actual.dtype != expected.dtype:
+            common = torch("promote_types")(actual.dtype, expected.dtype)
+            actual, expected = actual.to(common), expected.to(common)
+        matches = torch("isclose")(actual, expected, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
+        if not bool(matches.all()):
+            raise _Mismatch(AssertionError, _elements(actual, expected, matches, rtol, atol), at)
+
+    def _attribute(self, name: str, actual: Any, expected: Any, at: tuple) -> None:
+        if actual != expected:
+            raise _Mismatch(AssertionError, f"The values for attribute '{name}' do not match: {actual} != {expected}.", at)
+
+
+def _elements(actual: Any, expected: Any, matches: Any, rtol: float, atol: float) -> str:
+    """How many elements differ, and where most."""
+    total, wrong = matches.numel(), int((~matches).sum())
+    if not (actual.is_floating_point() or actual.is_complex()):
+        actual, expected = actual.to(named("int64")), expected.to(named("int64"))
+    difference = (actual - expected).abs().masked_fill(matches, 0)
+    relative = (difference / expected.abs()).masked_fill(matches, 0)
+
+    def greatest(values: Any) -> tuple:
+        at = int(values.flatten().argmax())
+        return values.flatten()[at].item(), tuple([int(i) for i in np.unravel_index(at, tuple(values.shape))])
+    return _text("Tensor-likes", f"Mismatched elements: {wrong} / {total} ({wrong / total:.1%})",
+                 (*greatest(difference), atol), (*greatest(relative), rtol))
+
+
+def _text(what: str, head: str, absolute: tuple, relative: tuple) -> str:
+    equal = not absolute[2] and not relative[2]
+    lines = [f"{what} are not {'equal' if equal else 'close'}!", "", head]
+    for name, (value, at, tolerance) in (("absolute", absolute), ("relative", relative)):
+        first = f"{name.title()} difference: {value}" if at is None else f"Greatest {name} difference: {value} at index {at}"
+        lines.append(first if equal else f"{first} (up to {tolerance} allowed)")
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- tensors to try things with
+
+def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None, high: float | None = None,
+                requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
+                memory_format: Any = None) -> Tensor:
+    """A tensor of numbers drawn evenly from ``[low, high)``: -9 to 9, 0 to 9 (uint8) or 0 to 1 (bool) unless given.
+
+    ``noncontiguous`` leaves gaps between the elements, ``exclude_zero`` replaces zeros. ValueError where ``low`` is not less
+    than ``high``, or where a gradient of integers is asked for. See torch.testing.make_tensor.
+    """
+    size = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    floating = dtype.is_floating_point or dtype.is_complex
+    if requires_grad and not floating:
+        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
+    low, high = _limits(dtype, low, high)
+    wide = (*size[:-1], 2 * size[-1]) if noncontiguous and size and math.prod(size) > 1 else size
+    made = _drawn(wide, dtype, device, low, high)
+    if wide != size:
+        made = made[..., ::2]
+    if exclude_zero:
+        made[made == 0] = 1 if not floating else finfo(dtype).tiny
+    if memory_format is not None:
+        made = made.clone(memory_format=memory_format)
+    return made.requires_grad_(requires_grad)
+
+
+def _limits(dtype: Dtype, low: Any, high: Any) -> tuple[Any, Any]:
+    start, end = {"bool": (0, 2), "uint8": (0, 10)}.get(str(dtype).removeprefix("torch."), (-9, 9))
+    if not (dtype.is_floating_point or dtype.is_complex) and end == 9:
+        end = 10
+    low, high = start if low is None else low, end if high is None else high
+    if any(isinstance(x, float) and math.isnan(x) for x in (low, high)):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
+    if low >= high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    if dtype.is_floating_point:
+        return max(low, finfo(dtype).min), min(high, finfo(dtype).max)
+    if dtype.is_complex or dtype == named("bool"):
+        return low, high
+    return max(math.ceil(low), iinfo(dtype).min), min(math.ceil(high), iinfo(dtype).max + 1)
+
+
+def _drawn(size: tuple, dtype: Dtype, device: Any, low: Any, high: Any) -> Any:
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return torch("randint")(int(low), int(high), size, device=device, dtype=dtype)
+    made = torch("empty")(size, device=device, dtype=dtype)
+    (torch("view_as_real")(made) if dtype.is_complex else made).uniform_(low, high)
+    return made

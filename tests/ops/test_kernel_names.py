@@ -1,0 +1,100 @@
+"""Names in ``torch`` that few call directly: kernels', losses with numbered reductions, products of groups, what is not built."""
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from libraries import library
+from ops.translate import differences
+
+CALLS = [
+    "xp.binary_cross_entropy_with_logits(a, b, None, None, 1)", "xp.cosine_embedding_loss(a[0], b[0], xp.ones(6), 0.2)",
+    "xp.ctc_loss(a.reshape(6, 2, 4).log_softmax(-1), xp.tensor([[1, 2], [2, 3]]), (6, 6), (2, 2), 0, 2)",
+    "xp.hinge_embedding_loss(a, b.detach().sign(), 1.0, 2)", "xp.kl_div(a, b, 1, log_target=True)", "xp.kl_div(a, b)",
+    "xp.margin_ranking_loss(a, b, xp.ones(2, 6, 4), 0.1, 1)", "xp.poisson_nll_loss(a, b, True, False, 1e-8, 1)",
+    "xp.triplet_margin_loss(a, b, a.flip(0))", "xp.batch_norm(a, v, v, None, None, True, 0.1, 1e-5, False)",
+    "xp.instance_norm(a, v, v, None, None, True, 0.1, 1e-5, False)", "xp.affine_grid_generator(a[:, :2, :3], (2, 1, 3, 3), False)",
+    "xp.convolution(a, b[:, :, :3], None, (1,), (1,), (1,), False, (0,), 1)",
+    "xp.convolution(a, b.reshape(6, 2, 4), None, (1,), (1,), (1,), True, (0,), 1)",
+    "xp.embedding_renorm_(a[0].detach().clone(), xp.tensor([1, 3]), 0.5, 2.0)", "xp.dropout_(a.clone(), 0.5, True)",
+    "xp.alpha_dropout_(a.clone(), 0.5, True)", "xp.feature_alpha_dropout_(a.clone(), 0.5, True)",
+    "xp.frobenius_norm(a, 1, True)", "xp.nuclear_norm(a, (1, 2))", "xp.nuclear_norm(a[0], True)", "xp.detach(a)",
+    "xp.as_strided_(a.clone(), (2, 2), (1, 2))", "xp._softmax_backward_data(a, b, 1, xp.float32)",
+    "xp._chunk_cat([a.detach(), b[:, :5].detach()], 1, 4)", "xp._native_batch_norm_legit(a, v, v, True, 0.1, 1e-5)",
+    "xp.native_group_norm(a.bfloat16(), v, v, 2, 6, 4, 3, 1e-5)", "xp.native_layer_norm(a[..., :0], (0,), None, None, 1e-5)",
+    "xp.fake_quantize_per_tensor_affine(a, xp.tensor(0.1), xp.tensor(2, dtype=xp.int32), 0, 15)",
+    "xp.nn.functional.grouped_mm(a[0].T, b[0], offs=xp.tensor([2, 3, 6], dtype=xp.int32))",
+    "xp.nn.functional.grouped_mm(a.repeat(1, 1, 2)[:, :4], b.mT.repeat(1, 2, 2)[..., :8])",
+    "xp.nn.functional.grouped_mm(a.repeat(1, 1, 2), b[0].repeat(2, 2)[:8, :8], offs=xp.tensor([3, 8], dtype=xp.int32))",
+    "xp.nn.functional.scaled_mm(EIGHT(a), EIGHT(b).t(), xp.ones(1) * 2, TENSORS, xp.ones(1), TENSORS)",
+    "xp.nn.functional.scaled_mm(EIGHT(a), EIGHT(b).t(), xp.ones(16, 1) * 3, ROWS, xp.ones(1, 16), ROWS, bias=xp.ones(16))",
+    "xp.cond(xp.tensor(True), lambda x: x + 1, lambda x: x - 1, (a,))", "xp.dequantize(a.detach())", "a.detach().module_load(b.detach())",
+    "xp.special.zeta(xp.tensor([2., 3., 5.]), xp.tensor([-3.3, -8.5, -20.25]))", "xp.polygamma(4, xp.tensor([-8.5, -0.5, 3]))",
+]
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.filterwarnings("ignore")
+def test_results_and_gradients(torch, call):
+    rng, outcomes = np.random.default_rng(0), []
+    data = [rng.standard_normal((2, 6, 4)), rng.uniform(0.1, 1, (2, 6, 4)), rng.standard_normal(6)]
+    for xp in (torch, library("jtorch")):
+        xp.manual_seed(0)
+        a, b, v = (xp.tensor(x, dtype=xp.float32, requires_grad=True) for x in data)
+        kinds = xp.nn.functional.ScalingType
+        names = {"TENSORS": kinds.TensorWise, "ROWS": kinds.RowWise,
+                 "EIGHT": lambda t, xp=xp: t.detach().reshape(-1)[:16].repeat(16, 1).to(xp.float8_e4m3fn)}
+        made = eval(call, {"xp": xp, "a": a, "b": b, "v": v, **names})
+        first = made[0] if isinstance(made, tuple) else made
+        if first.requires_grad:
+            first.float().square().sum().backward()
+        outcomes.append([made, *(0 if t.grad is None else t.grad for t in (a, b, v))])
+    assert differences(*outcomes, near=2e-2 if "scaled" in call else 0) is None
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), [
+    ("xp.nn.functional.grouped_mm(a, a.mT.double())", RuntimeError, "Expected mat_b to be Float32, BFloat16 or Float16 matrix"),
+    ("xp.nn.functional.grouped_mm(a[0], a.mT)", RuntimeError, "Have to provide offsets if there is a 2d matrix"),
+    ("xp.nn.functional.grouped_mm(a[0], a.mT, offs=xp.tensor([2, 6]))", RuntimeError, "Offsets have to be int32"),
+    ("xp.nn.functional.scaled_mm(a[0], a[1].T, xp.ones(1), T, xp.ones(1), T)", ValueError, "Invalid scaling configuration"),
+    ("xp.fake_quantize_per_tensor_affine(a, 0.1, 20, 0, 15)", RuntimeError, "`zero_point` must be between `quant_min` and"),
+    ("xp.native_group_norm(a, None, None, 2, 6, 5, 3, 1e-5)", RuntimeError, "Expected X.numel"),
+    ("xp.native_group_norm(a, a[0, 0], None, 2, 6, 4, 3, 1e-5)", RuntimeError, "Expected weight to be a vector of size"),
+    ("xp.constant_pad_nd(a, (1,))", RuntimeError, "Length of pad must be even but instead it equals 1"),
+    ("xp.cov(a[0], aweights=xp.zeros(4))", RuntimeError, r"cov\(\): weights sum to zero"),
+    ("xp.histc(a / 0, 4)", RuntimeError, r"torch.histc: range of \[-?inf, -?inf\] is not finite"),
+    ("xp.histogramdd(a[0, :, :2] * xp.tensor([1, xp.inf]), [2, 2])", RuntimeError, r"dimension 1's range \[-?inf, inf\] is not finite"),
+    ("xp.multinomial(xp.ones(2), 1, out=xp.zeros(1))", RuntimeError, "multinomial expects Long tensor out, got: Float"),
+    ("a.coalesce()", RuntimeError, "coalesce expected sparse coordinate tensor layout but got Strided"),
+    ("xp.solve(a, a)", RuntimeError, "This function was deprecated since version 1.9 and is now removed"),
+    ("xp.cond('yes', len, len)", RuntimeError, "Expected pred to be bool or tensor, but got yes"),
+])
+def test_errors(xp, call, kind, text):
+    a = xp.tensor(np.random.default_rng(0).standard_normal((2, 6, 4)), dtype=xp.float32)
+    with pytest.raises(kind, match=text):
+        eval(call, {"xp": xp, "a": a, "T": xp.nn.functional.ScalingType.TensorWise}).tolist()
+
+
+def test_a_loop_as_a_function():
+    jtorch = library("jtorch")
+    i, x = jtorch.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (jtorch.tensor(0), jtorch.ones(2)))
+    assert (i.item(), x.tolist()) == (3, [8.0, 8.0])
+
+
+def test_methods_that_are_not_built_say_so():
+    jtorch = library("jtorch")
+    assert not hasattr(jtorch.ones(2), "to_sparse")
+    with pytest.raises(NotImplementedError, match="sparse tensors are not built"):
+        jtorch.ones(2).to_sparse()
+    with pytest.raises(NotImplementedError, match="per block"):
+        jtorch.nn.functional.scaled_mm(jtorch.ones(2, 2), jtorch.ones(2, 2), jtorch.ones(1), 3, jtorch.ones(1), 3)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(2, [4.226896440867263, -16.117453214407064]), (5, [15992.591647035295, 23323.457])])
+def test_polygamma_of_negative_numbers_is_the_same_compiled(n, expected):
+    jtorch, x = library("jtorch"), np.array([-8.478373527526855, -0.5734938383102417])
+    compiled = jax.jit(lambda x: jtorch.polygamma(n, jtorch.from_jax(x)).jax())
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(compiled(x), expected, rtol=1e-6)
+    np.testing.assert_allclose(jtorch.polygamma(n, jtorch.tensor(x)).tolist(), expected, rtol=1e-6)

@@ -1,0 +1,182 @@
+"""Names around the core: what changes nothing here, what says that it is not built, what compares and measures."""
+from __future__ import annotations
+
+import importlib
+import json
+import re
+
+import pytest
+
+import jtorch
+from jtorch.later import MODULES
+from jtorch.not_built import MODULES as NOT_BUILT
+
+# ---------------------------------------------------------------- compile, jit
+
+def test_compile(xp):
+    """Arguments are accepted, in all three forms; both mode and options, or an unknown mode, are an error."""
+    with pytest.raises(RuntimeError, match="Either mode or options can be specified"):
+        xp.compile(xp.sin, mode="default", options={})
+    with pytest.raises(RuntimeError, match="Unrecognized mode=fast"):
+        xp.compile(xp.sin, mode="fast")
+    assert xp.compiler.is_compiling() is False
+
+
+def test_compiled_is_the_argument():
+    net = jtorch.nn.Linear(2, 1)
+    assert jtorch.compile(net, mode="max-autotune", fullgraph=True, dynamic=False, backend="inductor") is net
+
+    @jtorch.compile
+    def one(x):
+        return x + 1
+
+    @jtorch.compile(dynamic=True, options={"a": 1})
+    def two(x):
+        return x + 2
+    assert (one(jtorch.zeros(1)) + two(jtorch.zeros(1))).tolist() == [3.0]
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit")
+def test_jit():
+    net = jtorch.nn.Linear(2, 1)
+    assert jtorch.jit.script(net) is net
+    assert jtorch.jit.trace(net, jtorch.ones(1, 2)) is net
+    assert jtorch.jit.ignore(drop=True)(len) is len
+    assert jtorch.jit.isinstance([1], list[int])
+    with pytest.raises(NotImplementedError, match="torch.jit.save is not built"):
+        jtorch.jit.save(net, "file")
+
+
+# ---------------------------------------------------------------- what is not built
+
+@pytest.mark.parametrize("name", sorted(NOT_BUILT))
+def test_not_built(name):
+    """The module can be imported, its names can be had; calling one says what it is and what there is instead."""
+    module = importlib.import_module(f"jtorch.{name}")
+    with pytest.raises(NotImplementedError, match=re.escape(f"torch.{name}.Something is not built. {NOT_BUILT[name]}")):
+        module.Something(1, key=2)
+
+
+def test_not_built_names_can_stand_around():
+    """As a default argument, a base class, in isinstance, as an attribute of an attribute."""
+    dist = importlib.import_module("jtorch.distributed")
+
+    class Mine(dist.Backend):
+        def f(self, op=dist.ReduceOp.SUM):
+            return op
+    assert not isinstance(1, dist.ReduceOp)
+    assert dist.is_available() is False
+    assert not hasattr(dist, "__wrapped__")
+    with pytest.raises(NotImplementedError, match=r"torch.distributed.Backend is not built"):
+        Mine()
+    with pytest.raises(NotImplementedError, match="DistributedDataParallel"):
+        jtorch.nn.parallel.DistributedDataParallel(None)
+
+
+def test_missing_names():
+    assert not hasattr(jtorch, "sparse_coo_tensor")
+    with pytest.raises(NotImplementedError, match="sparse tensors are not built"):
+        jtorch.sparse_coo_tensor([[0]], [1.0])
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        jtorch.nonsense
+
+
+def test_nothing_of_it_is_imported_with_the_package(run_python):
+    shown = run_python(f"import sys, jtorch; print([n for n in {MODULES} if f'jtorch.{{n}}' in sys.modules])\n"
+                       f"for n in {MODULES}: getattr(jtorch, n)\nprint(jtorch.compile(len) is len)")
+    assert shown.split() == ["[]", "True"]
+
+
+def test_accelerator(xp):
+    """The line that PyTorch's tutorials begin with."""
+    found = xp.accelerator.current_accelerator()
+    device = found.type if xp.accelerator.is_available() else "cpu"
+    assert xp.ones(1, device=device).device.type == device
+    assert (xp.accelerator.device_count() > 0) == xp.accelerator.is_available()
+
+
+# ---------------------------------------------------------------- testing, trees, benchmarks, traces
+
+def _message(xp, actual, expected, **options):
+    with pytest.raises((AssertionError, TypeError, ValueError)) as caught:
+        xp.testing.assert_close(actual, expected, **options)
+    return f"{caught.type.__name__}: {caught.value}"
+
+
+@pytest.mark.conformance
+def test_assert_close_says_what_pytorch_says(torch):
+    cases = [lambda xp: (xp.tensor([1.0, 2, 3]), xp.tensor([1.0, 2, 4])), lambda xp: (xp.ones(2, 2), xp.zeros(2, 2)),
+             lambda xp: (xp.tensor([1, 2]), xp.tensor([1, 3])), lambda xp: (xp.ones(2), xp.ones(3)),
+             lambda xp: (xp.ones(2), xp.ones(2).double()), lambda xp: ([1.0, {"a": xp.ones(2)}], [1.0, {"a": xp.zeros(2)}]),
+             lambda xp: ([1], [1, 2]), lambda xp: ({"a": 1}, {"b": 1}), lambda xp: (1.0, 1.1), lambda xp: (1, 1.0),
+             lambda xp: (None, 1), lambda xp: (True, False)]
+    for case in cases:
+        assert _message(jtorch, *case(jtorch)) == _message(torch, *case(torch))
+    for xp in (torch, jtorch):
+        xp.testing.assert_close(xp.tensor([1.0, 2.0]), xp.tensor([1.0, 2.0 + 1e-6]))
+        xp.testing.assert_close((xp.ones(1), 2.0), (xp.ones(1), 2.0 + 1e-9))
+        assert _message(xp, 1.0, 2.0, rtol=1.0).startswith("ValueError: Both 'rtol' and 'atol' must be either specified")
+        assert _message(xp, 1.0, 2.0, msg=lambda m: f"Head\n{m}").startswith("AssertionError: Head\nScalars are not close!")
+
+
+def test_make_tensor(xp):
+    for dtype in (xp.float32, xp.int64, xp.uint8, xp.bool, xp.complex64):
+        t = xp.testing.make_tensor((4, 3), dtype=dtype, device="cpu", noncontiguous=True)
+        assert (t.dtype, tuple(t.shape), t.is_contiguous()) == (dtype, (4, 3), False)
+    t = xp.testing.make_tensor(50, dtype=xp.float64, device="cpu", low=2, high=3, requires_grad=True)
+    assert t.requires_grad
+    assert t.min() >= 2
+    assert t.max() < 3
+    with pytest.raises(ValueError, match="`low` must be less than `high`"):
+        xp.testing.make_tensor(2, dtype=xp.int64, device="cpu", low=3, high=3)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_pytree(xp):
+    tree = importlib.import_module(f"{xp.__name__}.utils._pytree")
+    leaves, spec = tree.tree_flatten({"b": [1, 2], "a": (3, None)})
+    assert leaves[:3] == [1, 2, 3]
+    assert tree.tree_unflatten(leaves, spec) == {"b": [1, 2], "a": (3, None)}
+    assert tree.tree_map(lambda x, y: x + y, [1, (2,)], [10, (20,)]) == [11, (22,)]
+    assert tree.tree_map_only(int, str, [1, 2.0]) == ["1", 2.0]
+
+
+def test_benchmark_timer(xp):
+    benchmark = importlib.import_module(f"{xp.__name__}.utils.benchmark")
+    timer = benchmark.Timer("x * 2", setup="y = 1", globals={"x": xp.ones(3)}, label="twice")
+    found = timer.timeit(5)
+    assert (found.number_per_run, len(found.times)) == (5, 1)
+    assert found.median > 0
+    assert "twice" in repr(found)
+    assert len(timer.blocked_autorange(min_run_time=0.01).times) >= 1
+
+
+def test_profiler_writes_a_trace(tmp_path):
+    profiler = importlib.import_module("jtorch.profiler")
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU]) as p, profiler.record_function("my_part"):
+        (jtorch.ones(4, 4) @ jtorch.ones(4, 4)).sum().item()
+    p.export_chrome_trace(str(tmp_path / "trace.json"))
+    assert any(e.get("name") == "my_part" for e in json.loads((tmp_path / "trace.json").read_text())["traceEvents"])
+    with pytest.raises(NotImplementedError, match="key_averages is not built"):
+        p.key_averages()
+
+
+def test_schedule(xp):
+    make = importlib.import_module(f"{xp.__name__}.profiler").schedule
+    follow = make(wait=1, warmup=1, active=2, repeat=2, skip_first=1)
+    assert [follow(i).name for i in range(11)] == [
+        "NONE", *["NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE"] * 2, "NONE", "NONE"]
+
+
+def test_hub(tmp_path, monkeypatch):
+    hub = importlib.import_module("jtorch.hub")
+    (tmp_path / "hubconf.py").write_text("def net(n):\n    return n + 1\n")
+    assert hub.load(str(tmp_path), "net", 2, source="local") == 3
+    with pytest.raises(NotImplementedError, match="nothing is downloaded"):
+        hub.load("pytorch/vision", "resnet18")
+
+
+def test_older_name_of_the_profiler(xp):
+    with xp.autograd.profiler.record_function("part"), xp.autograd.profiler.profile(enabled=False):
+        assert xp.ones(2).sum() == 2
+    assert not hasattr(xp.autograd, "nonsense")
