@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jtorch.engine.record import Record, State
 
 MAX_PROGRAMS = 512
+MAX_CUT = 1000              # calls in a record that was cut off: XLA takes minutes for one with thousands of outputs
 TRIALS, MARGIN = 8, 1.2     # runs of a program that are timed, and by how much it may be slower than its record was call by call
 SAVED_PER_CALL = 10e-6      # seconds of Python that a call held back takes less than one run at once
 _compiled: dict[Program | split.Split, tuple[State, bytes]] = {}      # all programs, with where they hang in the trie
@@ -58,7 +59,9 @@ def heat(state: State) -> None:
 def wanted(rec: Record, held: bytes, natural: bool) -> Program | split.Split | None:
     """The program to compile for a record whose calls were held back, or None if it has not come up often enough."""
     state = rec.state
-    if (not natural and ENGINE_MODE != "hot") or state.device.type == "meta" or state.refused:
+    if state.device.type == "meta" or state.refused:
+        return None
+    if not natural and (ENGINE_MODE != "hot" or state.depth > MAX_CUT):
         return None
     if ENGINE_MODE == "hot":
         return _compile(rec, held, "JTORCH_ENGINE=hot")
