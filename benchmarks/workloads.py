@@ -64,7 +64,7 @@ class MLP:
         return run
 
 
-def _mlp(name: str, batch: int, sizes: tuple[int, ...], steps: int = 200, bars=(None, None)) -> Workload:
+def _mlp(name: str, batch: int, sizes: tuple[int, ...], steps: int = 600, bars=(None, None)) -> Workload:
     made = MLP(batch, sizes)
     return Workload(name, made.eager, made.jitted, steps, bars)
 
@@ -141,7 +141,7 @@ def _products(read: bool):
 WORKLOADS = (
     _mlp("MLP 64-64-10, batch 32, Adam", 32, (64, 64, 10), bars=(0.45, 1.6)),
     _mlp("MLP 64-128x3-10, batch 32, Adam", 32, (64, 128, 128, 128, 10), bars=(0.7, 1.7)),
-    _mlp("MLP 64-128x8-10, batch 32, Adam", 32, (64, *[128] * 8, 10), 100, bars=(0.45, 1.3)),
+    _mlp("MLP 64-128x8-10, batch 32, Adam", 32, (64, *[128] * 8, 10), 300, bars=(0.45, 1.3)),
     _mlp("MLP 784-512x3-10, batch 256, Adam", 256, (784, 512, 512, 512, 10), 15, bars=(1.0, 1.1)),
     Workload("gradient descent by hand", _by_hand, _by_hand_jitted, bars=(0.8, 3.0)),
     Workload("200 small chained ops, read once", _chain, _chain_jitted, 100, bars=(2.5, None)),

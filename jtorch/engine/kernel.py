@@ -5,7 +5,10 @@ once it has cost about as much time as compiling it will. On an accelerator it i
 """
 from __future__ import annotations
 
+import contextlib
 import time
+import warnings
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -147,7 +150,7 @@ class Kernel:
 
     def _compile(self) -> None:
         start = time.perf_counter()
-        with jax.enable_x64(True):
+        with traced_again():
             self.compiled = cache.compiled(jax.jit(self._flat).lower(*[a.placed for a in self._placed()]))
         self.trials = TRIALS if self.on_host is not None else 0
         stats.kernel_compiled(self, time.perf_counter() - start)
@@ -166,6 +169,14 @@ class Kernel:
             bad, detail = (np.asarray(x) for x in self.check([np.asarray(a) for a in arrays]))
         if bad:
             raise value_error(self.call, self.avals, int(detail))
+
+
+@contextlib.contextmanager
+def traced_again() -> Iterator[None]:
+    """Around a trace for the compiler: what an op warns of it has warned of when it was called."""
+    with warnings.catch_warnings(), jax.enable_x64(True):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _check_function(call: Call, sds: list):

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.engine import cache, stats, wait
-from jtorch.engine.kernel import flatten, value_error
+from jtorch.engine.kernel import flatten, traced_again, value_error
 from jtorch.engine.values import CPU, Value, aval_of, device_array, put
 from jtorch.ops.registry import Marker
 
@@ -173,7 +173,7 @@ class Program:
         self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not device]      # 0-dim, of the CPU
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
         donated = tuple(range(2, 2 + len(self.donated)))
-        with jax.enable_x64(True):
+        with traced_again():
             return cache.compiled(jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed))
 
     def _pack(self, numbers: list) -> None:
