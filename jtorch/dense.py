@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jtorch.dtype as dtypes
+from jtorch.not_built import NotBuiltError
 from jtorch.tensor import Tensor
 
 # Method: the layout that it asks for, in PyTorch's words.
@@ -49,10 +50,6 @@ def _named(function: Callable, name: str, doc: str) -> Callable:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
-
-
-class NotBuiltError(NotImplementedError, AttributeError):
-    """A method that is not here; ``hasattr`` is False for it."""
 
 
 class _NotBuilt:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from jtorch.not_built import NotBuiltError
+
 MODULES = ("accelerator", "compiler", "distributions", "hub", "jit", "multiprocessing", "overrides", "profiler", "testing",
            "types")
 NAMES = {"compile": "compiler"}
@@ -13,10 +15,6 @@ _NO_TENSORS = {
     "quantized": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "quint8",
                   "qint8", "qint32", "quint4x2", "quint2x4"),
 }
-
-
-class NotBuiltError(NotImplementedError, AttributeError):
-    """A name of PyTorch's that is not here; ``hasattr`` is False for it."""
 
 
 def load(name: str) -> Any:

@@ -9,6 +9,11 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+
+class NotBuiltError(NotImplementedError, AttributeError):
+    """A name of PyTorch's that is not here; ``hasattr`` is False for it."""
+
+
 # Module: what can be done instead, or what is the case.
 _SPREAD = "In one process, jax.sharding spreads a computation over several devices."
 _QUANTIZED = "Quantized tensors are not built; torch.bfloat16 halves memory."

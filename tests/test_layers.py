@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "jtorch"
 
 # From top to bottom. A name is a file or a folder; those on one line may import each other.
 LAYERS = [
-    {"dtype", "device", "size", "flags", "dtype_info", "version"},
+    {"dtype", "device", "size", "flags", "dtype_info", "version", "not_built"},
     {"stream", "generator"},
     {"ops"},
     {"engine"},
@@ -28,7 +28,7 @@ LAYERS = [
      "recurrent", "attention", "legacy",
      "metadata", "trees", "native", "numbered", "scaled", "control", "dense", "lowrank", "argument_errors", "settings"},
     {"autograd", "nn", "optim", "_optimizers", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "cpu", "backends",
-     "amp", "serialization", "accelerator", "compiler", "distributions", "hub", "jit", "multiprocessing", "not_built", "overrides",
+     "amp", "serialization", "accelerator", "compiler", "distributions", "hub", "jit", "multiprocessing", "overrides",
      "profiler", "testing", "types"},
     {"later"},
     {"__init__", "__main__"},

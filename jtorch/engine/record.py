@@ -171,7 +171,8 @@ def record(call: Call, args) -> Any:
     if after.hot and rec.held is not False:
         rec.held = True
         if after.early is not None:
-            after.early.begin(rec)
+            with LOCK:      # threads that do the same share the program
+                after.early.begin(rec)
     else:
         _run_now(rec, state, after)
     if after.depth >= rec.longest:

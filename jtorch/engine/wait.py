@@ -32,10 +32,17 @@ def note(result: Any) -> None:
 
 def for_latest() -> None:
     """Waits for the program begun last. Whoever starts another calls this first, or memory would fill with what is to come."""
-    if _latest.result is not None:
-        result, _latest.result = _latest.result(), None
-        if result is not None and not result.is_deleted():
-            until_ready(result)
+    latest = _latest.result
+    if latest is None:
+        return
+    _latest.result, result = None, latest()
+    if result is None or result.is_deleted():
+        return
+    try:
+        until_ready(result)
+    except RuntimeError:
+        if not result.is_deleted():     # by another thread, whose program overwrites it
+            raise
 
 
 def until_ready(array: Any) -> None:
