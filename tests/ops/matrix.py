@@ -147,7 +147,10 @@ class Run:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return inputs, function(*args, **kwargs, **more)
+                result = function(*args, **kwargs, **more)
+                if xp is self.jtorch:
+                    xp.cpu.synchronize()        # where calls are held back, errors of values come now
+                return inputs, result
         except Exception as error:
             return inputs, error
 

@@ -72,8 +72,13 @@ def test_results_and_gradients(torch, call):
 ])
 def test_errors(xp, call, kind, text):
     a = xp.tensor(np.random.default_rng(0).standard_normal((2, 6, 4)), dtype=xp.float32)
+
+    def called():
+        eval(call, {"xp": xp, "a": a, "T": xp.nn.functional.ScalingType.TensorWise})
+        xp.cpu.synchronize()        # where calls are held back, errors of values come now
+
     with pytest.raises(kind, match=text):
-        eval(call, {"xp": xp, "a": a, "T": xp.nn.functional.ScalingType.TensorWise}).tolist()
+        called()
 
 
 def test_a_loop_as_a_function():
