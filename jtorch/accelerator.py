@@ -65,7 +65,7 @@ def synchronize(device: Any = None, /) -> None:
     if _required() == "cuda":
         cuda.synchronize(device)
     else:
-        engine.end()
+        engine.synchronize()
 
 
 def current_stream(device: Any = None, /) -> Any:

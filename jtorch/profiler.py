@@ -142,7 +142,7 @@ class profile:  # noqa: N801
         """Ends the trace and hands it over."""
         if not self._running:
             return
-        engine.end()
+        engine.synchronize()
         jax.profiler.stop_trace()
         self._running = False
         if self.on_trace_ready is not None:

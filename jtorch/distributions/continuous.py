@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from jtorch.distributions import constraints
-from jtorch.distributions.distribution import Distribution, Parametrized, checked, standard_normal
+from jtorch.distributions.distribution import AtLoc, Distribution, Parametrized, checked, standard_normal
 from jtorch.dtype_info import finfo
 from jtorch.nn._make import torch
 from jtorch.no_grad import no_grad
@@ -13,7 +13,7 @@ from jtorch.no_grad import no_grad
 _EULER = 0.57721566490153286060
 
 
-class _Located(Parametrized):
+class _Located(AtLoc, Parametrized):
     """A density moved by ``loc`` and stretched by ``scale``."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -24,16 +24,6 @@ class _Located(Parametrized):
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         self._set(validate_args, loc=loc, scale=scale)
-
-    @property
-    def mean(self) -> Any:
-        """loc."""
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        """loc."""
-        return self.loc
 
 
 class Normal(_Located):
@@ -83,9 +73,10 @@ class Normal(_Located):
 
 
 class _OfNormal(Distribution):
-    """What is computed from a normally distributed number."""
+    """What is computed from a normally distributed number, by the tensor method named ``_function``."""
 
     has_rsample = True
+    _function: str
 
     def __init__(self, base: Normal, validate_args: bool | None):
         self.base_dist = base
@@ -96,12 +87,21 @@ class _OfNormal(Distribution):
         """The standard deviation of that number."""
         return self.base_dist.scale
 
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        return getattr(self.base_dist.rsample(sample_shape), self._function)()
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.sample."""
+        return getattr(self.base_dist.sample(sample_shape), self._function)()
+
 
 class LogNormal(_OfNormal):
     """e to a normally distributed number. See torch.distributions.LogNormal."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
+    _function = "exp"
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         super().__init__(Normal(loc, scale, validate_args), validate_args)
@@ -127,14 +127,6 @@ class LogNormal(_OfNormal):
         square = self.scale.pow(2)
         return square.expm1() * (2 * self.loc + square).exp()
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """See Distribution.rsample."""
-        return self.base_dist.rsample(sample_shape).exp()
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """See Distribution.sample."""
-        return self.base_dist.sample(sample_shape).exp()
-
     @checked
     def log_prob(self, value: Any) -> Any:
         """See Distribution.log_prob."""
@@ -154,6 +146,7 @@ class HalfNormal(_OfNormal):
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
+    _function = "abs"
 
     def __init__(self, scale: Any, validate_args: bool | None = None):
         super().__init__(Normal(0, scale, validate_args=False), validate_args)
@@ -172,14 +165,6 @@ class HalfNormal(_OfNormal):
     def variance(self) -> Any:
         """The variance."""
         return self.scale.pow(2) * (1 - 2 / math.pi)
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """See Distribution.rsample."""
-        return self.base_dist.rsample(sample_shape).abs()
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """See Distribution.sample."""
-        return self.base_dist.sample(sample_shape).abs()
 
     @checked
     def log_prob(self, value: Any) -> Any:

@@ -200,6 +200,22 @@ def checked(method: Callable) -> Callable:
     return wrapper
 
 
+class AtLoc:
+    """The mean and the mode of what is symmetric about ``loc``."""
+
+    loc: Any
+
+    @property
+    def mean(self) -> Any:
+        """loc."""
+        return self.loc
+
+    @property
+    def mode(self) -> Any:
+        """loc."""
+        return self.loc
+
+
 class Parametrized(Distribution):
     """A distribution whose parameters are tensors of the shape of its batch: the names in ``arg_constraints``."""
 

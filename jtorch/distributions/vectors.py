@@ -5,11 +5,11 @@ import math
 from typing import Any, ClassVar
 
 from jtorch.distributions import constraints
-from jtorch.distributions.distribution import Distribution, checked, lazy_property, standard_normal
+from jtorch.distributions.distribution import AtLoc, Distribution, checked, lazy_property, standard_normal
 from jtorch.nn._make import torch
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(AtLoc, Distribution):
     """Normally distributed vectors. See torch.distributions.MultivariateNormal.
 
     Exactly one of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril`` (the lower Cholesky factor of the
@@ -61,16 +61,6 @@ class MultivariateNormal(Distribution):
     def precision_matrix(self) -> Any:
         """The inverse of the covariance."""
         return torch("cholesky_inverse")(self._tril)
-
-    @property
-    def mean(self) -> Any:
-        """loc."""
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        """loc."""
-        return self.loc
 
     @property
     def variance(self) -> Any:

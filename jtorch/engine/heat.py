@@ -85,12 +85,16 @@ def _compile(rec: Record, held: bytes, why: str) -> Program | split.Split:
     _compiled[made] = (state, held)
     if len(_compiled) > MAX_PROGRAMS:
         oldest = min(_compiled, key=lambda p: p.last_run)
-        old, old_held = _compiled.pop(oldest)
-        old.programs.pop(old_held, None)
-        old.recent.clear()
-        oldest.drop()
-        _cool(old)
+        _drop(oldest, *_compiled[oldest])
     return made
+
+
+def _drop(program: Program | split.Split, state: State, held: bytes) -> None:
+    _compiled.pop(program, None)
+    state.programs.pop(held, None)
+    state.recent.clear()
+    program.drop()
+    _cool(state)
 
 
 def on_trial(program: Program | split.Split, rec: Record) -> None:
@@ -107,14 +111,10 @@ def on_trial(program: Program | split.Split, rec: Record) -> None:
 
 def _refuse(state: State) -> None:
     """Drops the programs of a record, which runs call by call from now on."""
-    for program in state.programs.values():
-        stats.given_up(program, f"given up: {program.best * 1e3:.2f} ms, call by call {state.best * 1e3:.2f}")
-        program.drop()
-        _compiled.pop(program, None)
-    state.programs.clear()
-    state.recent.clear()
     state.refused = True
-    _cool(state)
+    for held, program in list(state.programs.items()):
+        stats.given_up(program, f"given up: {program.best * 1e3:.2f} ms, call by call {state.best * 1e3:.2f}")
+        _drop(program, state, held)
 
 
 def _cool(state: State) -> None:

@@ -319,7 +319,6 @@ def _end_held(rec: Record, state: State, natural: bool) -> None:
         held = pattern(rec.values)
         found = state.programs.get(held) or heat.wanted(rec, held, natural)
         if found is None:
-            rec.begun = None
             _catch_up(rec, state)
             return
         if len(state.recent) >= MAX_RECENT:

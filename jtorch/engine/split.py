@@ -62,19 +62,19 @@ class _Stretch:
 def _stretches(path: list[State], rec: Record) -> list[_Stretch]:
     seen: dict[tuple, int] = {}     # numbers, and where each came first
     out: list[_Stretch] = [_Stretch(0)]
-    before = 0
+    before = known = 0      # slots and numbers that the record has met
     for at, s in enumerate(path):
         new = {i: rec.values[i] for i in range(before, s.first)}
-        numbers = [(type(x), x) for x in rec.numbers[s.nnumbers - sum(a < 0 for a in s.args):s.nnumbers]]
+        numbers = [(type(x), x) for x in rec.numbers[known:s.nnumbers]]
         if at and all(map(is_ones, new.values())) and all(x in seen for x in numbers):
             out[-1].stop = at
             out[-1].constants |= new
             out[-1].copies += [seen[x] for x in numbers]
         elif at:
             out.append(_Stretch(at))
-        for k, x in enumerate(numbers, s.nnumbers - len(numbers)):
+        for k, x in enumerate(numbers, known):
             seen.setdefault(x, k)
-        before = s.first + len(s.outs)
+        before, known = s.first + len(s.outs), s.nnumbers
     return out
 
 

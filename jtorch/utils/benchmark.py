@@ -18,7 +18,7 @@ _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 def timer() -> float:
     """The time, after all that was called has been computed."""
-    engine.end()
+    engine.synchronize()
     if cuda.is_available():
         cuda.synchronize()
     return time.perf_counter()

@@ -12,4 +12,5 @@ class Lazy:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(importlib.import_module(self._name), attribute)
+        found = self.__dict__[attribute] = getattr(importlib.import_module(self._name), attribute)
+        return found
