@@ -23,7 +23,8 @@ import jax
 import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-from jtorch.engine import stats
+from jtorch.engine import stats, threads
+from jtorch.engine.threads import ELSEWHERE, Threads
 
 MAX_BYTES = 512 * 2**20     # the files used longest ago go first
 FORMAT = "1"
@@ -52,14 +53,14 @@ def get_cache_dir() -> str | None:
     return _directory
 
 
-def compiled(lowered: Any) -> Any:
-    """``lowered.compile()``, or the same read from disk."""
+def compiled(lowered: Any, on: Threads = ELSEWHERE) -> Any:
+    """``lowered.compile()`` for these threads, or the same read from disk."""
     if _directory is None or not _usable(_directory):
-        return lowered.compile()
-    path = Path(_directory) / _name(lowered)
-    found = _load(path)
+        return threads.compiled(lowered, on)
+    path = Path(_directory) / _name(lowered, on)
+    found = _load(path, on)
     if found is None:
-        found = lowered.compile()
+        found = threads.compiled(lowered, on)
         _save(path, found)
     return found
 
@@ -81,9 +82,9 @@ def _is_private(directory: str) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _name(lowered: Any) -> str:
+def _name(lowered: Any, on: Threads) -> str:
     digest = hashlib.sha256(lowered.as_text().encode())
-    digest.update(_machine().encode())
+    digest.update(f"{_machine()}|{on.options}".encode())
     return digest.hexdigest()
 
 
@@ -101,10 +102,10 @@ def _cpu() -> str:
     return platform.processor()
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, on: Threads) -> Any:
     try:
         with open(path, "rb") as f:
-            found = deserialize_and_load(*pickle.load(f))
+            found = deserialize_and_load(*pickle.load(f), backend=threads.client(jax.devices()[0].client, on))
         os.utime(path)
     except FileNotFoundError:
         return None

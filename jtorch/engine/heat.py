@@ -56,7 +56,7 @@ def heat(state: State) -> None:
         state = state.parent
 
 
-def wanted(rec: Record, held: bytes, natural: bool) -> Program | split.Split | None:
+def wanted(rec: Record, held: bytes, natural: bool, read: bool) -> Program | split.Split | None:
     """The program to compile for a record whose calls were held back, or None if it has not come up often enough."""
     state = rec.state
     if state.device.type == "meta" or state.refused:
@@ -64,21 +64,21 @@ def wanted(rec: Record, held: bytes, natural: bool) -> Program | split.Split | N
     if not natural and (ENGINE_MODE != "hot" or state.depth > MAX_CUT):
         return None
     if ENGINE_MODE == "hot":
-        return _compile(rec, held, "JTORCH_ENGINE=hot")
+        return _compile(rec, held, "JTORCH_ENGINE=hot", read)
     state.seen[held] = times = state.seen.get(held, 0) + 1
     if state.why is None:                 # others go on from here, but this end has not been compiled yet
         if times >= 16 and budget.allows(state.depth) and not is_timing_loop(state):
-            return _compile(rec, held, f"ended here {times} times on the way to a program")
+            return _compile(rec, held, f"ended here {times} times on the way to a program", read)
         return None
     if len(state.programs) > 0 and times < 4:
         return None
-    return _compile(rec, held, state.why)
+    return _compile(rec, held, state.why, read)
 
 
-def _compile(rec: Record, held: bytes, why: str) -> Program | split.Split:
+def _compile(rec: Record, held: bytes, why: str, read: bool) -> Program | split.Split:
     state = rec.state
     start = time.perf_counter()
-    made = split.compiled(rec, held, why)
+    made = split.compiled(rec, held, why, read)
     budget.note(state.depth, time.perf_counter() - start)
     state.programs[held] = made
     made.trials = TRIALS if state.best < inf and state.device is CPU else 0

@@ -15,8 +15,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jtorch.engine import cache, host, stats
-from jtorch.engine.values import Aval, aval_of, hollow, put
+from jtorch.engine import cache, host, stats, wait
+from jtorch.engine.threads import ELSEWHERE, SMALL, Threads
+from jtorch.engine.values import CPU, Aval, aval_of, hollow, put
 from jtorch.ops.registry import Op
 
 COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
@@ -141,9 +142,14 @@ class Kernel:
                       for k, a in enumerate(arrays)]
         with jax.enable_x64(True):
             out = self.compiled(*arrays)
-        if out and self.outs[0].device.type == "cpu":
-            out[0].block_until_ready()      # as in PyTorch, the work is done when the call returns
+        if out and self.on_cpu:
+            wait.until_ready(out[0])        # as in PyTorch, the work is done when the call returns
         return out
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether it runs on the CPU."""
+        return bool(self.outs) and self.outs[0].device is CPU
 
     def _nothing(self, *arrays) -> list:
         return [hollow(a.shape, a.np) for a in self.outs]
@@ -151,7 +157,8 @@ class Kernel:
     def _compile(self) -> None:
         start = time.perf_counter()
         with traced_again():
-            self.compiled = cache.compiled(jax.jit(self._flat).lower(*[a.placed for a in self._placed()]))
+            lowered = jax.jit(self._flat).lower(*[a.placed for a in self._placed()])
+            self.compiled = cache.compiled(lowered, Threads(inline=True, pool=self.best[0] > SMALL) if self.on_cpu else ELSEWHERE)
         self.trials = TRIALS if self.on_host is not None else 0
         stats.kernel_compiled(self, time.perf_counter() - start)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from jtorch.engine import cache, stats, wait
 from jtorch.engine.kernel import flatten, traced_again, value_error
+from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.engine.values import CPU, Value, aval_of, device_array, put
 from jtorch.ops.registry import Marker
 
@@ -69,9 +70,10 @@ class Program:
     """Calls of a record compiled together: all of them, or a stretch.
 
     ``outs`` are the slots that it gives. ``spare`` says of a slot whether its value may be overwritten (donated).
+    ``on``: the threads that it runs on, if its device is the CPU.
     """
 
-    def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str):
+    def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str, on: Threads):
         self.path, self.outs = path, outs
         self.line, self.runs, self.why = path[-1].line, 0, why
         self.trials, self.best = 0, inf                 # runs still to be timed, and what the quickest took
@@ -83,7 +85,7 @@ class Program:
         self.checks = [s for s in self.path if s.call.check is not None]
         self._plan_numbers()
         start = time.perf_counter()
-        self.compiled = self._compile()
+        self.compiled = self._compile(on)
         self.seconds = time.perf_counter() - start
         stats.program_compiled(self, why, self.seconds)
 
@@ -166,7 +168,7 @@ class Program:
                 env[s.first + k] = x
         return *[env[i] for i in self.outs], *([jnp.stack(flags)] if flags else [])
 
-    def _compile(self):
+    def _compile(self, on: Threads):
         self.device = device = next((s.outs[0].device for s in reversed(self.path) if s.outs), CPU)
         avals = [aval_of((len(x),), np.dtype(t), device) for x, t in ((self.floats, "f8"), (self.ints, "i8"))]
         avals += [self.avals[i] for i in self.order]
@@ -174,7 +176,8 @@ class Program:
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
         donated = tuple(range(2, 2 + len(self.donated)))
         with traced_again():
-            return cache.compiled(jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed))
+            lowered = jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed)
+            return cache.compiled(lowered, on if device is CPU else ELSEWHERE)
 
     def _pack(self, numbers: list) -> None:
         """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""

@@ -281,8 +281,11 @@ def _check_late(state: State, arrays: list) -> None:
         raise
 
 
-def end(natural: bool = True) -> None:
-    """Ends the thread's record: runs what it holds back. ``natural`` ends (reads, optimizer steps) may become programs."""
+def end(natural: bool = True, read: bool = False) -> None:
+    """Ends the thread's record: runs what it holds back. ``natural`` ends (reads, optimizer steps) may become programs.
+
+    ``read``: whether what it gives is waited for.
+    """
     rec = local.rec
     state = rec.state
     if state.parent is None:
@@ -294,7 +297,7 @@ def end(natural: bool = True) -> None:
         _grow(rec)
     try:
         if rec.held:
-            _end_held(rec, state, natural)
+            _end_held(rec, state, natural, read)
         elif natural and ENGINE_MODE == "auto":
             _note_cost(state, rec.cost)
     finally:
@@ -312,12 +315,12 @@ def _grow(rec: Record) -> None:
         rec.longest *= 2
 
 
-def _end_held(rec: Record, state: State, natural: bool) -> None:
+def _end_held(rec: Record, state: State, natural: bool, read: bool) -> None:
     counts = tuple(map(getrefcount, rec.values))
     found = state.recent.get(counts)
     if found is None:
         held = pattern(rec.values)
-        found = state.programs.get(held) or heat.wanted(rec, held, natural)
+        found = state.programs.get(held) or heat.wanted(rec, held, natural, read)
         if found is None:
             _catch_up(rec, state)
             return
@@ -351,7 +354,7 @@ def finish(value: Value) -> None:
                                "an error.")
         return
     if rec is local.rec:
-        end()
+        end(read=True)
         if value.array is None:
             finish(value)
         return

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jtorch.engine import wait
 from jtorch.engine.program import Program, made_by, results
+from jtorch.engine.threads import SMALL, Threads
 from jtorch.engine.values import Value, is_ones
 from jtorch.flags import ENGINE_MODE
 
@@ -19,24 +20,26 @@ if TYPE_CHECKING:
 
 MIN_AHEAD = 3               # calls that follow the start and need nothing new: fewer are not worth a program of their own
 MAX_CROSSING = 1 << 16      # bytes that the second program needs of the first and that nobody else wants
-MIN_WORK = 2e-4             # seconds that the record's kernels take call by call: a second program costs 15 to 30 µs
+MIN_WORK = 5e-4             # seconds that the record's kernels take call by call: below that all of it runs in this thread
 MAX_TRUST = 4
 
 
-def compiled(rec: Record, held: bytes, why: str) -> Program | Split:
-    """The program of a record, or two if the first can start early."""
+def compiled(rec: Record, held: bytes, why: str, read: bool) -> Program | Split:
+    """The program of a record, or two if the first can start early. ``read``: whether a read ends the record."""
     path = rec.state.path()
     outs = results(path, held)
     stretch = max(_stretches(path, rec), key=len)
     first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
     made = made_by(first)
     crossing = made & {i for s in rest for i in s.args} - set(outs)
-    if len(stretch) < MIN_AHEAD or not _is_work(rec.state) or sum(rec.values[i].aval.nbytes for i in crossing) > MAX_CROSSING:
-        return Program(path, outs, lambda i: not held[i], why)
-    early = Early.of(path[stretch.start], first, sorted(made & set(outs) | crossing, reverse=True), stretch, why)
+    is_work, pool = _is_work(rec.state), rec.state.best > SMALL
+    if len(stretch) < MIN_AHEAD or not is_work or sum(rec.values[i].aval.nbytes for i in crossing) > MAX_CROSSING:
+        return Program(path, outs, lambda i: not held[i], why, Threads(read or not is_work, pool))
+    on = Threads(pool=pool)
+    early = Early.of(path[stretch.start], first, sorted(made & set(outs) | crossing, reverse=True), stretch, why, on)
     if not rest:
         return Split(early, None)
-    return Split(early, Program(rest, [i for i in outs if i not in made], lambda i: not held[i] and i not in made, why))
+    return Split(early, Program(rest, [i for i in outs if i not in made], lambda i: not held[i] and i not in made, why, on))
 
 
 def _is_work(state: State) -> bool:
@@ -88,11 +91,11 @@ class Early:
         self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # they come last in the order
 
     @classmethod
-    def of(cls, state: State, path: list[State], outs: list[int], stretch: _Stretch, why: str) -> Early:
+    def of(cls, state: State, path: list[State], outs: list[int], stretch: _Stretch, why: str, on: Threads) -> Early:
         """The one of ``state``, which is compiled unless the one that is there does the same."""
         have = state.early
         if have is None or have.program.path[-1] is not path[-1] or have.program.outs != outs:
-            have = state.early = cls(state, Program(path, outs, lambda i: False, why), stretch)
+            have = state.early = cls(state, Program(path, outs, lambda i: False, why, on), stretch)
         return have
 
     def begin(self, rec: Record) -> None:

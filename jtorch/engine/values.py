@@ -96,6 +96,22 @@ def hollow(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
+_hollow: dict[Aval, np.ndarray] = {}
+
+
+def stand_in(value: Value) -> Value:
+    """A value in place of ``value`` where only its aval counts, so that its memory can go."""
+    aval = value.aval
+    found = _hollow.get(aval)
+    if found is None:
+        if aval.traced:
+            return value
+        if len(_hollow) > 4096:
+            _hollow.clear()
+        found = _hollow[aval] = hollow(aval.shape, aval.np)
+    return Value(aval, found)
+
+
 _ones: dict[Aval, Value] = {}
 
 

@@ -1,0 +1,65 @@
+"""Which threads compiled code runs on: small programs in the one that waits for them, with and without the cache."""
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from jtorch.engine import cache, threads
+from jtorch.engine.threads import ELSEWHERE, Threads
+
+pytestmark = pytest.mark.core
+WAITED_FOR = Threads(inline=True, pool=False)
+
+
+def _some_work(x):
+    """About 20 ms in one thread."""
+    for _ in range(20):
+        x = x @ x * 1e-3
+    return x
+
+
+def _lowered():
+    return jax.jit(lambda x: _some_work(x)).lower(jax.ShapeDtypeStruct((400, 400), np.float32))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    before = cache.get_cache_dir()
+    cache.set_cache_dir(tmp_path)
+    yield tmp_path
+    cache.set_cache_dir(before)
+
+
+def _argument():
+    return jax.device_put(np.full((400, 400), 0.01, np.float32))
+
+
+def test_what_is_waited_for_is_done_when_the_call_returns(folder):
+    x = _argument()
+    made = cache.compiled(_lowered(), WAITED_FOR)
+    loaded = cache.compiled(_lowered(), WAITED_FOR)
+    assert len(list(folder.iterdir())) == 1
+    for program in (made, loaded):
+        program(x).block_until_ready()      # the first call takes another way
+        assert all([program(x).is_ready() for _ in range(3)])
+
+
+def test_other_programs_are_done_later(folder):
+    program, x = cache.compiled(_lowered(), ELSEWHERE), _argument()
+    program(x).block_until_ready()
+    assert not all([program(x).is_ready() for _ in range(3)])
+
+
+def test_both_give_the_same(folder):
+    x = _argument()
+    here, there = cache.compiled(_lowered(), WAITED_FOR), cache.compiled(_lowered(), ELSEWHERE)
+    np.testing.assert_allclose(here(x), there(x), rtol=1e-4)
+
+
+def test_a_jax_without_these_private_names_compiles_as_ever():
+    class Lowered:
+        def compile(self, options):
+            return "a program"
+
+    assert threads.compiled(Lowered(), WAITED_FOR) == "a program"
