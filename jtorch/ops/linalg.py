@@ -283,7 +283,8 @@ def _power_check():
     return flag_of, error
 
 
-@op(name="linalg.matrix_power", aliases=("matrix_power",), method=True, backward_name="MmBackward0", value_check=_power_check())
+@op(name="linalg.matrix_power", aliases=("matrix_power",), method=True, backward_name="MmBackward0", value_check=_power_check(),
+    frees=lambda template, edges: template[1] not in (0, 1))
 def matrix_power(A: Tensor, n: int):
     """A matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
     check.require(A.ndim >= 2, "linalg.matrix_power: The input tensor A must have at least 2 dimensions.")

@@ -274,7 +274,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor):
     return _lu_solved(LU_data, LU_pivots, b, True, False)
 
 
-@op(method=False, returns="P L U")
+@op(method=False, returns="P L U", saves="none")
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True):
     """P, L and U from torch.lu's result; those not asked for are empty. See torch.lu_unpack."""
     check.require(not unpack_pivots or LU_pivots.dtype == np.int32,

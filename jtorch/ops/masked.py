@@ -62,7 +62,7 @@ def _first_dim(dim: int, ndim: int) -> int:
     return dims[0]
 
 
-@op(name="masked.sum", out=False, backward_name="SumBackward1")
+@op(name="masked.sum", out=False, backward_name="SumBackward1", frees=lambda template, edges: len(edges) > 1)
 def masked_sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                mask: Tensor | None = None):
     """The sum of the elements that ``mask`` shows. See torch.masked.sum."""

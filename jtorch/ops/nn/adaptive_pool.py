@@ -80,7 +80,8 @@ def adaptive_mean(n: int, input: jax.Array, output_size) -> jax.Array:
     return x.astype(input.dtype)
 
 
-@functional(aliases=("adaptive_avg_pool1d",), backward_name="SqueezeBackward1")
+@functional(aliases=("adaptive_avg_pool1d",), backward_name="SqueezeBackward1",
+            frees=lambda template, edges: template[1] not in (1, (1,)))
 def adaptive_avg_pool1d(input: Tensor, output_size: int | tuple[int, ...]):
     """Means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
     return adaptive_mean(1, input, output_size)
