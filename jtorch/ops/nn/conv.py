@@ -73,6 +73,8 @@ def _batched(input: jax.Array, n: int, name: str) -> jax.Array:
 def _run(x, weight, n: int, stride, padding, dilation, groups: int, input_dilation=None) -> jax.Array:
     if input_dilation is None and groups == x.shape[1] == weight.shape[0] > 1 and math.prod(weight.shape[2:]) <= MAX_TAPS:
         return _depthwise(x, weight, stride, padding, dilation)
+    if input_dilation is None and groups == 1 == math.prod(weight.shape[2:]) and not any(map(any, padding)) and x.dtype in _PRODUCTS:
+        return _pointwise(x, weight, stride)
     letters = _LETTERS[n]
     spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
     return lax.conv_general_dilated(x, weight, stride, padding, lhs_dilation=input_dilation, rhs_dilation=dilation,
@@ -98,6 +100,24 @@ def _depthwise(x: jax.Array, weight: jax.Array, stride, padding, dilation) -> ja
         part = lax.slice(x, (0, 0, *start), (*x.shape[:2], *stop), (1, 1, *stride))
         terms.append(part * weight[(slice(None), 0, *place)].reshape(1, -1, *[1] * len(sizes)))
     return functools.reduce(operator.add, terms).astype(dtype)
+
+
+# A convolution with 1x1 filters is a matrix product. With its gradients XLA's convolution took 11.0 ms for 64 to 64 channels of
+# 32x32 at batch 16, 5.6 for 64 to 256 of 56x56, 2.7 for 512 to 128 of 7x7 at batch 8; a product for each image took 3.6, 2.8 and
+# 4.5, one product with the channels last 5.4, 3.2 and 1.3 (PyTorch: 2.7, 1.8, 1.1). Sums of shifted products for 3x3 filters took
+# 1.3 to 2.4 times as long as the convolution.
+MANY_PLACES = 256
+_PRODUCTS = (np.float32, np.float64, np.complex64, np.complex128)
+
+
+def _pointwise(x: jax.Array, weight: jax.Array, stride) -> jax.Array:
+    """The convolution with filters of one place."""
+    x, weight = x[(..., *[slice(None, None, s) for s in stride])], weight.reshape(weight.shape[:2])
+    size, outputs = x.shape[2:], weight.shape[0]
+    if math.prod(size) >= MANY_PLACES:
+        each = jnp.matmul(jnp.broadcast_to(weight, (x.shape[0], *weight.shape)), x.reshape(*x.shape[:2], math.prod(size)))
+        return each.reshape(x.shape[0], outputs, *size)
+    return jnp.moveaxis(jnp.matmul(jnp.moveaxis(x, 1, -1), weight.T), -1, 1)
 
 
 def _finished(out: jax.Array, bias: jax.Array | None, unbatched: bool) -> jax.Array:
