@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.engine import cache, stats, wait
+from jtorch.engine import cache, stats, threads, wait
 from jtorch.engine.kernel import flatten, traced_again, value_error
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.engine.values import CPU, Value, aval_of, device_array, put
@@ -86,6 +86,7 @@ class Program:
         self._plan_numbers()
         start = time.perf_counter()
         self.compiled = self._compile(on)
+        self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
         self.seconds = time.perf_counter() - start
         stats.program_compiled(self, why, self.seconds)
 
@@ -227,7 +228,7 @@ class Program:
         else:
             with jax.enable_x64(True):
                 outs = self.compiled(*self.packed, *arrays)
-        if outs and self.device is CPU:
+        if outs and self.runs_on:
             wait.note(outs[0])
         return outs
 
@@ -245,10 +246,10 @@ class Program:
         """Raises the error that the values of a call's arguments call for, if any. Waits for the program if there may be one."""
         if not self.checks:
             return
-        flags = wait.host(outs[-1])
+        flags = (wait.host(outs[-1]) if self.runs_on else np.asarray(outs[-1])).tolist()
         for k, s in enumerate(self.checks):
             if flags[2 * k]:
-                error = value_error(s.call, s.kernel.avals, int(flags[2 * k + 1]))
+                error = value_error(s.call, s.kernel.avals, flags[2 * k + 1])
                 name_line(error, s)
                 raise error
 

@@ -174,7 +174,7 @@ def record(call: Call, args) -> Any:
             with LOCK:      # threads that do the same share the program
                 after.early.begin(rec)
     else:
-        _run_now(rec, state, after)
+        _run_now(rec, state, after, args)
     if after.depth >= rec.longest:
         rec.cuts += 1
         end(natural=False)
@@ -227,15 +227,17 @@ def _run_traced(call: Call, args):
     return made if isinstance(out, (tuple, list)) else made[0]
 
 
-def _run_now(rec: Record, before: State, after: State) -> None:
+def _run_now(rec: Record, before: State, after: State, args) -> None:
+    kept = before.first + len(before.outs)
     if rec.held:
         rec.begun = None
         _catch_up(rec, before)
         stats.counters.departures += 1
+        rec.values[:kept] = [_GONE] * kept
     rec.held = False
     wait.for_latest()
     kernel = after.kernel
-    arrays = _arguments(after, rec.values, rec.numbers)
+    arrays = [a.array if a.__class__ is Value else _number(a) for a in args]
     try:
         if kernel.check is not None:
             kernel.raise_if_bad(arrays)
@@ -246,6 +248,10 @@ def _run_now(rec: Record, before: State, after: State) -> None:
     rec.cost += kernel.seconds
     for v, array in zip(rec.values[after.first:], outs, strict=True):
         v.array = array
+    rec.values[kept:] = [_GONE] * (len(rec.values) - kept)
+
+
+_GONE: Any = None       # in a slot of a record that runs call by call: its values are not needed, and their memory may go
 
 
 def _arguments(state: State, values: list[Value], numbers: list) -> list:

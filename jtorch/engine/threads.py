@@ -12,6 +12,7 @@ that nothing calls. JAX has no public name for this: where what is used here is 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 
@@ -31,33 +32,42 @@ ELSEWHERE = Threads()
 SMALL = 3e-3        # seconds that the work takes call by call; below that the pool costs more than it wins
 
 
-def compiled(lowered: Any, threads: Threads) -> Any:
+def compiled(lowered: Any, on: Threads) -> Any:
     """``lowered.compile()`` for these threads."""
-    if not threads.inline:
-        return lowered.compile(threads.options)
+    if not on.inline:
+        return lowered.compile(on.options)
     with _private():
         lowered._lowering.compile_args["host_callbacks"] = [_never_called]
-    return quick(lowered.compile(threads.options))
-
-
-def client(backend: Any, threads: Threads) -> Any:
-    """What loads programs for these threads: JAX's client, or one like it."""
-    return _InlineClient(backend) if threads.inline else backend
-
-
-def quick(made: Any) -> Any:
-    """The program with JAX's quick way of calling, which it gives up for callbacks."""
-    with _private():
+    made = lowered.compile(on.options)
+    with _private():        # JAX gives up its quick way of calling for callbacks
         made._executable.unsafe_call.has_host_callbacks = False
     return made
+
+
+def client(backend: Any, on: Threads) -> Any:
+    """What loads programs for these threads: JAX's client, or one like it."""
+    return _InlineClient(backend) if on.inline else backend
+
+
+_works = True       # whether JAX has let itself be told so far
+
+
+def are_awaited(on: Threads) -> bool:
+    """Whether what runs on these threads is done when the call returns."""
+    return on.inline and _works
 
 
 def _never_called(*_: Any) -> None:
     raise AssertionError
 
 
-def _private() -> contextlib.AbstractContextManager:
-    return contextlib.suppress(AttributeError, KeyError, TypeError)
+@contextlib.contextmanager
+def _private() -> Iterator[None]:
+    global _works
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError):
+        _works = False
 
 
 class _InlineClient:
@@ -71,6 +81,6 @@ class _InlineClient:
 
     def deserialize_executable(self, serialized: bytes, **options: Any) -> Any:
         """See ``jaxlib``'s Client."""
-        with contextlib.suppress(TypeError):
+        with _private():
             return self._client.deserialize_executable(serialized, host_callbacks=[_never_called], **options)
         return self._client.deserialize_executable(serialized, **options)

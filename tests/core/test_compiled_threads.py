@@ -57,9 +57,11 @@ def test_both_give_the_same(folder):
     np.testing.assert_allclose(here(x), there(x), rtol=1e-4)
 
 
-def test_a_jax_without_these_private_names_compiles_as_ever():
+def test_a_jax_without_these_private_names_compiles_as_ever(monkeypatch):
     class Lowered:
         def compile(self, options):
             return "a program"
 
+    monkeypatch.setattr(threads, "_works", True)
     assert threads.compiled(Lowered(), WAITED_FOR) == "a program"
+    assert not threads.are_awaited(WAITED_FOR)      # so others are waited for
