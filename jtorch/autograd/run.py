@@ -112,6 +112,10 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
 
     ``inputs`` limits it to some leaves (or non-leaves, which then keep their gradient).
     """
+    if grad_tensors is None and inputs is None and grad_variables is None and not create_graph and _is_plain(tensors):
+        run_backward([(*edge_of(tensors), ones_of(storage.aval_of(tensors)))], retain_graph=bool(retain_graph),   # type: ignore[misc]
+                     create_graph=False)
+        return
     tensors = _as_tuple(tensors)
     wanted = _backward_inputs(inputs)
     given = _checked_count(tensors, _as_tuple(grad_tensors if grad_tensors is not None else grad_variables))
@@ -125,6 +129,14 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
             t.retain_grad()
     edges = [e for e in map(_edge, wanted) if e is not None]
     run_backward(roots, retain_graph=retain, create_graph=create_graph, captures=edges)
+
+
+def _is_plain(t: Any) -> bool:
+    """Whether it is what training loops call backward of, which needs none of the other checks: a loss with a node."""
+    if t.__class__ is not Tensor or t._node is None or t._base is not None or not t._requires_grad:
+        return False
+    aval = storage.aval_of(t)
+    return aval.numel == 1 and aval.dtype.is_floating_point and not aval.traced
 
 
 def _backward_inputs(inputs: Any) -> tuple:
