@@ -8,6 +8,7 @@ loaded is code, so a directory that others may write to is not used.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import hashlib
 import os
@@ -55,6 +56,15 @@ def get_cache_dir() -> str | None:
 
 def compiled(lowered: Any, on: Threads = ELSEWHERE) -> Any:
     """``lowered.compile()`` for these threads, or the same read from disk."""
+    _give_back()        # what is free now need not lie beside what the compiler takes
+    start = time.perf_counter()
+    made = _compiled_or_read(lowered, on)
+    if time.perf_counter() - start > 0.1:
+        _give_back()
+    return made
+
+
+def _compiled_or_read(lowered: Any, on: Threads) -> Any:
     if _directory is None or not _usable(_directory):
         return threads.compiled(lowered, on)
     path = Path(_directory) / _name(lowered, on)
@@ -63,6 +73,21 @@ def compiled(lowered: Any, on: Threads = ELSEWHERE) -> Any:
         found = threads.compiled(lowered, on)
         _save(path, found)
     return found
+
+
+def _give_back() -> None:
+    """Makes glibc return what the compiler has freed: 150 MiB after a transformer's program. It takes 1 to 30 ms."""
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@functools.cache
+def _malloc_trim() -> Any:
+    try:
+        return getattr(ctypes.CDLL(None), "malloc_trim", None)
+    except (OSError, TypeError):        # no such library, or a system that wants a name
+        return None
 
 
 def _usable(directory: str) -> bool:

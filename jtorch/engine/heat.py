@@ -35,6 +35,16 @@ class Budget:
         """About what compiling a record of so many calls takes; measured in docs/engine.md."""
         return (0.03 + 0.008 * calls) * self.factor
 
+    def set_aside(self, state: State) -> None:
+        """Takes what compiling a record is expected to cost out of what is left, since it is compiled later."""
+        state.set_aside = self.expected(state.depth)
+        self.spent += state.set_aside
+
+    def put_back(self, state: State) -> None:
+        """Takes ``set_aside`` back."""
+        self.spent -= state.set_aside
+        state.set_aside = 0.0
+
     def note(self, calls: int, seconds: float) -> None:
         """Learns from a compilation."""
         self.spent += seconds
@@ -50,7 +60,9 @@ budget = Budget()
 
 def heat(state: State) -> None:
     """Makes the calls on the way to ``state`` be held back from now on, and the record be compiled at its next end."""
-    state.why = state.why or f"ran {state.count} times call by call, {state.cost * 1e3:.1f} ms in all"
+    if state.why is None:
+        state.why = f"ran {state.count} times call by call, {state.cost * 1e3:.1f} ms in all"
+        budget.set_aside(state)
     while state.parent is not None and not state.hot:
         state.hot = True
         state = state.parent
@@ -79,6 +91,7 @@ def _compile(rec: Record, held: bytes, why: str, read: bool) -> Program | split.
     state = rec.state
     start = time.perf_counter()
     made = split.compiled(rec, held, why, read)
+    budget.put_back(state)
     budget.note(state.depth, time.perf_counter() - start)
     state.programs[held] = made
     made.trials = TRIALS if state.best < inf and state.device is CPU else 0
@@ -123,6 +136,7 @@ def _cool(state: State) -> None:
             and not any(s.hot for s in state.next.values()):
         state.hot, state.count, state.cost = ENGINE_MODE == "hot", 0, 0.0
         state.why = None
+        budget.put_back(state)
         state.seen.clear()
         state = state.parent
 

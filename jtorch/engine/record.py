@@ -37,8 +37,8 @@ class State:
     """A record so far: its last call, and the states that one more call has led to."""
 
     __slots__ = ("args", "best", "call", "cost", "count", "depth", "device", "early", "first", "hot", "kernel", "line", "next",
-                 "nnumbers", "outs", "parent", "programs", "recent", "refused", "seen", "single", "walks",
-                 "why")
+                 "nnumbers", "outs", "parent", "programs", "recent", "refused", "seen", "set_aside", "single",
+                 "walks", "why")
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
@@ -55,6 +55,7 @@ class State:
         self.hot = ENGINE_MODE == "hot"
         self.count, self.cost = 0, 0.0      # how often a record ended here that ran call by call, and what these took
         self.best = inf                     # what the kernels of the quickest of them took
+        self.set_aside = 0.0                # of the time for compiling, while its first program is still to come
         self.refused = False                # whether a program has turned out slower than that
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.nnumbers: int = (parent.nnumbers if parent is not None else 0) + sum(a < 0 for a in args)

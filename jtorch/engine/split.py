@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from jtorch.engine.record import Record, State
 
 MIN_AHEAD = 3               # calls that follow the start and need nothing new: fewer are not worth a program of their own
-MAX_CROSSING = 1 << 16      # bytes that the second program needs of the first and that nobody else wants
+MAX_CROSSING = 1 << 16      # bytes that the second program needs of the first and that nobody else wants, and as many as it
+PER_SECOND = 1e8            # takes for each second of work: to write and read them back costs about 2 % of it
 MIN_WORK = 5e-4             # seconds that the record's kernels take call by call: below that all of it runs in this thread
 MAX_TRUST = 4
 
@@ -33,13 +34,17 @@ def compiled(rec: Record, held: bytes, why: str, read: bool) -> Program | Split:
     made = made_by(first)
     crossing = made & {i for s in rest for i in s.args} - set(outs)
     is_work, pool = _is_work(rec.state), rec.state.best > SMALL
-    if len(stretch) < MIN_AHEAD or not is_work or sum(rec.values[i].aval.nbytes for i in crossing) > MAX_CROSSING:
+    if len(stretch) < MIN_AHEAD or not is_work or _bytes(crossing, rec) > MAX_CROSSING + PER_SECOND * rec.state.best:
         return Program(path, outs, lambda i: not held[i], why, Threads(read or not is_work, pool))
     on = Threads(pool=pool)
     early = Early.of(path[stretch.start], first, sorted(made & set(outs) | crossing, reverse=True), stretch, why, on)
     if not rest:
         return Split(early, None)
     return Split(early, Program(rest, [i for i in outs if i not in made], lambda i: not held[i] and i not in made, why, on))
+
+
+def _bytes(slots: set[int], rec: Record) -> int:
+    return sum(rec.values[i].aval.nbytes for i in slots)
 
 
 def _is_work(state: State) -> bool:
