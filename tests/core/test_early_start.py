@@ -179,3 +179,19 @@ def test_a_reading_thread_sees_finished_weights(torch):
         reader.join()
         for a, p in zip(seen[-1], model.parameters(), strict=True):
             np.testing.assert_array_equal(a, p.detach().numpy())
+
+
+def test_no_more_is_compiled_than_there_is_time_for(run_python):
+    code = """
+import jtorch
+from jtorch.engine import heat
+heat.Budget.FIRST, heat.Budget.SHARE = 0.4, 0.0     # seconds: a record of 22 calls is expected to take 0.2 at first
+for turn in range(40):
+    for n in range(8):
+        x = jtorch.ones(n + 3)
+        for _ in range(10):
+            x = (x * 1.01).tanh()
+        x.sum().item()
+print(str(jtorch.engine.report()).split(" programs")[0])
+"""
+    assert 1 <= int(run_python(code, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": ""})) < 8
