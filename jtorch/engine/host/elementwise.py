@@ -144,10 +144,10 @@ def _one_minus_square(e: Equation) -> Callable:
 
 @rule("logistic")
 def _logistic(e: Equation) -> Callable:
-    if kind(e.dtype) == "c":
-        one = e.dtype.type(1)
-        return lambda x: one / (one + np.exp(-x))
-    return in_compute_dtype(sp.expit, e.dtype)
+    """SciPy's expit has half the error (1 instead of 2 units in the last place), and takes 4.6 times as long and an import."""
+    one = compute_dtype(e.dtype).type(1) if kind(e.dtype) != "c" else e.dtype.type(1)
+    formula = lambda x: one / (one + np.exp(-x))
+    return formula if kind(e.dtype) == "c" else in_compute_dtype(formula, e.dtype)
 
 
 @rule("lgamma")
