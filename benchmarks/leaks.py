@@ -1,6 +1,7 @@
 """Loops in which nothing may pile up: what a process holds after 100,000 turns is what it held after the first few thousand."""
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 from collections.abc import Callable
@@ -108,6 +109,16 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def _settled() -> int:
+    """What is resident when garbage is gone, and what glibc keeps of free memory for next time."""
+    engine.end()
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+    return resident()
+
+
 def alive() -> dict[str, int]:
     """How many of the package's objects are alive that calls make."""
     engine.end()
@@ -126,14 +137,10 @@ def grown(loop: Callable[[], Callable[[int], None]], warm_up: int, steps: int) -
     step = loop()
     for i in range(warm_up):
         step(i)
-    engine.end()
-    gc.collect()
-    start = resident()
+    start = _settled()
     for i in range(warm_up, warm_up + steps):
         step(i)
-    engine.end()
-    gc.collect()
-    more = resident() - start
+    more = _settled() - start
     del step
     after = alive()
     return more, {kind: after[kind] - before[kind] for kind in after}

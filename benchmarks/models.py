@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.workload import Step, Workload, adam, cross_entropy
@@ -94,6 +92,7 @@ def _rnn_start() -> list:
 
 
 def _rnn_jitted() -> Step:
+    import jax.numpy as jnp
     xs, y = jnp.array(_numbers(20, 32, 32)), jnp.array(_labels(32, 10))
     params = [jnp.array(a) for a in _rnn_start()]
 
@@ -106,6 +105,8 @@ def _rnn_jitted() -> Step:
 
 
 def _jitted_adam(loss_of: Any, params: list) -> Step:
+    import jax
+    import jax.numpy as jnp
     def step(params, m, v, t):
         loss, grads = jax.value_and_grad(loss_of)(params)
         new = [adam(*a, t + 1) for a in zip(params, grads, m, v, strict=True)]

@@ -1,12 +1,12 @@
-"""A workload, and what those written for jax.jit share."""
+"""A workload, and what those written for jax.jit share.
+
+JAX is imported where it is used: the process that measures PyTorch's memory must not hold it.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-import jax
-import jax.numpy as jnp
 
 Step = Callable[[], Any]
 
@@ -24,10 +24,13 @@ class Workload:
 
 def cross_entropy(logits, labels):
     """The mean over the batch."""
+    import jax
+    import jax.numpy as jnp
     return -jnp.take_along_axis(jax.nn.log_softmax(logits, -1), labels[:, None], 1).mean()
 
 
 def adam(p, g, m, v, t, lr=1e-3):
     """The new parameter and moments."""
+    import jax.numpy as jnp
     m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
     return p - lr * (m / (1 - 0.9 ** t)) / (jnp.sqrt(v) / jnp.sqrt(1 - 0.999 ** t) + 1e-8), m, v

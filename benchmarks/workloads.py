@@ -1,8 +1,6 @@
 """What is timed: each workload makes one step function per library, of the same computation from the same numbers."""
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.models import MODELS
@@ -40,6 +38,8 @@ class MLP:
 
     def jitted(self) -> Step:
         """For jax.jit, buffers donated. The batch is an argument, as in any training step, not a constant to be folded."""
+        import jax
+        import jax.numpy as jnp
         x, y = jnp.array(self.x), jnp.array(self.y)
 
         def loss_of(params, x, y):
@@ -87,6 +87,8 @@ def _by_hand(torch) -> Step:
 
 
 def _by_hand_jitted() -> Step:
+    import jax
+    import jax.numpy as jnp
     rng = np.random.default_rng(0)
     x, y = (jnp.array(rng.standard_normal(s).astype("f")) for s in ((100, 10), (100, 1)))
     state = [(jnp.array(rng.standard_normal((10, 1)).astype("f")), jnp.zeros(1))]
@@ -114,6 +116,8 @@ def _chain(torch) -> Step:
 
 
 def _chain_jitted() -> Step:
+    import jax
+    import jax.numpy as jnp
     x = jnp.linspace(-1, 1, 256)
 
     @jax.jit

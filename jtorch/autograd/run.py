@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from jtorch import engine, storage
 from jtorch.autograd._calls import filled, stack
@@ -131,7 +131,7 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
     run_backward(roots, retain_graph=retain, create_graph=create_graph, captures=edges)
 
 
-def _is_plain(t: Any) -> bool:
+def _is_plain(t: Any) -> TypeGuard[Tensor]:
     """Whether it is what training loops call backward of, which needs none of the other checks: a loss with a node."""
     if t.__class__ is not Tensor or t._node is None or t._base is not None or not t._requires_grad:
         return False

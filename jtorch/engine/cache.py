@@ -130,7 +130,8 @@ def _cpu() -> str:
 def _load(path: Path, on: Threads) -> Any:
     try:
         with open(path, "rb") as f:
-            found = deserialize_and_load(*pickle.load(f), backend=threads.client(jax.devices()[0].client, on))
+            serialized, in_tree, out_tree = pickle.load(f)
+            found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(jax.devices()[0].client, on))
         os.utime(path)
     except FileNotFoundError:
         return None

@@ -23,7 +23,8 @@ from jtorch.ops.registry import Op
 COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
 CALL_SECONDS = 50e-6        # what calling a compiled kernel and waiting for it takes: below that the host is as quick
 TRIALS, MARGIN = 8, 1.25     # runs of a compiled kernel that are timed, and by how much it may be slower than the host was
-MAX_KERNELS = 4096
+MAX_KERNELS = 4096          # of a call
+MAX_MADE = 60_000           # of all calls, about 13 KiB each with what JAX keeps of their traces; beyond that all go
 
 
 class Call:
@@ -60,6 +61,8 @@ def call_of(op: Op, template: tuple, creates: object = None) -> Call:
 
 def clear_calls() -> None:
     """Drops all kernels (calls stay, since others hold them)."""
+    global _made
+    _made = 0
     for c in _calls.values():
         c.op._functions.clear()
     for c in _calls.values():       # new functions, since JAX remembers what the old ones were traced to
@@ -250,4 +253,14 @@ def kernel_of(call: Call, avals: tuple) -> Kernel:
         if len(call.kernels) >= MAX_KERNELS:
             call.kernels.pop(next(iter(call.kernels)))
         found = call.kernels[avals] = Kernel(call, avals)
+        global _made
+        _made += 1
     return found
+
+
+_made = 0       # kernels since all were dropped
+
+
+def are_too_many() -> bool:
+    """Whether so many kernels were made that all should be dropped: shapes that never come back would fill the memory."""
+    return _made > MAX_MADE

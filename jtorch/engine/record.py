@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jtorch.engine import heat, stats, wait
-from jtorch.engine.kernel import Call, clear_calls, flatten, kernel_of
+from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
 from jtorch.engine.program import Program, name_line, pattern
 from jtorch.engine.split import Early, Split
 from jtorch.engine.values import CPU, Value, aval_of, traced_aval
@@ -309,8 +309,9 @@ def end(natural: bool = True, read: bool = False) -> None:
             _note_cost(state, rec.cost)
     finally:
         rec.reset()
-        if TRIE.states > MAX_STATES:
+        if TRIE.states > MAX_STATES or are_too_many():
             TRIE.clear()
+            clear_calls()
             rec.reset()
 
 

@@ -39,6 +39,17 @@ def test_a_loop_without_an_end_keeps_few_states_and_values():
     assert engine.TRIE.states - before < 10_000
 
 
+def test_calls_that_have_run_keep_nothing_that_nobody_holds():
+    from benchmarks.leaks import resident
+    x = jtorch.ones(1000, 1000)
+    engine.end()
+    before = resident()
+    for _ in range(60):
+        x = x * 1.5
+    assert resident() - before < 100 << 20      # 60 results of 4 MB
+    engine.end()
+
+
 def test_a_long_chain_runs_forward_and_backward():
     assert chain(20_000) == 1
 
