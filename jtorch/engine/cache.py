@@ -75,11 +75,16 @@ def _compiled_or_read(lowered: Any, on: Threads) -> Any:
     return found
 
 
+_given_back = 0.0
+
+
 def _give_back() -> None:
     """Makes glibc return what the compiler has freed: 150 MiB after a transformer's program. It takes 1 to 30 ms."""
+    global _given_back
     trim = _malloc_trim()
-    if trim is not None:
+    if trim is not None and time.monotonic() - _given_back > 1:
         trim(0)
+        _given_back = time.monotonic()
 
 
 @functools.cache
