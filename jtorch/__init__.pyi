@@ -135,6 +135,7 @@ from jtorch.numbered import poisson_nll_loss as poisson_nll_loss
 from jtorch.numbered import triplet_margin_loss as triplet_margin_loss
 from jtorch.overloads import abs_ as abs_
 from jtorch.overloads import as_strided_copy as as_strided_copy
+from jtorch.overloads import as_strided_scatter as as_strided_scatter
 from jtorch.overloads import broadcast_tensors as broadcast_tensors
 from jtorch.overloads import diag as diag
 from jtorch.overloads import gradient as gradient
@@ -343,8 +344,6 @@ def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[bui
     """The view of the storage with this geometry. See torch.as_strided."""
 def as_strided_(input: Tensor, *args: Any, **named: Any) -> Any:
     """The tensor shown with other strides, in place. See torch.Tensor.as_strided_."""
-def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose sine it is. See torch.asin."""
 def asin_(input: Tensor) -> Tensor:

@@ -316,7 +316,7 @@ class Bound:
         """The view of the storage with this geometry. See torch.as_strided."""
     def as_strided_(self, *args: Any, **kw: Any) -> Tensor:
         """The in-place form of as_strided: changes how this tensor shows its memory. See torch.Tensor.as_strided_."""
-    def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+    def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: builtins.int | None = None) -> Tensor:
         """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
     def asin(self) -> Tensor:
         """The angle whose sine it is. See torch.asin."""

@@ -18,7 +18,18 @@ from jtorch.engine import Value
 from jtorch.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T
-from jtorch.tape import AccumulateGrad, Edge, Node, OpNode, accumulator_of, expands_to, is_ours, laid_out_like, running
+from jtorch.tape import (
+    AT_ONCE,
+    AccumulateGrad,
+    Edge,
+    Node,
+    OpNode,
+    accumulator_of,
+    expands_to,
+    is_ours,
+    laid_out_like,
+    running,
+)
 from jtorch.vjp import vjp_call
 from jtorch.walks import LEAF, is_watched
 
@@ -120,9 +131,13 @@ class GraphTask:
 
     def step(self, node: Node, grads: dict) -> None:
         """Runs a node with its hooks and hands on its gradients."""
+        goes_on = self.wanted is None or self._goes_on(node)
+        if self.wanted is not None and goes_on:     # what is asked for on the way to others is what came, before the hooks
+            self._capture(node, grads)
         if node.tensor_hooks:
             grads = run_tensor_hooks(node, grads, self.create_graph)
-        if self.wanted is not None and not self._capture(node, grads):
+        if not goes_on:
+            self._capture(node, grads)
             if self.accumulate and node.__class__ is not AccumulateGrad:
                 self._run_for_hooks(node, grads)
             return
@@ -137,11 +152,14 @@ class GraphTask:
         if not self.retain_graph:
             node.release()
 
-    def _capture(self, node: Node, grads: dict) -> bool:
-        """Keeps the gradients that were asked for; whether the walk goes on from here."""
+    def _capture(self, node: Node, grads: dict) -> None:
+        """Keeps the gradients that were asked for."""
         for nr in list(grads):
             if (node, nr) in self.wanted:       # type: ignore[operator]
                 self.captured[node, nr] = grads[nr]
+
+    def _goes_on(self, node: Node) -> bool:
+        """Whether the walk goes on from a node."""
         if node.__class__ is AccumulateGrad:
             return self.accumulate
         return any(e is not None and e[0] in self.allowed for e in node.edges)      # type: ignore[operator]
@@ -154,8 +172,7 @@ class GraphTask:
             raise RuntimeError(tape.FREED)
         if isinstance(node, OpNode):
             if grads and not _unchanged(node):
-                wanted = tuple([i for i, e in enumerate(node.edges) if e is not None])
-                node._check_versions(vjp_call(node.call, wanted, tuple(sorted(grads))), grads)
+                node._check_versions(tuple(sorted(grads)))
         else:
             node.run(grads, self.create_graph, [False] * len(node.edges))
         if node.hooks:
@@ -186,8 +203,7 @@ class GraphTask:
         key = id(node)
         self.waiting[key] -= 1
         if not self.waiting[key]:
-            first = node.__class__ is AccumulateGrad
-            heapq.heappush(self.heap, (-1e30 if first else -node.seq, self.order(), node))
+            heapq.heappush(self.heap, (-node.seq, self.order(), node))
 
 
 def _validated(node: Any, grads: dict) -> dict:
@@ -285,7 +301,11 @@ class PlainTask(GraphTask):
             have = self.leaves[key] = as_value(grad) if have is None else record(tape.ADD, (have, as_value(grad)))
         self.waiting[key] -= 1
         if not self.waiting[key] and have is not None:
-            if self.learner is not None:
+            if self.heap and self.heap[0][0] == -AT_ONCE:       # behind those that go at once too
+                node = accumulator_of(leaf)
+                self.pending[node] = {0: have}
+                heapq.heappush(self.heap, (-AT_ONCE, self.order(), node))
+            elif self.learner is not None:
                 self.learner.leaves.append((leaf, have))
             else:
                 _accumulate(leaf, have)
@@ -309,7 +329,7 @@ def _accumulate(leaf: Any, grad: Value) -> None:
         made = Above.wrap(grad)
         leaf._grad = made if leaf._view is None and grad.aval is leaf._storage.aval else laid_out_like(leaf, made)
     else:
-        accumulator_of(leaf).run({0: grad}, False, [])
+        storage.write(leaf.grad, record(tape.ADD, (storage.value_of(leaf.grad), grad)))
 
 
 # ---------------------------------------------------------------- walks that are known

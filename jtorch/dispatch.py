@@ -62,11 +62,16 @@ def refuse_unusable(c: Call, flat) -> None:
     """Raises the error of a view that may not be used any more: it comes before all others that a call's arguments have."""
     known = c.op.differentiable or c.op.not_derived or c.op.name.startswith("bitwise_")
     if mode.grad and not mode.inference and known and c.op.name not in _MADE_OF_OTHERS:
-        for t in flat:
-            if t.__class__ not in NUMBER_TYPES and t._base is not None and requires_grad(t):
-                node_of(t)
+        _refuse(flat)
 
 
+def _refuse(flat) -> None:
+    for t in flat:
+        if t.__class__ not in NUMBER_TYPES and t._base is not None and requires_grad(t):
+            node_of(t)
+
+
+_MADE_OF_DERIVED = {"isfinite", "isclose", "argsort"}       # of ops that ask for the history of a view (abs, sort)
 _MADE_OF_OTHERS = {"flatten", "moveaxis", "movedim", "unflatten", "narrow", "chunk", "tensor_split", "repeat_interleave", "diff",
                    "take_along_dim"}
 
@@ -83,7 +88,16 @@ def _call_laid_out(c: Call, flat, args: list, needs: bool):
     for t in made if made.__class__ is list else (made,):
         stride, *offset = _layout(c, flat, t._storage.aval.shape)
         storage.lay_out(t, stride, offset[0] if offset else 0, among)
+    if needs and c.op.keeps_result:
+        _note_layout(made[0] if made.__class__ is list else made)
     return made
+
+
+def _note_layout(t: Tensor) -> None:
+    """Tells the node that has saved a result how it lies in memory."""
+    node = t._node
+    if isinstance(node, OpNode) and node.versions and node.versions[-1][0] is t._storage:
+        node.versions = (*node.versions[:-1], (_seen(t), node.versions[-1][1]))
 
 
 def call_kept(c: Call, flat) -> Tensor:
@@ -140,6 +154,8 @@ def _call_with_node(c: Call, flat, args: list):
     op = c.op
     if out.__class__ is Value:
         if not (op.differentiable and out.aval.kind):
+            if op.name in _MADE_OF_DERIVED:
+                _refuse(flat)
             return wrap(out) if not (op.not_derived and out.aval.kind) else wrap(out, (_underived(c, flat, args), 0))
         node = make_node(c, flat, args)
         if op.keeps_result:
@@ -163,7 +179,8 @@ def _saving_result(out: Value, node: OpNode) -> Tensor:
 
 def _save_result(node: OpNode, counter: Any, aval: Any) -> None:
     """Notes the version of a result that the backward uses; it stands behind those of the arguments, if they count too."""
-    if node.call.op.checks is not None and node.call.op.checks(node.call.template) is not None:
+    few = node.call.op.checks and node.call.op.checks(node.call.template, node.raw_edges)
+    if few is not None and "result" not in few:
         return
     node.result = aval
     if mode.mutation_allowed:

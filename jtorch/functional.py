@@ -11,6 +11,7 @@ from jtorch import engine
 from jtorch.creation import from_host
 from jtorch.dispatch import call, can_cast
 from jtorch.engine import call_of
+from jtorch.no_grad import no_grad
 from jtorch.ops import promotion
 from jtorch.ops.registry import OPS, T
 from jtorch.tensor import Tensor, with_grad
@@ -68,7 +69,8 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     """Whether all elements are close. See torch.allclose."""
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
-    close = call(call_of(OPS["isclose"], (T, T, *_tolerances(rtol, atol, equal_nan))), (input, other))
+    with no_grad():
+        close = call(call_of(OPS["isclose"], (T, T, *_tolerances(rtol, atol, equal_nan))), (input, other))
     return bool(close.all().item())
 
 

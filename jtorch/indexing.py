@@ -395,9 +395,10 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if src.device != target.device:
         src = src.to(target.device)     # type: ignore[attr-defined]
     tracked = mode.grad and (requires_grad(target) or requires_grad(src))
-    check_inplace(target, tracked)
     aval = storage.aval_of(target)
-    if tracked and aval.kind:
+    tracked = tracked and bool(aval.kind)
+    check_inplace(target, tracked)
+    if tracked:
         flat = [target, src]
         c = call_of(OPS["_copy_over"], (T, T))
     else:
@@ -442,6 +443,8 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     input, mask = OPS_FUNCTIONS["broadcast_tensors"](input, mask)
     found = _advanced(input, _columns(input, 0, mask)) if input.dim() else getitem(input, mask)
+    if found._node is not None:
+        found._node.__class__ = tape.node_class("MaskedSelectBackward0")
     if out is not None:
         from jtorch.dispatch import write_resized
         write_resized(out, value_of(found))

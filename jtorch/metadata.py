@@ -27,6 +27,7 @@ def _inplace_view(name: str):
         shown = call_view(call_of(op, template), (self,))
         if shown._node is not None:
             shown._node.__class__ = node_class(_renamed(type(shown._node).__name__))
+        tape.keep_shape(self)
         self._view, self._storage = shown._view, shown._storage
         tape.counter_of(self).version += 1
         if tracked:
@@ -70,6 +71,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         names = [check.cpp_name(t.dtype.np) for t in (source, self)]
         raise RuntimeError(f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}")
     node = NotImplementedNode("set_", tuple([edge_of(t) if requires_grad(t) else None for t in sources])) if tracked else None
+    tape.keep_shape(self, anew=True)
     keep_counter(self)
     _show(self, source, storage_offset, size, stride)
     self._counter.version += 1

@@ -8,8 +8,10 @@ from jtorch.creation import as_tensor
 from jtorch.dispatch import call_view, return_type
 from jtorch.engine import call_of
 from jtorch.legacy import MemoryFormat
+from jtorch.ops.check import wrap_dim
 from jtorch.ops.join import check_meshgrid
 from jtorch.ops.registry import OPS, T
+from jtorch.ops.strided import is_expanded
 from jtorch.tape import node_class
 from jtorch.tensor import Tensor
 
@@ -43,14 +45,23 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         return F["repeat_interleave_index"](input)
     if not isinstance(repeats, Tensor):
         repeats = as_tensor(repeats) if isinstance(repeats, (list, tuple)) else int(repeats)
-    if isinstance(repeats, int):
-        return F["_repeat_interleave"](input, repeats, dim)
     if dim is None:
-        input, dim = input.reshape(-1), 0       # type: ignore[attr-defined]
+        input, dim = input.flatten(), 0       # type: ignore[attr-defined]
+    if isinstance(repeats, int):
+        return _repeated(input, repeats, wrap_dim(dim, input.dim()))
     _check_repeats(input, repeats, dim)
     if repeats.numel() == 1:
-        return F["_repeat_interleave"](input, int(repeats.item()), dim)
+        repeats = repeats.reshape(1).expand(input.size(dim))       # type: ignore[attr-defined]
     return input.index_select(dim, F["repeat_interleave_index"](repeats))       # type: ignore[attr-defined]
+
+
+def _repeated(input: Tensor, repeats: int, dim: int) -> Tensor:
+    """Repeated as often everywhere: a view of an expanded copy, as in PyTorch."""
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    each = input.unsqueeze(dim + 1)     # type: ignore[attr-defined]
+    shape = [repeats if d == dim + 1 else n for d, n in enumerate(each.shape)]
+    return each.expand(shape).clone(memory_format=F["contiguous_format"]).flatten(dim, dim + 1)
 
 
 def _check_repeats(input: Tensor, repeats: Tensor, dim: int) -> None:
@@ -94,6 +105,24 @@ def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int |
     if made._node is not None:
         made._node.__class__ = node_class("AsStridedBackward0_copy")
     return made
+
+
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *,
+                       out: Tensor | None = None) -> Tensor:
+    """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
+    if out is not None or input._view is None or input.requires_grad or src.requires_grad or \
+            is_expanded(input.shape, input.stride()):
+        return F["_as_strided_scatter"](input, src, size, stride, storage_offset, **({} if out is None else {"out": out}))
+    numel = input.untyped_storage().nbytes() // input.element_size()
+    memory = F["as_strided"](input.detach(), (numel,), (1,), 0).clone()     # what else the storage holds is copied with it
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    part = F["as_strided"](memory, size, stride, offset)
+    if part.shape != src.shape:
+        raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
+                           f"{list(src.shape)}, slice size = {list(part.shape)}")
+    part.copy_(src)
+    memory._storage.version = 0
+    return F["as_strided"](memory, input.shape, input.stride(), input.storage_offset()).detach()
 
 
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -200,6 +229,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
 
 
 _REPLACED = {"meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy,
+             "as_strided_scatter": as_strided_scatter,
              **{n: _itself_if_real(n) for n in ("real", "conj", "conj_physical")},
              "where": where, "repeat_interleave": repeat_interleave, "broadcast_tensors": broadcast_tensors,
              "gradient": gradient, "unravel_index": unravel_index,
@@ -224,6 +254,7 @@ def bind(cls: type, torch: dict[str, Any]) -> None:
     cls.conj, cls.conj_physical = torch["conj"], torch["conj_physical"]     # type: ignore[attr-defined]
     torch["resize_as_"] = cls.resize_as_        # type: ignore[attr-defined]
     cls.diag = diag         # type: ignore[attr-defined]
+    cls.as_strided_scatter = as_strided_scatter     # type: ignore[attr-defined]
     cls.ravel = ravel       # type: ignore[attr-defined]
     cls.view, cls.where, cls.repeat_interleave = view, tensor_where, repeat_interleave       # type: ignore[attr-defined]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from jtorch import engine, storage, tape
 from jtorch.engine import Value
-from jtorch.ops.of_result import CHANGES
+from jtorch.ops.of_result import CHANGES, TAKES
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import READ, Seen, Storage, View
 
@@ -44,11 +44,11 @@ def _refresh(node: Any, *, of_host: bool) -> None:
             if now is not None:
                 saved = list(node.saved) if saved is None else saved
                 saved[i] = now
-    if saved is not None and node.call.op.saves == "both" and node.call.op.name in CHANGES and len(_values(saved)) == 1:
+    if saved is not None and node.call.op.saves == "both" and _has_change(node):
         before = engine.record(node.call, tuple(node.saved))
         result = before[0] if before.__class__ is list else before
         if result.aval.dtype.is_complex is saved[0].aval.dtype.is_complex:
-            _along(node, saved[0], result, node.versions[-1])
+            _along(node, _values(saved), result, node.versions[-1])
     elif saved is not None:
         node.saved = saved
 
@@ -57,12 +57,19 @@ def _values(saved: list) -> list[Value]:
     return [v for v in saved if v.__class__ is Value]
 
 
-def _along(node: Any, argument: Value, result: Value, version: tuple) -> None:
-    """Makes a node one that takes its derivative from what its argument and its result are now."""
-    first = node.versions[0] if len(node.versions) > 1 else (None, 0)
-    node.call = engine.call_of(OPS["_along_result"], (T, T, T, node.call.op.name, node.call.template[1:]))
-    node.saved, node.versions = [argument, argument, result], ((None, 0), first, version)
-    node.raw_edges = (node.raw_edges[0], None, None)
+def _has_change(node: Any) -> bool:
+    """Whether it is known how to take the node's derivative from its result."""
+    return node.call.op.name in CHANGES and len(_values(node.saved)) in TAKES.get(node.call.op.name, (1,))
+
+
+def _along(node: Any, arguments: list[Value], result: Value, version: tuple) -> None:
+    """Makes a node one that takes its derivative from what its arguments and its result are now."""
+    n = len(arguments)
+    nothing = [(None, 0)] * n
+    checked = node.versions[:n] if len(node.versions) > 1 else nothing
+    node.call = engine.call_of(OPS["_along_result"], ((T,) * n, (T,) * n, T, node.call.op.name, node.call.template[n:]))
+    node.saved, node.versions = [*arguments, *arguments, result], (*nothing, *checked, version)
+    node.raw_edges = (*node.raw_edges[:n], *[None] * (n + 1))
 
 
 def _place(counter: Any) -> tuple[Any, View | None]:
@@ -73,13 +80,13 @@ def _refresh_result(node: Any) -> None:
     """Makes the node of a result that was overwritten one that takes its derivative from what is there now."""
     counter, version = node.versions[-1]
     s, view = _place(counter)
-    if counter is None or counter.version != version or s not in storage.silent or node.call.op.name not in CHANGES:
+    if counter is None or counter.version != version or s not in storage.silent or not _has_change(node):
         return
     aval = s.aval if view is None else view.aval
-    if aval is not node.result or aval.dtype.is_complex != node.saved[0].aval.dtype.is_complex or not _written_by_numpy(s):
+    to_real = not aval.dtype.is_complex and _values(node.saved)[0].aval.dtype.is_complex
+    if aval is not node.result or to_real or not _written_by_numpy(s):
         return
-    if len(_values(node.saved)) == 1:       # not a function of several tensors
-        _along(node, node.saved[0], _content(s, view), (counter, version))
+    _along(node, _values(node.saved), _content(s, view), (counter, version))
 
 
 def _written_by_numpy(s: Storage) -> bool:

@@ -5,6 +5,7 @@ recorded, compiled and differentiated like any other.
 """
 from __future__ import annotations
 
+import gc
 import itertools
 import re
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 from jtorch import engine
 from jtorch.engine import Call, Value
+from jtorch.engine.values import stand_in
 from jtorch.hooks import Above, RemovableHandle, as_tensor, as_value
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T
@@ -25,6 +27,7 @@ from jtorch.vjp import vjp_call
 from jtorch.walks import LEAF
 
 sequence = itertools.count().__next__
+AT_ONCE = 2 ** 64 - 1       # the number of nodes that go before all others that are ready
 record = engine.record
 Edge = tuple["Node", int]      # a node's raw edges may lead to a leaf tensor itself: (tensor, LEAF)
 
@@ -135,7 +138,7 @@ class OpNode(Node):
         call = vjp_call(self.call, wanted, given)
         for counter, version in self.versions:
             if counter is not None and counter.version != version:
-                self._check_versions(call, grads)
+                self._check_versions(given)
                 break
         if create_graph:
             outs = Above.call(call, [*self._saved_tensors(call, grads), *[as_tensor(grads[i]) for i in given]])
@@ -148,28 +151,39 @@ class OpNode(Node):
 
     def _saved_tensors(self, call: Call, grads: dict) -> list:
         """The saved values as tensors; those that the backward uses have their history."""
-        used = self._used(call, grads)
+        used = self._used(call, [as_value(grads[i]).aval for i in call.template[3]])
         return [Above.wrap(v, edge if u else None) if v.__class__ is Value else v
                 for v, edge, u in zip(self.saved, self.edges, used, strict=False)]
 
-    def _used(self, call: Call, grads: dict) -> tuple[bool, ...]:
-        """Which of the saved values (and gradients, behind them) the backward call uses."""
-        given = [as_value(grads[i]).aval for i in call.template[3]]
+    def _used(self, call: Call, given: list) -> tuple[bool, ...]:
+        """Which of the saved values (and gradients of these avals, behind them) the backward call uses."""
         if self.call.op.saves in ("all", "both"):
             return (True,) * (len(self.saved) + len(given))
         if any([v.__class__ is Value and v.aval.traced for v in self.saved]) or any([a.traced for a in given]):
             return (True,) * (len(self.saved) + len(given))
         return engine.kernel_of(call, (*_avals(self.saved), *given)).used
 
-    def _check_versions(self, call: Call, grads: dict) -> None:
-        """RuntimeError if a tensor that the backward really uses was written to since."""
-        if self.call.op.saves == "result":
-            used: tuple = (True,) * len(self.versions)
-        else:
-            used = self._used(call, grads)
+    def _check_versions(self, given: tuple) -> None:
+        """RuntimeError if a tensor that PyTorch's node holds was written to since, whatever this walk needs of it."""
+        used = (True,) * len(self.versions) if self.call.op.saves == "result" else self.held(given)
         for i, (counter, version) in enumerate(self.versions):
             if counter is not None and counter.version != version and used[i]:
                 raise RuntimeError(self._modified(i, counter, version))
+
+    def held(self, given: tuple) -> tuple[bool, ...]:
+        """Which arguments PyTorch's node holds: those that an edge's gradient takes, or several, or the only one."""
+        avals = _avals(self.saved)
+        if self.call.op.saves in ("all", "both") or any([a.traced for a in avals]):
+            return (True,) * (len(avals) + len(given))
+        try:        # of nothing nothing is used, but it is held
+            avals = tuple([a if a.numel else engine.aval_of(tuple([n or 1 for n in a.shape]), a.np, a.device) for a in avals])
+            outs = engine.kernel_of(self.call, avals).outs
+        except Exception:
+            return (True,) * (len(avals) + len(given))
+        each = [i for i, v in enumerate(self.saved) if v.__class__ is Value and v.aval.kind]
+        uses = [engine.kernel_of(vjp_call(self.call, (i,), given), (*avals, *[outs[nr] for nr in given])).used for i in each]
+        there = [len(each) == 1 or self.edges[i] is not None for i in each]
+        return tuple([sum(u) > 1 or any([a and b for a, b in zip(u, there, strict=True)]) for u in zip(*uses, strict=True)])
 
     def _modified(self, i: int, counter, version: int) -> str:
         if self.call.op.saves == "result" or i >= len(self.saved):
@@ -183,6 +197,12 @@ class OpNode(Node):
     def release(self) -> None:
         if self.call.op.saves != "none":
             self.saved, self.versions = None, ()     # versions hold storages, and with them values
+        elif self.saved is not None:
+            self._keep_avals()
+
+    def _keep_avals(self) -> None:
+        """Lets the saved values go, of which a backward uses only what they are like: what a record holds it must compute."""
+        self.saved = [stand_in(v) if v.__class__ is Value else v for v in self.saved]
 
     @property
     def _saved_self(self):
@@ -204,13 +224,13 @@ class FewNode(OpNode):
     __slots__ = ()
 
     def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
-        few = call.op.checks(call.template)     # type: ignore[misc]
+        few = call.op.checks and call.op.checks(call.template, edges)
         if few is not None:
             versions = tuple([v if i in few else (None, 0) for i, v in enumerate(versions)])
         super().__init__(call, saved, edges, versions)
 
 
-class SometimesNode(OpNode):
+class SometimesNode(FewNode):
     """The node of an op that saves nothing for some of its arguments, or where some need no gradient."""
 
     __slots__ = ()
@@ -218,6 +238,8 @@ class SometimesNode(OpNode):
     def release(self) -> None:
         if self.call.op.frees(self.call.template, self.raw_edges):      # type: ignore[misc]
             super().release()
+        elif self.saved is not None:
+            self._keep_avals()
 
 
 def modified_message(aval, origin: Edge | None, version: int, expected: int) -> str:
@@ -281,7 +303,7 @@ class NotImplementedNode(Node):
     """The node of a call whose derivative nobody knows."""
 
     def __init__(self, op_name: str, edges: tuple):
-        self._edges, self.op_name, self.seq = edges, op_name, sequence()
+        self._edges, self.op_name, self.seq = edges, op_name, AT_ONCE
 
     edges = property(lambda self: self._edges)      # type: ignore[assignment]
 
@@ -290,13 +312,18 @@ class NotImplementedNode(Node):
         return "NotImplemented"
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
-        raise RuntimeError(f"derivative for aten::{self.op_name} is not implemented")
+        name = self.op_name if self.op_name == "set_" else f"aten::{self.op_name}"
+        raise RuntimeError(f"derivative for {name} is not implemented")
 
 
 class UnderivedNode(NotImplementedNode):
     """The node of an op whose derivative PyTorch names as one that is not there."""
 
     name = Node.name
+
+    def __init__(self, op_name: str, edges: tuple):
+        super().__init__(op_name, edges)
+        self.seq = sequence()
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         if not any(needs):
@@ -324,10 +351,12 @@ class AccumulateGrad(Node):
     """Where the gradient of a leaf goes."""
 
     edges = ()
+    aval: Any = None            # what graphs made with the leaf take it for, where it has got another shape since
+
+    seq = AT_ONCE
 
     def __init__(self, variable):
         self.variable = variable
-        self.seq = sequence()
 
     def name(self) -> str:
         """PyTorch's name of the node."""
@@ -339,6 +368,8 @@ class AccumulateGrad(Node):
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         t, grad = self.variable, grads[0]
+        if self.aval is not None:
+            grad = self._in_known_shape(grad)
         if not t._requires_grad:        # any more
             return []
         if t.grad is None:
@@ -351,6 +382,43 @@ class AccumulateGrad(Node):
             for hook in list(t._post_accumulate_hooks.values()):
                 hook(t)
         return []
+
+
+    def _in_known_shape(self, grad):
+        have = as_value(grad).aval
+        if have.shape == self.aval.shape:
+            return grad
+        if not expands_to(self.aval.shape, have.shape):
+            raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(have.shape)} but expected shape "
+                               f"compatible with {list(self.aval.shape)}")
+        call = engine.call_of(OPS["sum_to_size"], (T, self.aval.shape))
+        return record(call, (grad,)) if grad.__class__ is Value else Above.call(call, [grad])
+
+
+def keep_shape(t, anew: bool = False) -> None:
+    """Called before a leaf takes another shape: graphs that it is part of go on with the shape it had.
+
+    ``anew``: for those that come it is another leaf, with a node of its own.
+    """
+    if not t._requires_grad or t._node is not None:
+        return
+    node = t._accumulator() if t._accumulator is not None else None
+    for edge in gc.get_referrers(t):
+        if edge.__class__ is not tuple or len(edge) != 2 or edge[1].__class__ is not int or edge[1] != LEAF:
+            continue
+        node = accumulator_of(t)
+        for edges in [r for r in gc.get_referrers(edge) if r.__class__ is tuple]:
+            for n in _nodes_of(edges):
+                n.edges     # noqa: B018  (leads to the node from here on)
+    if node is not None and node.aval is None:
+        node.aval = aval_of(t)
+    if anew:
+        t._accumulator = None
+
+
+def _nodes_of(edges: tuple) -> list[OpNode]:
+    holders = gc.get_referrers(edges)
+    return [o for h in holders for o in [h, *(gc.get_referrers(h) if h.__class__ is dict else ())] if isinstance(o, OpNode)]
 
 
 def _copied(t, grad):

@@ -202,6 +202,8 @@ class Tensor(Bound):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
         if requires_grad(self) and not storage.aval_of(other).kind:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if storage.aval_of(other).shape != storage.aval_of(self).shape:
+            tape.keep_shape(self)
         keep_counter(self)
         self._storage, self._view = other._storage, other._view
 
@@ -225,7 +227,7 @@ class Tensor(Bound):
         if not isinstance(requires_grad, (bool, np.bool_)):
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                             f"{type(requires_grad).__name__}")
-        if not requires_grad and self.grad_fn is not None:
+        if not requires_grad and self._node is not None:
             raise RuntimeError("you can only change requires_grad flags of leaf variables." + _DETACH_INSTEAD)
         if requires_grad and not storage.aval_of(self).kind:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -311,13 +313,14 @@ class Tensor(Bound):
         """``hook(grad)`` runs when the gradient of this tensor is known; what it returns replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        node = node_of(self)
+        own = self._own_hooks()
+        known = own is not None and own.keys() != {hooks.RETAIN}       # where the first has gone all go
+        leaf_hooks = self._leaf_hooks = {} if self._leaf_hooks is None else self._leaf_hooks
+        node = self._node if known else node_of(self)
         if node is not None:
             return RemovableHandle(node.tensor_hooks_of(self._output_nr), hook)
-        if self._leaf_hooks is None:
-            self._leaf_hooks = {}
-        accumulator_of(self).tensor_hooks = {0: self._leaf_hooks}
-        return RemovableHandle(self._leaf_hooks, hook)
+        accumulator_of(self).tensor_hooks = {0: leaf_hooks}
+        return RemovableHandle(leaf_hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook) -> RemovableHandle:
         """``hook(tensor)`` runs after the gradient of this leaf has been accumulated."""
@@ -482,7 +485,7 @@ class Tensor(Bound):
         t._storage = storage.deepcopy(self._storage, memo)
         if self._view is not None:
             t._view = View(self._view.aval, self._view.stride, self._view.offset, None, -1, self._view.order)
-        t._requires_grad = self._requires_grad
+        t._requires_grad = self.requires_grad
         t._grad = copy.deepcopy(self._grad, memo)
         t.__dict__.update(copy.deepcopy(self._attributes(), memo))
         t._counter = VersionCounter(0 if t._is_parameter else 1)

@@ -30,7 +30,8 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     return input + (other if isinstance(alpha, int) and alpha == 1 else alpha * other)
 
 
-def _no_bools(dtypes):
+def no_bools(dtypes):
+    """RuntimeError for a subtraction of bools."""
     if all(d == np.bool_ for d in dtypes):
         raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. "
                            "Use the `^` or `logical_xor()` operator instead.")
@@ -39,14 +40,14 @@ def _no_bools(dtypes):
                            "mask, use the `~` or `logical_not()` operator instead.")
 
 
-@op(promote="numeric", aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"), saves="none", refuses=_no_bools,
+@op(promote="numeric", aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"), saves="none", refuses=no_bools,
     backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1")
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
     return input - (other if isinstance(alpha, int) and alpha == 1 else alpha * other)
 
 
-@op(promote="numeric", saves="none", method=False, inplace=False, out=False, refuses=_no_bools,
+@op(promote="numeric", saves="none", method=False, inplace=False, out=False, refuses=no_bools,
     backward_name=numbered("Rsub", 1, tensor=0, number=1))
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
     """``other`` minus ``alpha`` times ``input``. See torch.rsub."""
@@ -100,7 +101,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number):
 
 
 @op(promote="numeric", operators=("__rtruediv__", "__rdiv__"), function=False, method=False, inplace=False, out=False,
-    backward_name="MulBackward0", checks=lambda template: ())
+    backward_name="MulBackward0", checks=check.nothing)
 def rdiv(input: Tensor | Number, other: Tensor):
     """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
     other = other.astype(promotion.to_float(np.dtype(other.dtype)))
@@ -178,7 +179,13 @@ def _pow_backward(template) -> str:
     return f"PowBackward{1 if template[0] is T else 2}"
 
 
-@op(promote="numeric", operators=("__pow__", "__rpow__", "__ipow__"), backward_name=_pow_backward)
+def _pow_checks(template, edges) -> tuple | None:
+    """Of a power whose exponent is a number only the base counts, whatever it is."""
+    return (0,) if template[1] is not T else None
+
+
+@op(promote="numeric", operators=("__pow__", "__rpow__", "__ipow__"), backward_name=_pow_backward, saves="both",
+    checks=_pow_checks)
 def pow(input: Tensor | Number, exponent: Tensor | complex):
     """``input`` to the power ``exponent``. See torch.pow."""
     if not isinstance(exponent, (bool, int, float, complex)):
@@ -193,7 +200,7 @@ def pow(input: Tensor | Number, exponent: Tensor | complex):
     return _static_power(input.astype(compute), exponent)
 
 
-@op(inplace=True, backward_name=_pow_backward)
+@op(inplace=True, backward_name=_pow_backward, saves="both", checks=_pow_checks)
 def float_power(input: Tensor | Number, exponent: Tensor | complex):
     """``pow`` computed in float64 or complex128. See torch.float_power."""
     complex_ = any(isinstance(x, complex) or (hasattr(x, "dtype") and kind(x) == "c") for x in (input, exponent))

@@ -70,7 +70,12 @@ def require(condition: Any, message: str, error: type[Exception] = RuntimeError)
         raise error(message)
 
 
-def of_extreme(template: tuple) -> tuple[int, ...] | None:
+def nothing(template: tuple, edges: tuple) -> tuple:
+    """The ``checks`` of an op that PyTorch makes of others, which save only what lies between."""
+    return ()
+
+
+def of_extreme(template: tuple, edges: tuple) -> tuple[int, ...] | None:
     """The ``checks`` of an op that along a dim saves indices: then nothing; of two tensors both; else what it ``saves``."""
     if isinstance(template[1], int):
         return ()

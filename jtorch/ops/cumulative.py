@@ -153,13 +153,13 @@ def _given_x(template: tuple, edges: tuple) -> bool:
     return template[1] is not None
 
 
-@op(aliases=("trapz",), method=False, backward_name=_name("MulBackward1"), frees=_given_x)
+@op(aliases=("trapz",), method=False, backward_name=_name("MulBackward1"), frees=_given_x, checks=check.nothing)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = None, dim: int = -1):
     """The integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
     return _half(reduce.sum(_double_areas("trapezoid", y, x, dx, dim), dim))
 
 
-@op(method=False, backward_name=_name("CumsumBackward0"), frees=_given_x)
+@op(method=False, backward_name=_name("CumsumBackward0"), frees=_given_x, checks=check.nothing)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = None, dim: int = -1):
     """The integrals so far of ``y`` along ``dim`` by the trapezoidal rule. See torch.cumulative_trapezoid."""
     return _half(cumsum(_double_areas("cumulative_trapezoid", y, x, dx, dim), dim))

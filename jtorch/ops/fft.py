@@ -126,7 +126,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _one(jnp.fft.ifft, _complex(input), n, dim, norm)
 
 
-@op(name="fft.rfft", saves="none", backward_name="FftR2CBackward0")
+@op(name="fft.rfft", saves="all", backward_name="FftR2CBackward0")
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The first half of a real input's transform. See torch.fft.rfft."""
     return _one(jnp.fft.rfft, _real(input, "rfft"), n, dim, norm)
@@ -166,7 +166,7 @@ def ifftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, nor
     return _many(jnp.fft.ifftn, _complex(input), *_axes(input, s, dim), norm)
 
 
-@op(name="fft.rfftn", saves="none", backward_name="FftR2CBackward0")
+@op(name="fft.rfftn", saves="all", backward_name="FftR2CBackward0")
 def rfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """The first half of a real input's transform along several dimensions. See torch.fft.rfftn."""
     input = _real(input, "rfftn", "a real-valued")
@@ -215,7 +215,7 @@ def ifft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1),
     return ifftn(input, s, dim, norm)
 
 
-@op(name="fft.rfft2", saves="none", backward_name="FftR2CBackward0")
+@op(name="fft.rfft2", saves="all", backward_name="FftR2CBackward0")
 def rfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """The first half of a real input's transform along two dimensions. See torch.fft.rfft2."""
     return rfftn(input, s, dim, norm)

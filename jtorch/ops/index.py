@@ -181,7 +181,7 @@ def _set_last_jvp(indexed: tuple[bool, ...], primals, tangents):
     return _set_last(indexed, *primals), emptied.at[at].add(tangents[2], mode="promise_in_bounds")
 
 
-@op(value_check=_in_flat(""))
+@op(value_check=_in_flat(""), saves="all")
 def take(input: Tensor, index: Tensor):
     """The elements at places in the flattened input. See torch.take."""
     check.require(index.dtype == np.int64, f"take(): Expected a long tensor for index, but got "
@@ -190,7 +190,7 @@ def take(input: Tensor, index: Tensor):
     return input.reshape(-1).at[small(index, input.size)].get(mode="promise_in_bounds")
 
 
-@op(inplace=True, value_check=_in_flat(""), out=False)
+@op(inplace=True, value_check=_in_flat(""), out=False, saves="all", checks=lambda template, edges: (1, 2))
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
     """``source`` written to places in the flattened input. See torch.Tensor.put_."""
     check.require(index.dtype == np.int64, f"put_(): Expected a long tensor for index, but got "
@@ -262,7 +262,8 @@ def _add_flag(input, *rest, **_):
     return at_dim(0, reads=input.ndim < 2)[0](input, *rest)
 
 
-@op(inplace=True, value_check=(_add_flag, _add_outside), saves="all", checks=lambda template: (1, 2))
+@op(inplace=True, value_check=(_add_flag, _add_outside), saves="all",
+    checks=lambda template, edges: (1, 2) if edges[2] is not None else ())
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -276,7 +277,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @op(inplace=True,
     value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}",
                                      reads=False),
-    saves="all", checks=lambda template: (1, 2))
+    saves="all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (1,))
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
     """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
     dim = check.wrap_dim(dim, input.ndim)

@@ -111,7 +111,7 @@ def _det_jvp(primals, tangents):
     return _det(*primals), jax.jvp(jnp.linalg.det, primals, tangents)[1]
 
 
-@op(name="linalg.det", aliases=("det",), method=True, saves="result")
+@op(name="linalg.det", aliases=("det",), method=True, saves="both")
 def det(A: Tensor):
     """The determinant. See torch.linalg.det."""
     check_matrix(A, "linalg.det", square=True)
@@ -188,6 +188,10 @@ def broadcast_system(A, B):
     return jnp.broadcast_to(A, batch + A.shape[-2:]), jnp.broadcast_to(B, batch + B.shape[-2:])
 
 
+def _of_matrix(template, edges) -> tuple:
+    return 0, "result"
+
+
 def solve_system(A, B, left: bool, name: str):
     """X of AX = B, or of XA = B."""
     check_matrix(A, name, square=True)
@@ -205,13 +209,13 @@ def solve_system(A, B, left: bool, name: str):
     return X[..., 0] if vector else (X if left else jnp.swapaxes(X, -2, -1))
 
 
-@op(name="linalg.solve", backward_name="LinalgSolveExBackward0", value_check=NO_SOLUTION)
+@op(name="linalg.solve", backward_name="LinalgSolveExBackward0", value_check=NO_SOLUTION, saves="both", checks=_of_matrix)
 def solve(A: Tensor, B: Tensor, *, left: bool = True):
     """X of AX = B, or of XA = B where ``left`` is False. See torch.linalg.solve."""
     return solve_system(A, B, left, "linalg.solve")
 
 
-@op(name="linalg.solve_ex", returns="result info")
+@op(name="linalg.solve_ex", returns="result info", saves="both", checks=_of_matrix)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False):
     """linalg.solve, and for each matrix 0 or where it is singular. See torch.linalg.solve_ex."""
     X = solve_system(A, B, left, "linalg.solve")

@@ -133,7 +133,7 @@ def cond(A: Tensor, p=None):
     return jnp.where(jnp.isnan(result) & ~jnp.isnan(A).any((-2, -1)), jnp.inf, result)
 
 
-@op(method=False)
+@op(method=False, saves="both")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0,
           compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances between the rows of two batches of matrices. See torch.cdist."""

@@ -47,13 +47,13 @@ def _pinv_jvp(hermitian: bool, primals, tangents):
     return P, second + third - first
 
 
-@op(name="linalg.pinv", saves="result")
+@op(name="linalg.pinv", saves="both")
 def pinv(A: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False):
     """The Moore-Penrose inverse. See torch.linalg.pinv."""
     return _pinv(A, atol, rtol, hermitian)
 
 
-@op(backward_name="LinalgPinvBackward0", saves="result")
+@op(backward_name="LinalgPinvBackward0", saves="both")
 def pinverse(input: Tensor, rcond: float = 1e-15):
     """The Moore-Penrose inverse. See torch.pinverse."""
     return _pinv(input, 0.0, rcond, False)

@@ -59,8 +59,10 @@ def product(a, b):
     return jnp.matmul(a, b, precision=_FULL)
 
 
-def _no_bool(array, kernel: str) -> None:
-    check.require(array.dtype != np.bool_, f"\"{kernel}\" not implemented for 'Bool'", NotImplementedError)
+def _no_bool(kernel: str, array, *factors) -> None:
+    """NotImplementedError for bools, unless one of the factors is empty, so that there is nothing to multiply."""
+    check.require(array.dtype != np.bool_ or 0 in [n for f in factors for n in f.shape],
+                  f"\"{kernel}\" not implemented for 'Bool'", NotImplementedError)
 
 
 def _scaled(array, factor):
@@ -82,7 +84,7 @@ def _check_mm(a, b) -> None:
                   f"mat1 and mat2 shapes cannot be multiplied ({shape_text(a)} and {shape_text(b)})")
     check.require(a.dtype == b.dtype,
                   f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}")
-    _no_bool(a, "addmm_impl_cpu_")
+    _no_bool("addmm_impl_cpu_", a, a, b)
 
 
 def _check_batches(a, b) -> None:
@@ -90,12 +92,12 @@ def _check_batches(a, b) -> None:
         check.require(m.ndim == 3, f"{name} must be a 3D tensor")
 
 
-def _check_bmm(a, b) -> None:
+def _check_bmm(a, b, kernel: str = "bmm") -> None:
     want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
     check.require(want == got,
                   f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
     same_scalar_type(a, b)
-    _no_bool(a, "bmm")
+    _no_bool(kernel, a, a, b)
 
 
 def _check_mv(input_size: int, mat, vec) -> None:
@@ -137,7 +139,7 @@ def mv(input: Tensor, vec: Tensor):
     _check_mv(input.shape[0], input, vec)
     check.require(input.dtype == vec.dtype, "addmv input tensors must have the same dtype, but got "
                   f"{check.scalar_name(vec.dtype)}, {check.scalar_name(input.dtype)}, and {check.scalar_name(vec.dtype)}")
-    _no_bool(input, "addmv_impl_cpu")
+    _no_bool("addmv_impl_cpu", input, input)
     return product(input, vec)
 
 
@@ -145,7 +147,7 @@ def mv(input: Tensor, vec: Tensor):
 def dot(input: Tensor, tensor: Tensor):
     """The dot product of two vectors, neither conjugated. See torch.dot."""
     _check_dot(input, tensor)
-    _no_bool(input, "dot")
+    _no_bool("dot", input)
     return product(input, tensor)
 
 
@@ -153,7 +155,7 @@ def dot(input: Tensor, tensor: Tensor):
 def vdot(input: Tensor, other: Tensor):
     """The dot product of two vectors, the first conjugated. See torch.vdot."""
     _check_dot(input, other)
-    _no_bool(input, "vdot")
+    _no_bool("vdot", input)
     return product(jnp.conj(input), other)
 
 
@@ -192,10 +194,7 @@ def _rows(array):
 def _check_batched(a, b) -> None:
     batch = int(np.prod(check.broadcast_shapes(a.shape[:-2], b.shape[:-2])))
     rows = a.shape[-2] if a.ndim > 1 else 1
-    columns = b.shape[-1]
-    inner = b.shape[-2]
-    _check_bmm(*(jax.ShapeDtypeStruct(s, x.dtype)
-                 for s, x in (((batch, rows, a.shape[-1]), a), ((batch, inner, columns), b))))
+    _check_bmm(jax.ShapeDtypeStruct((batch, rows, a.shape[-1]), a.dtype), jax.ShapeDtypeStruct((batch, *b.shape[-2:]), b.dtype))
 
 
 @op(saves="inputs", backward_name="ViewBackward0")
@@ -248,7 +247,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     names = [check.scalar_name(a.dtype) for a in (input, mat, vec)]
     check.require(len(set(names)) == 1,
                   f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}")
-    _no_bool(mat, "addmv_impl_cpu")
+    _no_bool("addmv_impl_cpu", mat, mat)
     return _plus_scaled(expand(input, mat.shape[:1]), beta, product(mat, vec), alpha)
 
 
@@ -274,7 +273,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
     check.require(input.dtype == batch1.dtype or batch1.dtype != batch2.dtype,
                   f"Input dtypes must be the same, got: input {c_name(input)}, batch1: {c_name(batch1)}, "
                   f"batch2: {c_name(batch2)}")
-    _check_bmm(batch1, batch2)
+    _check_bmm(batch1, batch2, "baddbmm")
     return _plus_scaled(input, beta, product(batch1, batch2), alpha)
 
 
@@ -342,7 +341,7 @@ def _contracted(ndim_a: int, ndim_b: int, dims) -> tuple[list[int], list[int]]:
     return list(range(-dims, 0)), list(range(dims))
 
 
-@op(promote="numeric", broadcast=False, inplace=False, backward_name="UnsafeViewBackward0", checks=lambda template: ())
+@op(promote="numeric", broadcast=False, inplace=False, backward_name="UnsafeViewBackward0", checks=check.nothing)
 def kron(input: Tensor, other: Tensor):
     """The Kronecker product. See torch.kron."""
     if input.dtype == bool:

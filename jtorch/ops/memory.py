@@ -1,6 +1,8 @@
 """Reads and writes of a storage's content through a view's geometry, as ops, so that records and gradients know them."""
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +15,7 @@ from jtorch.ops.strided import (
     is_contiguous,
     is_expanded,
     last_wins,
+    overlaps,
     reinterpret,
     strided_read,
     strided_write,
@@ -58,16 +61,32 @@ def write_through(base: Tensor, value: Tensor, base_size: tuple[int, ...], base_
                   size: tuple[int, ...], stride: tuple[int, ...], offset: int, dtype: np.dtype):
     """What the base of a view shows after a write through the view, whose offset counts from the base's start."""
     dense = is_contiguous(base_size, base_stride)
+    if is_expanded(base_size, base_stride):
+        raise NotImplementedError("writing through a view of an expanded tensor that is not its own base")
     flat = base.reshape(-1) if dense else _spread(base, base_size, base_stride)
     flat = _written(flat, value, size, stride, offset, dtype)
     return flat.reshape(base_size) if dense else strided_read(flat, base_size, base_stride, 0)
 
 
 def _spread(base: jax.Array, size: tuple[int, ...], stride: tuple[int, ...]) -> jax.Array:
-    """The base's elements laid out in memory as its strides say."""
-    if is_expanded(size, stride):
-        raise NotImplementedError("writing through a view of an expanded tensor that is not its own base")
+    """The base's elements laid out in memory as its strides say; those that are one place share its gradient."""
+    lay = _share if overlaps(size, stride) else _lay
+    return lay(base, size, stride)
+
+
+def _lay(base: jax.Array, size: tuple[int, ...], stride: tuple[int, ...]) -> jax.Array:
     return strided_write(jnp.zeros((extent(size, stride),), base.dtype), base, size, stride, 0)
+
+
+_share = partial(jax.custom_jvp, nondiff_argnums=(1, 2))(_lay)
+
+
+@_share.defjvp
+def _(size, stride, primals, tangents):
+    at = indices(size, stride, 0)
+    count = jnp.zeros((extent(size, stride),), tangents[0].real.dtype).at[at].add(1)
+    change = jnp.zeros(count.shape, tangents[0].dtype).at[at].add(tangents[0]) / jnp.maximum(count, 1)
+    return _lay(primals[0], size, stride), change
 
 
 @op(name="_to_dtype", function=False, method=False, out=False, saves="none", backward_name="ToCopyBackward0", tested=False)

@@ -28,7 +28,15 @@ def _log_softmax(t, x, r, dim, *rest):
 
 
 def _cumprod(t, x, r, dim, *rest):
-    return r * jnp.cumsum(t / x, dim)
+    if x.size <= 1 or x.shape[dim] == 1:
+        return t
+    zero = x == 0
+    zeros = jnp.cumsum(zero, dim)       # before the first one the result counts, from there to the second what lies before it
+    start = r * jnp.cumsum(jnp.where(zeros == 0, t / jnp.where(zero, 1, x), 0), dim)
+    before = jnp.roll(r, 1, dim).at[(slice(None),) * (dim % x.ndim) + (0,)].set(1)
+    at_zero = jnp.cumsum(jnp.where(zero & (zeros == 1), t * before, 0), dim)
+    since = jnp.cumprod(jnp.where(zero | (zeros != 1), 1, x), dim)
+    return jnp.where(zeros == 0, start, jnp.where(zeros == 1, since * at_zero, 0))
 
 
 def _over(change: Callable) -> Callable:
@@ -42,6 +50,23 @@ def _over(change: Callable) -> Callable:
 def _extreme(t, x, r, axes):
     same = (x == r).astype(x.dtype)
     return jnp.sum(t * same, axes) / jnp.sum(same, axes)
+
+
+def _evenly(t, x, r, axes):
+    same = ((x == r) | (jnp.isnan(x) & jnp.isnan(r))).astype(x.dtype)
+    return jnp.sum(t * same, axes) / jnp.maximum(jnp.sum(same, axes), 1)
+
+
+def _polar(t, x, r):
+    size = jnp.abs(r).astype(r.dtype)
+    direction = jnp.where(size == 0, 0, r / jnp.where(size == 0, 1, size))
+    return jnp.broadcast_to(t[0], r.shape) * direction + jnp.broadcast_to(t[1], r.shape) * (1j * r).astype(r.dtype)
+
+
+def _copysign(t, x, r, *rest):
+    t, x = (t[0], x[0]) if isinstance(t, list) else (t, x)
+    t, x = jnp.broadcast_to(t, r.shape), jnp.broadcast_to(x, r.shape)
+    return t * jnp.where(x == 0, 0, r / jnp.where(x == 0, 1, x))
 
 
 def _logsumexp(t, x, r, axes):
@@ -89,22 +114,32 @@ def _std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *rest
     return (jnp.sum(t * apart, axes).reshape(size) / (r.reshape(size) * (count - fewer))).reshape(r.shape)
 
 
+def _hypot(t, x, r):
+    return sum(jnp.broadcast_to(change, r.shape) * (jnp.broadcast_to(a.astype(r.dtype), r.shape) / r)
+               for change, a in zip(t, x, strict=True))
+
+
 _SLOPES: dict[str, Callable] = {
     "exp": lambda x, r: r, "exp2": lambda x, r: r * math.log(2), "expm1": lambda x, r: r + 1,
     "sigmoid": lambda x, r: r * (1 - r), "tanh": lambda x, r: 1 - r * r, "tan": lambda x, r: 1 + r * r,
     "sqrt": lambda x, r: 0.5 / r, "rsqrt": lambda x, r: -0.5 * r ** 3, "reciprocal": lambda x, r: -r * r,
-    "relu": lambda x, r: (r > 0).astype(r.dtype), "copysign": lambda x, r: r / x}
-# name -> the change of the result for a change ``t`` of the argument: of (t, argument, result, *the op's other arguments)
+    "relu": lambda x, r: (r > 0).astype(r.dtype)}
+# name -> the change of the result for a change ``t`` of the argument: of (t, argument, result, *the op's other arguments).
+# For an op of several tensors, the numbers of which are in ``TAKES``, the first two are lists.
 CHANGES: dict[str, Callable] = {
     **{name: _pointwise(slope) for name, slope in _SLOPES.items()},
     "softmax": _softmax, "nn.functional.softmax": _softmax,
     "cumprod": _cumprod,
     "prod": _over(_prod), "amax": _over(_extreme), "amin": _over(_extreme), "std": _std,
     "norm": _norm, "sgn": _sgn, "logsumexp": _over(_logsumexp),
-    "log_softmax": _log_softmax, "nn.functional.log_softmax": _log_softmax}
+    "log_softmax": _log_softmax, "nn.functional.log_softmax": _log_softmax, "hypot": _hypot, "polar": _polar,
+    "copysign": _copysign, **dict.fromkeys(("max", "min", "median", "nanmedian"), _over(_evenly))}
+TAKES = {"hypot": (2,), "polar": (2,), "copysign": (1, 2)}
 
 
 @op(name="_along_result", function=False, method=False, out=False, tested=False)
-def along_result(input: Tensor, argument: Tensor, result: Tensor, name: str, others: Any):
-    """Linear in ``input``, with the derivative that the op ``name`` has at this argument and result."""
-    return CHANGES[name](input.astype(result.dtype), argument, result, *others)
+def along_result(inputs: list[Tensor], arguments: list[Tensor], result: Tensor, name: str, others: Any):
+    """Linear in ``inputs``, with the derivative that the op ``name`` has at these arguments and this result."""
+    inputs = [x.astype(result.dtype) for x in inputs]
+    change = CHANGES[name]
+    return change(inputs, arguments, result, *others) if len(inputs) > 1 else change(inputs[0], arguments[0], result, *others)

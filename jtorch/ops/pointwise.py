@@ -416,7 +416,8 @@ def _copysign(a, b):
     return jnp.copysign(a, b)
 
 
-@op(promote="int_to_float", backward_name=numbered("Copysign", 1, tensor=0, number=1), saves="both")
+@op(promote="int_to_float", backward_name=numbered("Copysign", 1, tensor=0, number=1), saves="both",
+    checks=lambda template, edges: (0, "result"))
 def copysign(input: Tensor, other: Tensor | Number):
     """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
     unsupported("copysign_cpu", input, "c")

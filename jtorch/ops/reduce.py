@@ -177,7 +177,7 @@ def var_mean(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keep
     return _var_mean("var_mean", input, dim, unbiased, keepdim, correction)
 
 
-@op
+@op(saves="both")
 def std_mean(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None):
     """The standard deviation and the mean. See torch.std_mean."""
@@ -463,6 +463,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float):
     check.require(maxnorm >= 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     check.require(input.ndim > 1, f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     dim = check.wrap_dim(dim, input.ndim)
+    _check_norm_dtypes(np.dtype(input.dtype), None)
     size = vector_norm(wide(input), p, tuple(a for a in range(input.ndim) if a != dim), True)
     factor = jnp.where(size > maxnorm, maxnorm / (size + 1e-7), jnp.ones((), size.dtype))
     return input * factor.astype(input.dtype)

@@ -299,8 +299,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     saves:      ``inputs`` (the default: those that the vjp uses), ``all`` (where the vjp depends on inputs whose values it
                 does not use), ``result``, ``both`` (``all`` and the result) or ``none``: what the version check of the
                 backward looks at, as PyTorch saves it.
-    checks:     a function of the template: the positions of the arrays that the version check looks at, where they are
-                fewer than ``saves`` says (none, where PyTorch saves indices), or None.
+    checks:     a function of the template and the node's edges: the positions of the arrays (and "result") that the version
+                check looks at, where they are fewer than ``saves`` says (none, where PyTorch saves indices), or None.
     frees:      a function of the template and the node's edges: whether a backward frees something, so that a second one
                 is an error; None where ``saves`` says it.
     backward_name:  PyTorch's ``grad_fn`` name where it is not the op's in camel case + ``Backward0``, or a function of

@@ -55,7 +55,7 @@ def _refuse_complex(name: str, input) -> None:
     check.require(not promotion.is_complex(input.dtype), f" {name} does not support complex dtypes on CPU")
 
 
-@op(checks=lambda template: (), returns="values indices", backward_name=lambda template: f"SortBackward{int(bool(template[3]))}")
+@op(checks=check.nothing, returns="values indices", backward_name=lambda template: f"SortBackward{int(bool(template[3]))}")
 def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -69,7 +69,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     return sort(input, dim, descending)[1]
 
 
-@op(checks=lambda template: (), backward_name="SortBackward0")
+@op(checks=check.nothing, backward_name="SortBackward0")
 def msort(input: Tensor):
     """The elements in order along the first dimension. See torch.msort."""
     return sort(input, 0)[0]
@@ -86,7 +86,7 @@ def _top_index(x, k: int, largest: bool):
     return lax.top_k(jnp.where(jnp.isnan(key), nan, key), k)[1]
 
 
-@op(checks=lambda template: (), returns="values indices")
+@op(checks=check.nothing, returns="values indices")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
     """The ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""
     _refuse_complex("topk", input)
@@ -109,7 +109,7 @@ def _at(index, position, dim: int):
     return _take(index, position, dim)
 
 
-@op(checks=lambda template: (), returns="values indices")
+@op(checks=check.nothing, returns="values indices")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False):
     """The ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -175,7 +175,7 @@ def _mode_index(input, dim: int):
     return _at(index, jnp.argmax(length, dim, keepdims=True), dim)
 
 
-@op(checks=lambda template: (), returns="values indices")
+@op(checks=check.nothing, returns="values indices")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False):
     """The most frequent element along ``dim`` (the smallest such), with its last index. See torch.mode."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -246,14 +246,14 @@ def _q_error(detail, *args, **options):
     return RuntimeError("quantile() q values must be in the range [0, 1]")
 
 
-@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", checks=lambda template: ())
+@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", checks=check.nothing)
 def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
              interpolation: str = "linear"):
     """The ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
-@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", checks=lambda template: ())
+@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", checks=check.nothing)
 def nanquantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear"):
     """The quantiles of the elements that are not NaN. See torch.nanquantile."""

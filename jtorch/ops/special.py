@@ -48,14 +48,14 @@ def _erfcx(x):
     return jsp.erfcx(x)
 
 
-@op(name="special.erfcx", promote="int_to_float", inplace=False, backward_name="SpecialErfcxBackward0")
+@op(name="special.erfcx", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialErfcxBackward0")
 def erfcx(input: Tensor):
     """exp(x*x) erfc(x). See torch.special.erfcx."""
     only_double("erfcx_cpu", input)
     return _erfcx(input)
 
 
-@op(name="special.ndtr", promote="int_to_float", inplace=False, backward_name="MulBackward1")
+@op(name="special.ndtr", promote="int_to_float", inplace=False, backward_name="MulBackward1", checks=check.nothing)
 def ndtr(input: Tensor):
     """The standard normal distribution function. See torch.special.ndtr."""
     unsupported("erf_vml_cpu", input, "c")
@@ -69,7 +69,7 @@ def _log_ndtr(x):
     return jnp.where(x < -1, low, jnp.log1p(-lax.erfc(t) / 2))
 
 
-@op(name="special.log_ndtr", promote="int_to_float", inplace=False, backward_name="SpecialLogNdtrBackward0")
+@op(name="special.log_ndtr", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialLogNdtrBackward0")
 def log_ndtr(input: Tensor):
     """The logarithm of the standard normal distribution function. See torch.special.log_ndtr."""
     only_double("log_ndtr_cpu", input)
@@ -282,14 +282,14 @@ def i0(input: Tensor):
     return _i0(input)
 
 
-@op(name="special.i1", promote="int_to_float", inplace=False, backward_name="SpecialI1Backward0")
+@op(name="special.i1", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialI1Backward0")
 def i1(input: Tensor):
     """The modified Bessel function I1. See torch.special.i1."""
     unsupported("i1_cpu", input, "c")
     return _i1(input)
 
 
-@op(name="special.i0e", promote="int_to_float", inplace=False, backward_name="SpecialI0EBackward0")
+@op(name="special.i0e", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialI0EBackward0")
 def i0e(input: Tensor):
     """exp(-|x|) I0(x). See torch.special.i0e."""
     unsupported("i0e_cpu", input, "c")

@@ -44,7 +44,7 @@ def _weights_error(detail: int, *args, **options):
     return RuntimeError(f"cov(): {'fweights' if detail == 2 else 'aweights'} cannot be negative")
 
 
-@op(value_check=(_weights_are_wrong, _weights_error), out=False, backward_name="SqueezeBackward0", checks=lambda template: ())
+@op(value_check=(_weights_are_wrong, _weights_error), out=False, backward_name="SqueezeBackward0", checks=check.nothing)
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None):
     """The covariances of the rows, whose columns are observations (with how often, and how much, each counts). See torch.cov."""
     check.require(input.ndim <= 2, "cov(): expected input to have two or fewer dimensions but got an input with "
@@ -81,7 +81,7 @@ def _covariances(x, correction: int, fweights, aweights):
     return product(scaled, jnp.conj(centered).T) / jnp.maximum(left, 0).astype(x.dtype)
 
 
-@op(out=False, backward_name="ClampBackward1")
+@op(out=False, backward_name="ClampBackward1", checks=check.nothing)
 def corrcoef(input: Tensor):
     """The correlations of the rows, whose columns are observations. See torch.corrcoef."""
     check.require(input.ndim <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with "

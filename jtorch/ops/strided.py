@@ -43,8 +43,8 @@ def extent(size: Sequence[int], stride: Sequence[int]) -> int:
 
 
 def is_expanded(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether a dim stands still in memory, as after ``expand``."""
-    return any([n > 1 and s == 0 for n, s in zip(size, stride, strict=True)])
+    """Whether a dim of a tensor that has elements stands still in memory, as after ``expand``."""
+    return 0 not in size and any([n > 1 and s == 0 for n, s in zip(size, stride, strict=True)])
 
 
 @functools.lru_cache(4096)

@@ -5,7 +5,7 @@ import gc
 
 from jtorch.autograd.graph import get_gradient_edge
 from jtorch.storage import Seen
-from jtorch.tape import AccumulateGrad, Node, OpNode, used_by_backward
+from jtorch.tape import AccumulateGrad, Node, OpNode
 from jtorch.tensor import Tensor, node_of
 from jtorch.walks import LEAF
 
@@ -38,11 +38,13 @@ def _checked(t: Tensor, name: str) -> Node | None:
     views += sum([s.get("_through") is r for r in referrers if r.__class__ is tuple for s in _states(gc.get_referrers(r))])
     in_graph = any([isinstance(r, AccumulateGrad) or _leads_to_a_leaf(r) for r in referrers])
     seen = [t._storage] if t._view is None else [r for r in gc.get_referrers(t._view) if r.__class__ is Seen]
-    saved = sum([_uses(r) for s in seen for r in gc.get_referrers(s) if r.__class__ is tuple and len(r) == 2 and r[0] is s])
+    saved = sum([_uses(r, t) for s in seen for r in gc.get_referrers(s) if r.__class__ is tuple and len(r) == 2 and r[0] is s])
     count = 1 + views + saved + in_graph
     if count > 2 or (count == 2 and node_of(t) is not None):
         raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you "
                            "are not holding references to the tensor in other places.")
+    if t.retains_grad:
+        raise RuntimeError(f"Expected no weakrefs to {name}'s Tensor object but got  1")
     if count < 2:
         return None
     node = get_gradient_edge(t).node
@@ -59,15 +61,25 @@ def _leads_to_a_leaf(entry: object) -> bool:
     return entry.__class__ is tuple and len(entry) == 2 and entry[1].__class__ is int and entry[1] == LEAF
 
 
-def _uses(entry: tuple) -> int:
-    """How many nodes with this entry (counter, version) among what they have saved use it in their backward."""
+def _uses(entry: tuple, t: Tensor) -> int:
+    """How many nodes with this entry (counter, version) of a tensor among what they have saved use it in their backward."""
     nodes = [n for versions in gc.get_referrers(entry) if versions.__class__ is tuple for n in _owners(versions)]
-    return sum([any(v is entry and u for v, u in zip(n.versions, _used(n), strict=False)) for n in nodes
-                if n.call.op.saves != "result"])        # of a result the node holds the memory, not the tensor
+    return sum([any(v is entry and u and _leads_to(e, t, v) for v, u, e in zip(n.versions, _used(n), n.raw_edges, strict=False))
+                for n in nodes if n.call.op.saves != "result"])        # of a result the node holds the memory, not the tensor
+
+
+def _leads_to(edge: tuple | None, t: Tensor, entry: tuple) -> bool:
+    """Whether what was saved beside this edge may be the tensor, and not another one of the same memory."""
+    if edge is None or entry[0].version != entry[1]:
+        return True
+    node, nr = edge
+    if nr == LEAF or isinstance(node, AccumulateGrad):
+        return t is (node if nr == LEAF else node.variable)
+    return node is t._node and nr == t._output_nr
 
 
 def _used(node: OpNode) -> tuple[bool, ...]:
-    return (True,) * len(node.saved) if node.call.op.saves in ("all", "both") else used_by_backward(node)
+    return node.held(tuple([i for i, a in enumerate(node._input_metadata) if a.kind]))
 
 
 def _owners(versions: tuple) -> list:

@@ -1,7 +1,9 @@
 """Programs that once differed from PyTorch, found by the fuzzer and made small: name -> statements."""
 from __future__ import annotations
 
-FOUND = {
+from found_later import FOUND_LATER
+
+FOUND = FOUND_LATER | {
     "stack of another dtype into out=": """
 t1 = xp.zeros(2, 2) == 0
 xp.stack([t1[0] * 2, t1[0] * 2], out=t1)

@@ -242,8 +242,10 @@ def binary(c: Chooser) -> str:
     second = c.tensor(lambda o: broadcastable(o.shape, shape))
     if c.rng.random() < 0.15:
         fn = c.rng.choice(["maximum", "minimum", "atan2", "hypot", "fmod", "logaddexp", "eq"])
-        if fn == "logaddexp" and c.bool_ in (c.of(name).dtype, c.of(second).dtype):
-            fn = "maximum"      # PyTorch's backward subtracts the bool, and raises
+        if fn in ("logaddexp", "atan2") and c.bool_ in (c.of(name).dtype, c.of(second).dtype):
+            fn = "maximum"      # PyTorch's backward subtracts the bool, or its negative, and raises
+        if fn == "logaddexp" and c.of(name).is_complex() is not c.of(second).is_complex():
+            fn = "maximum"      # PyTorch's backward gives the real one a complex gradient, and raises
         return f"xp.{fn}({name}, {second})"
     sign = c.rng.choice(BINARY)
     if sign == "//" and (c.of(name).requires_grad or c.of(second).requires_grad):
@@ -254,7 +256,8 @@ def binary(c: Chooser) -> str:
 
 
 def _whole(t: Any) -> bool:
-    return not t.is_floating_point() or bool((t.data == t.data.floor()).all())
+    parts = [t.data.real, t.data.imag] if t.is_complex() else [t.data] if t.is_floating_point() else []
+    return all(bool((x == x.floor()).all()) for x in parts)
 
 
 def reduction(c: Chooser) -> str:
@@ -264,6 +267,8 @@ def reduction(c: Chooser) -> str:
     fn = c.rng.choice(["sum", "mean", "prod", "amax", "amin", "std", "logsumexp", "any", "all", "argmax", "norm", "count_nonzero", "cumsum", "softmax"])
     if fn == "softmax" and not c.of(name).numel():
         fn = "cumsum"
+    if fn in ("amax", "amin") and c.of(name).is_complex() and c.of(name).requires_grad:
+        fn = "sum"      # of nothing: PyTorch refuses the derivative
     if fn in ("cumsum", "softmax", "logsumexp"):
         return f"{name}.{fn}({d})"
     if fn == "count_nonzero":
@@ -305,6 +310,7 @@ def other_op(c: Chooser) -> str:
         f"xp.cumprod({name}, {d})", f"xp.triu({name}, 1)", f"{name}.expand_as({name}).clone()", f"{name}.nonzero()", f"xp.var({name}, {d})",
         f"{name}.view_as({same})", f"xp.nn.functional.softplus({name})", f"xp.as_strided_scatter({name}.detach(), xp.zeros((), dtype={name}.dtype), (), ())",
         f"xp.as_strided_copy({name}, {_strided(c, t)})", f"xp.polar({name}.abs(), {other})", f"xp.complex({name}, {other})", f"xp.add({name}, {other}, alpha=2)",
+        f"{name}.repeat_interleave({r.choice([1, 2])}, {d})", f"{name}.repeat_interleave(xp.tensor(2), {d})", f"{name}.repeat_interleave(2)",
     ]
     chosen = r.choice(choices)
     if t.is_complex() and t.requires_grad and any(kind in chosen for kind in ("_copy(", "_scatter(")):
@@ -376,12 +382,27 @@ def setitem(c: Chooser) -> str:
     same = c.tensor(lambda o: o.dtype == t.dtype)
     value = r.choice([c.number(), c.number(), f"xp.tensor({c.number()}, dtype={name}.dtype)", c.tensor(lambda o: _broadcasts(o.shape, t.shape)), same,
                       f"{name}[{i}] * 2", f"{name}[{i}].detach()", c.of_shape(t.shape[1:], t.dtype), f"{same}.sum().to({name}.dtype)"])
+    placed = any(mark in i for mark in ("tensor", "arange", "nonzero", "array", ">", "True", "["))
+    part = t if placed else _part(t, i)
+    if part is not None and _windows(part):
+        value = c.number()      # which of several values stays depends on the order
     if value in c.pool:
         o = c.of(value)
         value += ".detach()" if o.dtype != t.dtype else ""      # PyTorch gives integers a history otherwise
-        if (o.dtype != t.dtype and not _apart(o, t)) or any(mark in i for mark in ("tensor", "arange", "nonzero", "array", ">", "True", "[")):
+        if placed or not _in_any_order(o, t, i):
             value += ".clone()"         # what is read while it is written to depends on the order
     return f"{name}[{i}] = {value}"
+
+
+def _in_any_order(o: Any, t: Any, source: str) -> bool:
+    """Whether writing ``o`` at a basic index of ``t`` never reads what it has written, or PyTorch sees that it would."""
+    part = _part(t, source)
+    if part is None or o.untyped_storage().data_ptr() != t.untyped_storage().data_ptr():
+        return True
+    if o.dtype != t.dtype or o.numel() != part.numel():
+        return False
+    same = o.data_ptr() == part.data_ptr() and o.shape == part.shape and o.stride() == part.stride()
+    return same or (o.is_contiguous() and part.is_contiguous() and _one_storage(o, t))
 
 
 def _read(c: Chooser, value: str, t: Any) -> str:
@@ -443,12 +464,18 @@ def _apart(o: Any, t: Any) -> bool:
     return o is t or o.untyped_storage().data_ptr() != t.untyped_storage().data_ptr()
 
 
-def _shape_at(t: Any, source: str) -> Any:
-    """The shape of what an index gives; None where it raises."""
+def _part(t: Any, source: str) -> Any:
+    """What a basic index gives; None where it raises."""
     try:
-        return t[eval(f"np.s_[{source}]", {"np": np})].shape
+        return t.data[eval(f"np.s_[{source}]", {"np": np})]
     except Exception:
         return None
+
+
+def _shape_at(t: Any, source: str) -> Any:
+    """The shape of what an index gives; None where it raises."""
+    part = _part(t, source)
+    return None if part is None else part.shape
 
 
 OUT_UNARY = ["exp", "sin", "neg", "abs", "tanh", "sqrt", "sigmoid"]
@@ -483,8 +510,18 @@ def out(c: Chooser) -> str:
         f"xp.add({first}{'' if c.of(first) is not t or _shape_at(t, place) == t.shape else '.clone()'}, 1, out={name}[{place}])", f"xp.cumsum({first} * 2, {d}, out={name})",
         f"xp.index_select({first} * 2, {d}, xp.tensor({[0] * bool(c.of(first).numel())}, dtype=xp.int64), out={name})", f"xp.where({first} > 1, {first}, {second}, out={name})",
         f"xp.add({name}, {second}, out={name})", f"xp.mul({name}.detach(), 2, out={name})",
-        f"xp.addcmul({first}, {second}, {second}, out={name})", f"xp.tril({first} * 2, out={name})",
+        f"xp.addcmul({first}, {second}, {second}, out={name})", f"xp.tril({first} * 2, out={name})" if _plain(t) else f"{name}.tril_()",
     ])
+
+
+def _plain(t: Any) -> bool:
+    """Whether the strides are those of a new tensor also where a dim has one element: ``tril`` of PyTorch writes elsewhere else."""
+    wanted = 1
+    for n, s in zip(reversed(t.shape), reversed(t.stride()), strict=True):
+        if s != wanted:
+            return False
+        wanted *= max(n, 1)
+    return True
 
 
 # ---------------------------------------------------------------- history

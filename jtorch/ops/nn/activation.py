@@ -165,7 +165,7 @@ def softshrink(input: Tensor, lambd: float = 0.5):
     return jnp.where((input >= -lambd) & (input <= lambd), jnp.zeros_like(input), moved)
 
 
-@functional(backward_name="SubBackward0")
+@functional(backward_name="SubBackward0", checks=check.nothing)
 def tanhshrink(input: Tensor):
     """``input - tanh(input)``. See torch.nn.functional.tanhshrink."""
     check.require(input.dtype != jnp.bool_, "Subtraction, the `-` operator, with a bool tensor is not supported. If "

@@ -124,7 +124,7 @@ def _cross_entropy_name(template: tuple) -> str:
     return "NllLossBackward0" if template[7] in (0, (float, "0.0")) else "AddBackward0"
 
 
-@functional(backward_name=_cross_entropy_name, value_check=(_flag, _error))
+@functional(backward_name=_cross_entropy_name, value_check=(_flag, _error), checks=lambda template, edges: (1, 2))
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                   ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
                   label_smoothing: float = 0.0):
@@ -152,7 +152,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     return _nll(logp, target, weight, ignore_index, reduction).astype(input.dtype)
 
 
-@functional(value_check=(_flag, _error))
+@functional(value_check=(_flag, _error), saves="all")
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
              ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean"):
     """Minus the log-probability of each target class. See torch.nn.functional.nll_loss."""

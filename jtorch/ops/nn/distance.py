@@ -54,7 +54,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8):
     return jnp.sum(units[0] * units[1], axis=axes)
 
 
-@functional(aliases=("pairwise_distance",), backward_name="NormBackward1")
+@functional(aliases=("pairwise_distance",), backward_name="NormBackward1", saves="both",
+            checks=lambda template, edges: ("result",))
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False):
     """The p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
     x1, x2 = _common_dtype(x1, x2)

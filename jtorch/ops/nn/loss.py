@@ -10,6 +10,7 @@ import numpy as np
 from jax.scipy.special import xlogy
 
 from jtorch.ops import check, promotion
+from jtorch.ops.arithmetic import no_bools
 from jtorch.ops.nn._common import (
     clamp_min,
     common_dtype,
@@ -68,7 +69,7 @@ def _l1_name(template: tuple) -> str:
 
 
 @functional(promote="numeric", promotes="input target", broadcast=False, backward_name=_l1_name,
-            warns=_warn_of_broadcast)
+            warns=_warn_of_broadcast, checks=check.nothing, refuses=no_bools)
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
             reduction: str = "mean", weight: Tensor | None = None):
     """The absolute difference. See torch.nn.functional.l1_loss."""
@@ -249,7 +250,7 @@ def _gaussian_name(template: tuple) -> str:
     return _by_reduction(5, "AddBackward0" if template[3] else "MulBackward0")(template)
 
 
-@functional(value_check=(_var_flag, _var_error), backward_name=_gaussian_name)
+@functional(value_check=(_var_flag, _var_error), backward_name=_gaussian_name, checks=check.nothing)
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean"):
     """Minus the log-likelihood of normal values with variance ``var``. See torch.nn.functional.gaussian_nll_loss."""
@@ -298,7 +299,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     return reduced(loss, reduction)
 
 
-@functional(promote="numeric", promotes="input target", backward_name=_by_reduction(5, "AddBackward0"))
+@functional(promote="numeric", promotes="input target", backward_name=_by_reduction(5, "AddBackward0"), checks=check.nothing)
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean"):
     """The input for targets of 1, ``margin`` minus it for -1. See torch.nn.functional.hinge_embedding_loss."""

@@ -67,7 +67,7 @@ def _same_dtype(input: jax.Array, *others: jax.Array | None) -> None:
                       f"{check.scalar_name(x.dtype) if x is not None else ''}")
 
 
-@functional(aliases=("layer_norm",), backward_name="NativeLayerNormBackward0")
+@functional(aliases=("layer_norm",), backward_name="NativeLayerNormBackward0", saves="all")
 def layer_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5):
     """The input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""

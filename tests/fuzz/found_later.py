@@ -1,0 +1,270 @@
+"""More of ``found.py``: mostly what nodes have saved, hooks, and leaves that change."""
+from __future__ import annotations
+
+FOUND_LATER = {
+    "hypot whose arguments or result are written to behind autograd's back": """
+t1 = (xp.arange(3.) + 1).requires_grad_()
+t2 = xp.arange(3) + 2
+t3 = xp.ones(2, 1).requires_grad_()
+t4 = xp.hypot(t2, t1)
+t5 = xp.hypot(t1, t3)
+n6 = np.asarray(t2)
+n6[...] = 7
+t5.data.mul_(3)
+t1.data.add_(1)
+t4.sum().backward()
+t5.sum().backward()
+""",
+    "as_strided_ of a tensor that shows elements several times": """
+t1 = xp.arange(6.).reshape(2, 3).requires_grad_()
+t2 = t1 * 1
+t3 = t2.broadcast_to(2, 2, 3)
+t3.as_strided_((1, 1), (1, 0), 1)
+xp.autograd.backward([t3.sum(), t2.sum()])
+t4 = (t1 * 1).view(-1).unfold(0, 3, 1).as_strided((3, 2), (1, 3))
+(t4 * xp.arange(6.).reshape(3, 2)).sum().backward()
+""",
+    "deepcopy of a view made under no_grad": """
+t1 = xp.ones(3).requires_grad_() * 1
+with xp.no_grad(): t2 = t1.unbind()[0]
+t3 = copy.deepcopy(t2)
+""",
+    "the versions of all that was saved count, also of what a gradient does not need": """
+t1 = xp.ones(3).requires_grad_()
+t2 = xp.ones(3).requires_grad_()
+t3 = t1 * t2
+with xp.no_grad(): t2.add_(1)
+t4 = xp.autograd.grad(t3.sum(), t2)[0]
+""",
+    "a view made under no_grad that is saved where no gradient is needed": """
+t1 = xp.arange(4.).requires_grad_()
+t2 = t1 * 1
+with xp.no_grad(): t3 = t2.view(2, 2)
+t4 = t3.abs()
+with xp.no_grad(): t3.add_(1)
+t4.sum().backward()
+""",
+    "further hooks go where the first went": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1 * 1
+t3 = t2[:2]
+with xp.no_grad(): t4 = t2[:2]
+t3.register_hook(lambda g: log.append(('a', g.tolist())))
+t2.mul_(2)
+t3.register_hook(lambda g: log.append(('b', g.tolist())))
+t4.register_hook(lambda g: g)
+t4.register_hook(lambda g: g)
+xp.autograd.graph.register_multi_grad_hook([t4, t1], lambda g: log.append('any'), mode='any')
+t3.sum().backward(retain_graph=True)
+t3.register_hook(lambda g: log.append(('c', g.tolist())))
+t3.sum().backward()
+""",
+    "products of bools where there is nothing to multiply": """
+t1 = xp.arange(6).reshape(2, 3) > 2
+t2 = t1[:, :0] @ t1[:, :0].T
+t3 = t1[:0] @ t1.T
+t4 = t1[None, :, :0].expand(2, 2, 0) @ t1[:0][None].expand(2, 0, 3)
+t5 = t1[:0] @ t1[0]
+t6 = t1[0, :0].dot(t1[0, :0])
+t7 = t1[None] @ t1.T[None]
+""",
+    "as_strided_scatter writes to a copy of the whole memory": """
+t1 = xp.arange(6.).reshape(2, 3)
+t2 = t1[:0].as_strided_scatter(xp.zeros(()), (), ())
+t3 = t1.t()[1:].as_strided_scatter(xp.ones(2, 2) * 9, (2, 2), (1, 2))
+t4 = t3.as_strided((6,), (1,), 0)
+t5 = t1.t().as_strided_scatter(xp.ones(2, 2), (2, 3), (1, 2))
+""",
+    "graphs made before a leaf took another shape, and after": """
+t1 = (xp.arange(6.) + 1).reshape(2, 1, 3).requires_grad_()
+t2 = t1 + 0.5
+with xp.no_grad(): t1.as_strided_((), (), 1)
+t3 = t1[...]
+t3.sum().backward()
+t4 = xp.ones(6).requires_grad_()
+t5 = t4 + 0.5
+with xp.no_grad(): t4.as_strided_((2, 6), (0, 1))
+t6 = t4 * 2
+t6.sum().backward()
+""",
+    "a leaf that is given other memory is another one": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1 + 0.5
+with xp.no_grad(): t1.set_(xp.ones(3))
+t3 = xp.autograd.grad(t2.sum(), t1, retain_graph=True, allow_unused=True)[0]; t3 = xp.zeros(()) if t3 is None else t3
+t4 = t1 * 2
+(t4.sum() + t2.sum()).backward()
+""",
+    "a tensor of which another one that shows the same memory was saved can be swapped": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1.reshape(-1)
+t3 = xp.nn.functional.softplus(t1)
+t4 = xp.ones(2)
+xp.utils.swap_tensors(t2, t4)
+xp.utils.swap_tensors(t1, t4)
+""",
+    "a gradient that is asked for on the way to another one is what came before the hooks": """
+t1 = xp.arange(3.).requires_grad_()
+t2 = t1 * 1
+t2.register_hook(lambda g: g * 2)
+t3 = xp.autograd.grad(t2.sum(), [t1, t2], retain_graph=True)[1].clone()
+t4 = xp.autograd.grad(t2.sum(), t2, retain_graph=True)[0].clone()
+""",
+    "a view that may not be used, in functions made of derived ones and in others": """
+t1 = xp.ones(3, 1).requires_grad_() * 1
+p = t1.split([0, 3], 0); t2, t3 = p[0], p[-1]
+with xp.no_grad(): t4 = t1[...]
+t1.add_(1)
+t5 = t3.isfinite()
+t5 = t3.isclose(t3)
+t5 = t3.argsort()
+t5 = t3 == 1
+t5 = xp.tensor([t3.allclose(t3)])
+t4.requires_grad_(False)
+""",
+    "copy_ into a tensor that has no gradients": """
+t1 = xp.arange(3) > 0
+t2 = xp.ones(3).requires_grad_()
+with xp.no_grad(): t3 = t1[1:]
+t3.copy_(t2[1:])
+t4 = t1.unbind()[0]
+t4.copy_(t2[0])
+""",
+    "a cumulative product with zeros that is written to behind autograd's back": """
+t1 = (xp.arange(12.) - 3).reshape(3, 4).requires_grad_()
+t2 = xp.cumprod(t1, -1)
+t3 = xp.cumprod(t1, 0)
+t4 = xp.cumprod(t1 % 3, 1)
+for t in (t2, t3, t4): t.data.add_(1)
+(t2 * t1.detach()).sum().backward(retain_graph=True)
+(t3 * t1.detach()).sum().backward(retain_graph=True)
+(t4 * t1.detach()).sum().backward(retain_graph=True)
+""",
+    "a node without a derivative raises before leaves take their gradients": """
+t1 = xp.arange(3.).requires_grad_()
+t2 = xp.ones(3).requires_grad_()
+t3 = 1.5 - t1
+t3.set_(t2.detach())
+t4 = t3 * t2
+t4.sum().backward(retain_graph=True)
+t5 = t2 * t3
+t5.sum().backward(retain_graph=True)
+t2.register_hook(lambda g: log.append(g.tolist()))
+t4.sum().backward()
+""",
+    "what a quotient of a view made under no_grad holds": """
+t1 = xp.ones(3).requires_grad_() * 1
+with xp.no_grad(): t2 = t1.view(-1)
+t3 = t2 / t2
+t4 = t2 * t2
+with xp.no_grad(): t2.add_(1)
+t4.sum().backward()
+t3.sum().backward()
+xp.utils.swap_tensors(t3, t2)
+""",
+    "repeat_interleave gives a view of a copy": """
+t1 = xp.arange(6.).reshape(2, 3).requires_grad_()
+t2 = t1.repeat_interleave(2, 0)
+t3 = t1.repeat_interleave(2)
+t4 = t1.repeat_interleave(xp.tensor(2), 1)
+t5 = xp.tensor(2.).repeat_interleave(2, 0)
+t6 = t1[:0].repeat_interleave(2, -1)
+t2[0].mul_(2)
+(t2.sum() + t3.sum() + t4.sum()).backward()
+""",
+    "slice_scatter of an expanded tensor without elements": """
+t1 = xp.arange(3.).reshape(3, 1).split([1, 0], 1)[1].expand(2, 3, 0)
+t2 = t1.slice_scatter(t1.narrow(1, 0, 2) * 2, 1, 0, 2)
+""",
+    "what ops that PyTorch makes of others save": """
+t1 = (xp.arange(6.) * 0.7 - 2).reshape(2, 3).requires_grad_()
+t2, t3 = t1 * 1, t1.cos()
+t4 = xp.nn.functional.l1_loss(t2, t3) + xp.nn.functional.pairwise_distance(t2, t3).sum() + xp.nn.functional.tanhshrink(t2).sum()
+t5 = xp.nn.functional.cross_entropy(t2, xp.tensor([0, 1])) + xp.special.ndtr(t2).sum() + xp.copysign(t2.abs(), t3).sum()
+t6 = xp.nn.functional.nll_loss(t2, xp.tensor([0, 1]))
+t2.add_(1)
+t3.add_(1)
+t4.backward()
+t5.backward()
+t6.backward()
+""",
+    "when a power saves its result": """
+t1 = (xp.arange(3.) + 1).requires_grad_()
+t2 = t1 ** xp.ones(3)
+t3 = t1.detach() ** t1
+t4 = 2 ** t1
+t5 = t1 ** 1
+for t in (t2, t3, t4, t5): t.add_(1)
+t2.sum().backward()
+t5.sum().backward()
+t4.sum().backward()
+t3.sum().backward()
+""",
+    "extremes of all elements that are written to behind autograd's back": """
+t1 = xp.tensor([1., 3., 3., 2.]).requires_grad_()
+t2, t3, t4 = t1.max(), t1.min(), t1.median()
+t5 = xp.copysign(t1, t1.detach())
+for t in (t2, t3, t4, t5): t.data.add_(1)
+for t in (t2, t3, t4, t5.sum()): t.backward()
+""",
+    "the node of masked_select": """
+t1 = xp.arange(3.).requires_grad_()
+t2 = t1.masked_select(t1 > 1)
+t2.sum().backward()
+""",
+    "what index_add and index_copy save where their source needs no gradient": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1.clone()
+t3 = t1.clone()
+t4 = xp.ones(1)
+t5 = xp.tensor([0])
+t2.index_add_(0, t5, t4)
+t3.index_copy_(0, xp.tensor([0]), t4)
+t4.add_(1)
+t5.add_(1)
+t2.sum().backward()
+t3.sum().backward()
+""",
+    "the versions of tensors without elements": """
+t1 = xp.ones(3, 0).requires_grad_() * 1
+t2 = t1.abs()
+t3 = t1 * xp.ones(3, 0)
+t4 = xp.ones(3, 0)
+t5 = t1 * t4
+with xp.no_grad(): t1.add_(1)
+t3.sum().backward(retain_graph=True)
+t4.add_(1)
+t5.sum().backward(retain_graph=True)
+t2.sum().backward()
+""",
+    "polar whose result is written to behind autograd's back": """
+t1 = (xp.arange(3.) + 1).requires_grad_()
+t2 = xp.polar(t1, t1 * 1)
+t3 = t2 * t2
+t2.data.add_(1)
+t3.real.sum().backward()
+""",
+    "a saved result that is not contiguous is written to behind autograd's back": """
+t1 = (xp.arange(6.) * 0.2).reshape(2, 3).requires_grad_()
+t2 = t1.t().exp()
+t3 = (t1 * 1).reshape(1, 2, 3).expand(2, 2, 3).transpose(0, 1).sigmoid()
+t4 = t1.reshape(2, 3, 1).swapaxes(2, 0).tanh()
+for t in (t2, t3, t4): t.data.add_(1)
+t2.sum().backward()
+t3.sum().backward()
+t4.sum().backward()
+""",
+    "losses of bools, and norms of whole numbers": """
+t1 = xp.arange(6).reshape(2, 3)
+t2 = xp.nn.functional.l1_loss(t1 > 2, t1 > 3)
+t3 = t1.renorm(2, 0, 1.)
+t4 = (t1 > 2).renorm(2, 0, 1.)
+""",
+    "a tensor that retains its gradient cannot be swapped": """
+t1 = xp.ones(3).requires_grad_()
+t2 = t1 * 1
+t2.retain_grad()
+xp.utils.swap_tensors(xp.ones(3), t2)
+t1.retain_grad()
+""",
+}
