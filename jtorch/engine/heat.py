@@ -6,7 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from jtorch.engine import split, stats, wait
-from jtorch.engine.program import Program, unconsumed
+from jtorch.engine.program import unconsumed
 from jtorch.engine.values import CPU
 from jtorch.flags import ENGINE_MODE
 
@@ -17,7 +17,7 @@ MAX_PROGRAMS = 512
 MAX_CUT = 1000              # calls in a record that was cut off: XLA takes minutes for one with thousands of outputs
 TRIALS, MARGIN = 8, 1.2     # runs of a program that are timed, and by how much it may be slower than its record was call by call
 SAVED_PER_CALL = 10e-6      # seconds of Python that a call held back takes less than one run at once
-_compiled: dict[Program | split.Split, tuple[State, bytes]] = {}      # all programs, with where they hang in the trie
+_compiled: dict[split.Compiled, tuple[State, bytes]] = {}      # all programs, with where they hang in the trie
 
 
 class Budget:
@@ -68,7 +68,7 @@ def heat(state: State) -> None:
         state = state.parent
 
 
-def wanted(rec: Record, held: bytes, natural: bool, read: bool) -> Program | split.Split | None:
+def wanted(rec: Record, held: bytes, natural: bool, read: bool) -> split.Compiled | None:
     """The program to compile for a record whose calls were held back, or None if it has not come up often enough."""
     state = rec.state
     if state.device.type == "meta" or state.refused:
@@ -87,7 +87,7 @@ def wanted(rec: Record, held: bytes, natural: bool, read: bool) -> Program | spl
     return _compile(rec, held, state.why, read)
 
 
-def _compile(rec: Record, held: bytes, why: str, read: bool) -> Program | split.Split:
+def _compile(rec: Record, held: bytes, why: str, read: bool) -> split.Compiled:
     state = rec.state
     start = time.perf_counter()
     made = split.compiled(rec, held, why, read)
@@ -102,7 +102,7 @@ def _compile(rec: Record, held: bytes, why: str, read: bool) -> Program | split.
     return made
 
 
-def _drop(program: Program | split.Split, state: State, held: bytes) -> None:
+def _drop(program: split.Compiled, state: State, held: bytes) -> None:
     _compiled.pop(program, None)
     state.programs.pop(held, None)
     state.recent.clear()
@@ -110,7 +110,7 @@ def _drop(program: Program | split.Split, state: State, held: bytes) -> None:
     _cool(state)
 
 
-def on_trial(program: Program | split.Split, rec: Record) -> None:
+def on_trial(program: split.Compiled, rec: Record) -> None:
     """Runs a program and times it. One that is slower than its record was call by call is given up."""
     state = rec.state
     start = time.perf_counter()

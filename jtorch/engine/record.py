@@ -15,8 +15,8 @@ import numpy as np
 
 from jtorch.engine import heat, stats, wait
 from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
-from jtorch.engine.program import Program, name_line, pattern
-from jtorch.engine.split import Early, Split
+from jtorch.engine.program import name_line, pattern
+from jtorch.engine.split import Compiled, Early
 from jtorch.engine.values import CPU, Value, aval_of, traced_aval
 from jtorch.flags import ENGINE_MODE
 
@@ -43,8 +43,8 @@ class State:
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
         self.next: dict[tuple, State] = {}
-        self.programs: dict[bytes, Program | Split] = {}     # by pattern of held values
-        self.recent: dict[tuple[int, ...], Program | Split] = {}       # the same by plain reference counts: quicker to look up
+        self.programs: dict[bytes, Compiled] = {}     # by pattern of held values
+        self.recent: dict[tuple[int, ...], Compiled] = {}       # the same by plain reference counts: quicker to look up
         self.seen: dict[bytes, int] = {}
         self.walks: dict[Any, list] = {}    # for the tape: what backward from here has recorded before
         self.early: Early | None = None     # what may start here, before the record has ended

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from libraries import library
 
+from jtorch.flags import ENGINE_MODE
+
 pytestmark = pytest.mark.core
 STEPS = 45      # enough for a loop to be compiled, and for the guess to be trusted
 
@@ -195,3 +197,16 @@ for turn in range(40):
 print(str(jtorch.engine.report()).split(" programs")[0])
 """
     assert 1 <= int(run_python(code, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": ""})) < 8
+
+
+def test_a_long_record_is_several_programs(torch, monkeypatch):
+    from jtorch import engine
+    from jtorch.engine import heat, split
+    monkeypatch.setattr(split, "MAX_CALLS", 4)
+    monkeypatch.setattr(heat.budget, "allows", lambda calls: True)
+    engine.forget()
+    before = engine.stats.counters.programs
+    same_as_pytorch(torch, lambda lib: lambda i, *args: step(lib, *args))
+    engine.forget()
+    if ENGINE_MODE != "eager":
+        assert engine.stats.counters.programs - before >= 4
