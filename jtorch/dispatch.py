@@ -689,6 +689,8 @@ def _check_outs(op: Op, flat, outs: list) -> None:
         raise RuntimeError(f"Expected out tensor to have dtype {names[0]}, but got {names[1]} instead")
     if op.layout not in ELEMENTWISE and op.name not in _APART:
         return
+    for t in outs if op.layout in ELEMENTWISE else ():
+        check_writable(t)
     for t in flat:
         if t.__class__ not in NUMBER_TYPES:
             for target in outs:

@@ -265,7 +265,8 @@ def _check_parts(a, b, names: str) -> None:
     check.require(kinds[0] != "Half", f"\"{names}_cpu\" not implemented for 'Half'", NotImplementedError)
 
 
-@op(name="complex", method=False, saves="all")
+@op(name="complex", method=False, saves="all",
+    checks=lambda template, edges: tuple([i for i, e in enumerate(edges) if e is not None]))
 def complex_(real: Tensor, imag: Tensor):
     """Complex numbers from their real and imaginary parts. See torch.complex."""
     _check_parts(real, imag, "complex")

@@ -171,7 +171,14 @@ def _differences(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) 
 
 
 def _columns(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
-    return in_order(shape, range(len(shape)))
+    return 1, shape[0]
+
+
+def _of_two_answers(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """Of ``(x == x) * (abs(x) != inf)``; integers are a copy's case."""
+    if not (dtype.is_complex or dtype.is_floating_point):
+        return like_first(shape, operands)
+    return iterated(shape, [(shape, iterated(shape, operands))] * 2)
 
 
 _MIXED = (_copied_if(lambda d: d.is_complex), _copied_if(lambda d: not (d.is_complex or d.is_floating_point)),
@@ -187,7 +194,8 @@ _NAMES: dict[Any, str] = {
     "nn.functional.softsign nn.functional.logsigmoid nn.functional.threshold nn.functional.binary_cross_entropy "
     "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
     _MIXED[0]: "abs angle",
-    _MIXED[1]: "isfinite isinf",
+    _MIXED[1]: "isinf",
+    _of_two_answers: "isfinite",
     _MIXED[2]: "nan_to_num",
     like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
     "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize",

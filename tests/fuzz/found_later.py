@@ -267,4 +267,19 @@ t2.retain_grad()
 xp.utils.swap_tensors(xp.ones(3), t2)
 t1.retain_grad()
 """,
+    "isfinite of dims of one element, nonzero without any, complex whose other part is written to": """
+t1 = (xp.arange(24.) + 1).reshape(2, 3, 4).requires_grad_()
+with xp.no_grad(): t2 = t1.diagonal(1, -1, 0)
+t3 = t2.isfinite()
+t4 = xp.zeros(3, 2).nonzero()
+t5 = t4[0:0:2, 1:]
+t6 = xp.arange(3.) * 1
+t7 = xp.complex(t1[0, 0, :3], t6)
+t6.add_(1)
+t7.real.sum().backward()
+""",
+    "out= that lies several times on its memory and has another shape": """
+t1 = xp.arange(6.).reshape(2, 1, 3).expand(2, 3, 3)
+t2 = xp.add(t1.clone(), 1, out=t1[-2])
+""",
 }
