@@ -64,8 +64,6 @@ DIFFERENCES: tuple[Difference, ...] = (
            says="no warning"),
     *_each("normal", "PyTorch draws float64 numbers where out= is float64; here float32 ones, cast", "out", says="float64"),
 
-    *_each("gradient", "a second backward without retain_graph is an error; PyTorch's saves nothing where the spacing is a number",
-           "gradient", says="a second time"),
     *_each("normal normal.number_mean", "a sample has no grad_fn; PyTorch gives it one, whose gradients are 0",
            "gradient", "second gradient", says="require"),
     Difference("bfloat16", "memory formats other than contiguous do not exist here, so asking for one copies nothing",

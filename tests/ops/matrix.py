@@ -1,7 +1,6 @@
 """One sample of one op through both libraries: what is compared, form by form. Used by test_matrix.py."""
 from __future__ import annotations
 
-import contextlib
 import itertools
 import random
 import re
@@ -206,8 +205,17 @@ class Run:
             raise Wrong("the result does not require a gradient")
         expected, got = self._gradients(pairs, given, create_graph=False)
         self._same(*_without_none(expected, got))
-        with contextlib.suppress(Unsupported), _as("second backward"):      # an op that saves nothing can be asked again
+        self._same_again(pairs, given)
+
+    def _same_again(self, pairs: list, given: list) -> None:
+        """An op that saves nothing can be asked a second time; where it cannot be here, or in PyTorch, there is nothing to see."""
+        try:
             self._same(*_without_none(*self._gradients(pairs, given, create_graph=False)))
+        except Unsupported:
+            return
+        except Wrong as found:
+            if "backward through the graph a second time" not in str(found):
+                raise
 
     def _gradients(self, pairs: list, given: list, *, create_graph: bool) -> tuple[Any, Any]:
         seeds = [self._cotangent(x) for x, _ in pairs]
