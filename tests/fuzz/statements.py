@@ -226,6 +226,7 @@ def arithmetic(c: Chooser) -> list[str]:
     if kind < 0.6:
         name, fn = c.tensor(), c.rng.choice(UNARY)
         fn = "sign" if fn == "sgn" and c.of(name).requires_grad and not c.of(name).is_complex() else fn
+        fn = "trunc" if fn == "frac" and not _whole(c.of(name)) else fn
         fn = "sgn" if fn == "isfinite" and c.of(name).is_complex() else fn      # its version there comes of how PyTorch computes it
         return [f"{new} = " + c.rng.choice([f"{name}.{fn}()", f"xp.{fn}({name})", f"-{name}"])]
     if kind < 0.75:
