@@ -1,7 +1,6 @@
 """Loops in which nothing may pile up: what a process holds after 100,000 turns is what it held after the first few thousand."""
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from typing import Any
 
 import jtorch as torch
 from jtorch import engine
-from jtorch.engine import Value
+from jtorch.engine import Value, memory
 from jtorch.storage import Storage
 from jtorch.tape import Node
 
@@ -113,9 +112,7 @@ def _settled() -> int:
     """What is resident when garbage is gone, and what glibc keeps of free memory for next time."""
     engine.end()
     gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    memory.trim()
     return resident()
 
 

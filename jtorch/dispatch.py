@@ -648,7 +648,7 @@ def call_out(c: Call, flat, out):
                            "the arguments requires grad.")
     _check_outs(c.op, flat, outs)
     if c.op.name == "index_select" and outs[0].dtype is not flat[0].dtype:
-        engine.kernel_of(c, tuple([value_aval(t) for t in flat]))       # errors of shapes come first
+        _errors_of_shapes(c, flat)
         raise RuntimeError("index_select(): self and result must have the same scalar type")
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
     made = made if made.__class__ is list else [made]
@@ -678,15 +678,22 @@ _APART = set("cat stack hstack vstack dstack column_stack index_select gather ta
              "index_reduce index_put put scatter scatter_add scatter_reduce".split())
 
 
+_OF_ONE_DTYPE = {"amax", "amin", "tril", "triu"}
+
+
+def _other_dtype(op: Op, input: Tensor, out: Tensor) -> RuntimeError:
+    """The error of ``out=`` of another dtype than the argument's."""
+    if op.name in ("amax", "amin"):
+        return RuntimeError(f"Expected the dtype for input and out to match, but got {input.dtype.scalar_name} for input's dtype "
+                            f"and {out.dtype.scalar_name} for out's dtype.")
+    names = [c_name(storage.aval_of(x).sds).replace("long long", "long int") for x in (input, out)]
+    return RuntimeError(f"Expected out tensor to have dtype {names[0]}, but got {names[1]} instead")
+
+
 def _check_outs(op: Op, flat, outs: list) -> None:
     """RuntimeError where ``out=`` is of a dtype, or shares memory with an argument in a way, that the op does not allow."""
-    given, wanted = [x.dtype.scalar_name for x in (flat[0], outs[0])] if flat and isinstance(flat[0], Tensor) else ("", "")
-    if op.name in ("amax", "amin") and given != wanted:
-        raise RuntimeError(f"Expected the dtype for input and out to match, but got {given} for input's dtype and {wanted} for "
-                           "out's dtype.")
-    if op.name in ("tril", "triu") and given != wanted:
-        names = [c_name(storage.aval_of(x).sds).replace("long long", "long int") for x in (flat[0], outs[0])]
-        raise RuntimeError(f"Expected out tensor to have dtype {names[0]}, but got {names[1]} instead")
+    if op.name in _OF_ONE_DTYPE and flat[0].dtype is not outs[0].dtype:
+        raise _other_dtype(op, flat[0], outs[0])
     if op.layout not in ELEMENTWISE and op.name not in _APART:
         return
     for t in outs if op.layout in ELEMENTWISE else ():

@@ -8,7 +8,6 @@ loaded is code, so a directory that others may write to is not used.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import hashlib
 import os
@@ -24,7 +23,7 @@ import jax
 import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-from jtorch.engine import stats, threads
+from jtorch.engine import memory, stats, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 
 MAX_BYTES = 512 * 2**20     # the files used longest ago go first
@@ -56,11 +55,11 @@ def get_cache_dir() -> str | None:
 
 def compiled(lowered: Any, on: Threads = ELSEWHERE) -> Any:
     """``lowered.compile()`` for these threads, or the same read from disk."""
-    _give_back()        # what is free now need not lie beside what the compiler takes
+    memory.trim_now_and_then()      # what is free now need not lie beside what the compiler takes
     start = time.perf_counter()
     made = _compiled_or_read(lowered, on)
     if time.perf_counter() - start > 0.1:
-        _give_back()
+        memory.trim_now_and_then()
     return made
 
 
@@ -73,26 +72,6 @@ def _compiled_or_read(lowered: Any, on: Threads) -> Any:
         found = threads.compiled(lowered, on)
         _save(path, found)
     return found
-
-
-_given_back = 0.0
-
-
-def _give_back() -> None:
-    """Makes glibc return what the compiler has freed: 150 MiB after a transformer's program. It takes 1 to 30 ms."""
-    global _given_back
-    trim = _malloc_trim()
-    if trim is not None and time.monotonic() - _given_back > 1:
-        trim(0)
-        _given_back = time.monotonic()
-
-
-@functools.cache
-def _malloc_trim() -> Any:
-    try:
-        return getattr(ctypes.CDLL(None), "malloc_trim", None)
-    except (OSError, TypeError):        # no such library, or a system that wants a name
-        return None
 
 
 def _usable(directory: str) -> bool:

@@ -145,7 +145,7 @@ class Kernel:
                       for k, a in enumerate(arrays)]
         with jax.enable_x64(True):
             out = self.compiled(*arrays)
-        if out and self.on_cpu:
+        if self.on_cpu:
             wait.until_ready(out[0])        # as in PyTorch, the work is done when the call returns
         return out
 

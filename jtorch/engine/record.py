@@ -310,9 +310,13 @@ def end(natural: bool = True, read: bool = False) -> None:
     finally:
         rec.reset()
         if TRIE.states > MAX_STATES or are_too_many():
-            TRIE.clear()
-            clear_calls()
-            rec.reset()
+            _start_anew(rec)
+
+
+def _start_anew(rec: Record) -> None:
+    TRIE.clear()
+    clear_calls()
+    rec.reset()
 
 
 def _grow(rec: Record) -> None:
@@ -386,6 +390,4 @@ def synchronize() -> None:
 def forget() -> None:
     """Drops everything learnt: records, programs and kernels. For when a setting that they depend on has changed."""
     end(natural=False)
-    TRIE.clear()
-    clear_calls()
-    local.rec.reset()
+    _start_anew(local.rec)

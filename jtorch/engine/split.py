@@ -7,7 +7,7 @@ has started early writes over nothing, and if the guess was wrong its results ar
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -40,12 +40,17 @@ def compiled(rec: Record, held: bytes, why: str, read: bool) -> Compiled:
     crossing = made & {i for s in rest for i in s.args} - set(outs)
     is_work, pool = _is_work(rec.state), rec.state.best > SMALL
     if len(stretch) < MIN_AHEAD or not is_work or _bytes(crossing, rec) > MAX_CROSSING + PER_SECOND * rec.state.best:
-        return Program(path, outs, lambda i: not held[i], why, Threads(read or not is_work, pool))
+        return Program(path, outs, _spare(held), why, Threads(read or not is_work, pool))
     on = Threads(pool=pool)
     early = Early.of(path[stretch.start], first, sorted(made & set(outs) | crossing, reverse=True), stretch, why, on)
     if not rest:
         return Split(early, None)
-    return Split(early, Program(rest, [i for i in outs if i not in made], lambda i: not held[i] and i not in made, why, on))
+    return Split(early, Program(rest, [i for i in outs if i not in made], _spare(held, made), why, on))
+
+
+def _spare(held: bytes, kept: Set[int] = frozenset()) -> Callable[[int], bool]:
+    """Which slots a program may overwrite: those that nobody holds but the record, and that are not ``kept``."""
+    return lambda i: not held[i] and i not in kept
 
 
 def _bytes(slots: set[int], rec: Record) -> int:
@@ -165,10 +170,6 @@ class Split:
             self.early.state.early = None
 
 
-def _spare(held: bytes, kept: frozenset[int]) -> Callable[[int], bool]:
-    return lambda i: not held[i] and i not in kept
-
-
 class Chain:
     """The programs of a long record, one after the other."""
 
@@ -191,10 +192,7 @@ class Chain:
     def run(self, rec: Record) -> None:
         """Computes the held values of the record."""
         for part in self.parts:
-            wait.for_latest()
-            outs = part.start([rec.values[i] for i in part.order], rec.numbers)
-            part.assign(rec.values, outs)
-            part.raise_if_bad(outs)
+            part.run(rec)
 
     def drop(self) -> None:
         """Nothing to take back when the programs are dropped."""
