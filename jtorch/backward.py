@@ -25,7 +25,7 @@ from jtorch.tape import (
     Node,
     OpNode,
     accumulator_of,
-    expands_to,
+    check_fits,
     is_ours,
     laid_out_like,
     running,
@@ -156,6 +156,8 @@ class GraphTask:
         """Keeps the gradients that were asked for."""
         for nr in list(grads):
             if (node, nr) in self.wanted:       # type: ignore[operator]
+                for aval in node._input_metadata[nr:nr + 1]:        # none where there is no derivative
+                    check_fits(as_value(grads[nr]).aval.shape, aval.shape)
                 self.captured[node, nr] = grads[nr]
 
     def _goes_on(self, node: Node) -> bool:
@@ -216,9 +218,7 @@ def _validated(node: Any, grads: dict) -> dict:
         if nr not in grads:
             continue
         have = as_value(grads[nr]).aval
-        if not expands_to(aval.shape, have.shape):
-            raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(have.shape)} but expected shape "
-                               f"compatible with {list(aval.shape)}")
+        check_fits(have.shape, aval.shape)
         calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
         calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)
         made[nr] = grads[nr]

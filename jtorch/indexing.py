@@ -131,9 +131,11 @@ _NOT_NUMBERS = (slice, Tensor, list, tuple, type(None), type(...))
 
 def _expanded(t: Tensor, index: tuple) -> list:
     """The items of an index with the ellipsis written out and sequences turned into tensors."""
-    if any([isinstance(x, str) for x in index]) and sum([_dims_used(x) for x in index]) > t.dim():
-        raise _too_many(t, index)
-    items = [_item(x) for x in index]
+    try:
+        items = [_item(x) for x in index]
+    except (TypeError, IndexError, ValueError):
+        _raise_earlier(t, index)
+        raise
     used = sum(_dims_used(x) for x in items)
     if used > t.dim():
         raise _too_many(t, items)
@@ -144,6 +146,14 @@ def _expanded(t: Tensor, index: tuple) -> list:
     if at:
         items[at[0]:at[0] + 1] = [slice(None)] * (t.dim() - used)
     return items
+
+
+def _raise_earlier(t: Tensor, index: tuple) -> None:
+    """Raises what comes before the error of an item: that there are too many, or that of an item in front of it."""
+    if sum([_dims_used(x) for x in index]) > t.dim():
+        raise _too_many(t, index)
+    if index:
+        _split(t, index[:-1])
 
 
 def _too_many(t: Tensor, items: Sequence) -> IndexError:

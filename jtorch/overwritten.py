@@ -47,8 +47,7 @@ def _refresh(node: Any, *, of_host: bool) -> None:
     if saved is not None and node.call.op.saves == "both" and _has_change(node):
         before = engine.record(node.call, tuple(node.saved))
         result = before[0] if before.__class__ is list else before
-        if result.aval.dtype.is_complex is saved[0].aval.dtype.is_complex:
-            _along(node, _values(saved), result, node.versions[-1])
+        _along(node, _values(saved), result, node.versions[-1])
     elif saved is not None:
         node.saved = saved
 
@@ -83,8 +82,7 @@ def _refresh_result(node: Any) -> None:
     if counter is None or counter.version != version or s not in storage.silent or not _has_change(node):
         return
     aval = s.aval if view is None else view.aval
-    to_real = not aval.dtype.is_complex and _values(node.saved)[0].aval.dtype.is_complex
-    if aval is not node.result or to_real or not _written_by_numpy(s):
+    if aval is not node.result or not _written_by_numpy(s):
         return
     _along(node, _values(node.saved), _content(s, view), (counter, version))
 

@@ -388,9 +388,7 @@ class AccumulateGrad(Node):
         have = as_value(grad).aval
         if have.shape == self.aval.shape:
             return grad
-        if not expands_to(self.aval.shape, have.shape):
-            raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(have.shape)} but expected shape "
-                               f"compatible with {list(self.aval.shape)}")
+        check_fits(have.shape, self.aval.shape)
         call = engine.call_of(OPS["sum_to_size"], (T, self.aval.shape))
         return record(call, (grad,)) if grad.__class__ is Value else Above.call(call, [grad])
 
@@ -460,6 +458,13 @@ def _in_new_shape(t, grad):
 def expands_to(shape: tuple, to: tuple) -> bool:
     """Whether a shape can be broadcast to another one."""
     return len(shape) <= len(to) and all([m in (1, n) for m, n in zip(shape[::-1], to[::-1], strict=False)])
+
+
+def check_fits(shape: tuple, to: tuple) -> None:
+    """RuntimeError where a gradient of this shape cannot be that of a tensor of the other one."""
+    if not expands_to(to, shape):
+        raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(shape)} but expected shape "
+                           f"compatible with {list(to)}")
 
 
 def accumulator_of(t) -> AccumulateGrad:

@@ -48,6 +48,7 @@ class Tensor(Bound):
     _inference = False
     _accumulator: Callable[[], AccumulateGrad | None] | None = None
     _leaf_hooks: dict | None = None
+    _unheard_hooks: dict | None = None
     _post_accumulate_hooks: dict | None = None
     _retains_grad = False
     _is_parameter = False
@@ -316,7 +317,13 @@ class Tensor(Bound):
         own = self._own_hooks()
         known = own is not None and own.keys() != {hooks.RETAIN}       # where the first has gone all go
         leaf_hooks = self._leaf_hooks = {} if self._leaf_hooks is None else self._leaf_hooks
-        node = self._node if known else node_of(self)
+        try:
+            node = self._node if known else node_of(self)
+        except RuntimeError:        # a stale output of several: PyTorch refuses the first hook only, and runs none
+            if self._unheard_hooks is not None:
+                return RemovableHandle(self._unheard_hooks, hook)
+            self._unheard_hooks = {}
+            raise
         if node is not None:
             return RemovableHandle(node.tensor_hooks_of(self._output_nr), hook)
         accumulator_of(self).tensor_hooks = {0: leaf_hooks}

@@ -174,19 +174,40 @@ def _columns(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> t
     return 1, shape[0]
 
 
-def _of_two_answers(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+def _with_scalar(shape: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, ...]:
+    return iterated(shape, [(shape, stride), ((), ())])
+
+
+def _part(shape: tuple[int, ...], operands: Sequence[Geometry]) -> Geometry:
+    """Of the real or imaginary part, a view with gaps."""
+    return shape, tuple([2 * s for s in operands[0][1]])
+
+
+def _isinf(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """Of ``abs(x) == inf``, for complex numbers of both parts."""
+    if not (dtype.is_complex or dtype.is_floating_point):
+        return like_first(shape, operands)
+    return _with_scalar(shape, iterated(shape, [_part(shape, operands)] if dtype.is_complex else operands))
+
+
+def _isfinite(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
     """Of ``(x == x) * (abs(x) != inf)``; integers are a copy's case."""
     if not (dtype.is_complex or dtype.is_floating_point):
         return like_first(shape, operands)
-    return iterated(shape, [(shape, iterated(shape, operands))] * 2)
+    return iterated(shape, [(shape, stride := iterated(shape, operands)), (shape, _with_scalar(shape, stride))])
+
+
+def _isreal(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """Of ``x.imag == 0``; real numbers are a copy's case."""
+    return _with_scalar(*_part(shape, operands)) if dtype.is_complex else like_first(shape, operands)
 
 
 _MIXED = (_copied_if(lambda d: d.is_complex), _copied_if(lambda d: not (d.is_complex or d.is_floating_point)),
           _copied_if(lambda d: True))
-ELEMENTWISE = {iterated, *_MIXED}       # the rules of elementwise calls
+ELEMENTWISE = {iterated, *_MIXED, _isinf, _isreal}       # the rules of elementwise calls
 KEPT = "kept"       # exactly the strides and the offset of the first argument, gaps and all
 _NAMES: dict[Any, str] = {
-    iterated: "complex polar float_power lerp isclose heaviside signbit isnan isposinf isneginf isreal conj "
+    iterated: "complex polar float_power lerp isclose heaviside signbit isnan isposinf isneginf conj "
               "relu "
     "nn.functional.hardtanh nn.functional.relu6 nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu "
     "nn.functional.selu nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
@@ -194,8 +215,9 @@ _NAMES: dict[Any, str] = {
     "nn.functional.softsign nn.functional.logsigmoid nn.functional.threshold nn.functional.binary_cross_entropy "
     "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
     _MIXED[0]: "abs angle",
-    _MIXED[1]: "isinf",
-    _of_two_answers: "isfinite",
+    _isinf: "isinf",
+    _isfinite: "isfinite",
+    _isreal: "isreal",
     _MIXED[2]: "nan_to_num",
     like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
     "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize",

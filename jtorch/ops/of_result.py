@@ -84,16 +84,21 @@ def _prod(t, x, r, axes):
 def _norm(t, x, r, p="fro", dim=None, keepdim=False, *rest):
     p = 2.0 if p is None or isinstance(p, str) else float(p)
     axes = check.wrap_dims(dim, x.ndim)
-    r = r.reshape([1 if d in axes else n for d, n in enumerate(x.shape)])
+    r, size = r.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]), jnp.abs(x)
     if math.isinf(p):
-        same = (jnp.abs(x) == r).astype(x.dtype)
-        slope = jnp.sign(x) * same / jnp.sum(same, axes, keepdims=True)
+        same = (size == r).astype(size.dtype)
+        slope = jnp.sign(x) * (same / jnp.sum(same, axes, keepdims=True)).astype(x.dtype)
     elif p in (0, 1):
         slope = jnp.sign(x) * p
     else:
-        slope = jnp.where(r == 0, 0, x * jnp.abs(x) ** (p - 2) / jnp.where(r == 0, 1, r) ** (p - 1)) if p != 2 else \
-            jnp.where(r == 0, 0, x / jnp.where(r == 0, 1, r))
-    return jnp.sum(t * slope, axes, keepdims=keepdim)
+        stretch = jnp.where(r == 0, 0, size ** (p - 2) / jnp.where(r == 0, 1, r) ** (p - 1))
+        slope = jnp.where(size == 0, 0, x * stretch.astype(x.dtype))
+    return jnp.sum(_real_product(t, slope), axes, keepdims=keepdim)
+
+
+def _real_product(a, b):
+    """The product of numbers, for complex ones that of them as vectors of the plane: how a real result changes."""
+    return (a * jnp.conj(b)).real
 
 
 def _sgn(t, x, r, *rest):
@@ -111,7 +116,7 @@ def _std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *rest
     fewer = correction if correction is not None else 1 if unbiased is None else int(unbiased)
     size = [1 if d in axes else n for d, n in enumerate(x.shape)]
     apart = x - jnp.mean(x, axes, keepdims=True)
-    return (jnp.sum(t * apart, axes).reshape(size) / (r.reshape(size) * (count - fewer))).reshape(r.shape)
+    return (jnp.sum(_real_product(t, apart), axes).reshape(size) / (r.reshape(size) * (count - fewer))).reshape(r.shape)
 
 
 def _hypot(t, x, r):
@@ -140,6 +145,6 @@ TAKES = {"hypot": (2,), "polar": (2,), "copysign": (1, 2)}
 @op(name="_along_result", function=False, method=False, out=False, tested=False)
 def along_result(inputs: list[Tensor], arguments: list[Tensor], result: Tensor, name: str, others: Any):
     """Linear in ``inputs``, with the derivative that the op ``name`` has at these arguments and this result."""
-    inputs = [x.astype(result.dtype) for x in inputs]
+    inputs = [x if jnp.iscomplexobj(x) else x.astype(result.dtype) for x in inputs]
     change = CHANGES[name]
     return change(inputs, arguments, result, *others) if len(inputs) > 1 else change(inputs[0], arguments[0], result, *others)

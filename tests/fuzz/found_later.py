@@ -282,4 +282,40 @@ t7.real.sum().backward()
 t1 = xp.arange(6.).reshape(2, 1, 3).expand(2, 3, 3)
 t2 = xp.add(t1.clone(), 1, out=t1[-2])
 """,
+    "questions with two answers, of dims of one element and of the parts of complex numbers": """
+t1 = (xp.arange(9.) + 1).reshape(3, 3)
+t2 = t1.unfold(0, 3, 2)
+t3, t4, t5 = t2.isfinite(), t2.isinf(), t2.isnan()
+t6 = xp.arange(2.).to(xp.complex64)[:, None, None].permute(1, 0, 2)
+t7, t8 = t6.isreal(), t6.isinf()
+""",
+    "norms of complex numbers written to behind autograd's back": """
+t1 = (xp.arange(12.) + 1j).reshape(3, 4).requires_grad_()
+t2, t3, t4 = t1.norm(dim=0), t1.norm(3, dim=1), t1.std()
+with xp.autograd._unsafe_preserve_version_counter(t1): t1.detach().add_(1)
+t4.data.mul_(2)
+(t2.sum() + t3.sum() + t4).backward()
+""",
+    "autograd.grad of a tensor that has got another shape": """
+t1 = (xp.arange(4.) + 1).requires_grad_()
+t2 = t1 * 1
+with xp.no_grad(): t2.as_strided_((), (), 2)
+t3 = t2.view(())
+t4 = xp.autograd.grad(t3.sum(), t2)[0]
+""",
+    "the errors of an index come in its order": """
+t1 = xp.ones(3, 2).requires_grad_() * 1
+p = t1.unbind(0); t2, t3 = p[0], p[-1]
+t1.zero_()
+t4 = t2[None, 'x']
+t3[None, 1.5] = 2
+t5 = t1[0][0, 1.5]
+""",
+    "hooks of a stale output of several": """
+t1 = xp.ones(1).requires_grad_() * 1
+p = t1.split(1); t2, t3 = p[0], p[-1]
+t1[-1] = 0
+t3.register_hook(lambda g: g + 1)
+t3.register_hook(lambda g: log.append(('t12', g.tolist())))
+""",
 }

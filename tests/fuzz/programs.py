@@ -12,7 +12,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from statements import Chooser, start, statement
+from chooser import Chooser
+from statements import start, statement
 
 HOT = os.environ.get("JTORCH_ENGINE") == "hot"
 LIMIT = 1e9         # a program in which numbers have grown beyond this ends: rounding would be all there is to compare

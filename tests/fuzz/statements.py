@@ -5,88 +5,15 @@ are compared too.
 """
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-Pool = dict[str, Any]       # the names a program has bound so far, to PyTorch's tensors (and NumPy's arrays)
-
-
-class Chooser:
-    """Chooses the next statement of a program from what the names so far are bound to."""
-
-    def __init__(self, rng: random.Random, pool: Pool):
-        self.rng, self.pool, self.made = rng, pool, 0
-        self.hosted = False         # whether NumPy shares memory with some tensor
-        self.bool_: Any = None      # PyTorch's torch.bool
-
-    # ------------------------------------------------------------ names
-
-    def tensors(self, fits: Callable[[Any], bool] = lambda t: True) -> list[str]:
-        """The names of the tensors that fit."""
-        return [n for n, t in self.pool.items() if n[0] == "t" and fits(t)]
-
-    def tensor(self, fits: Callable[[Any], bool] = lambda t: True) -> str:
-        """One of them, late ones more often; any tensor if none fits."""
-        names = self.tensors(fits) or self.tensors()
-        return names[max(self.rng.randrange(len(names)), self.rng.randrange(len(names)))]
-
-    def of(self, name: str) -> Any:
-        """What a name is bound to."""
-        return self.pool[name]
-
-    def new(self, kind: str = "t") -> str:
-        """A name that is not in use."""
-        self.made += 1
-        return f"{kind}{self.made}"
-
-    def number(self) -> str:
-        """A small number."""
-        return self.rng.choice(["2", "-1", "0.5", "3", "1.5", "0", "-2"])
-
-    def dim(self, t: Any, more: int = 0) -> int:
-        """A dim of a tensor, rarely one that does not exist."""
-        n = t.dim() + more
-        if not n or self.rng.random() < 0.03:
-            return self.rng.choice([0, 1, 4, -1])
-        return self.rng.randrange(-n, n)
-
-    def of_shape(self, shape: Any, dtype: Any) -> str:
-        """A tensor that broadcasts to a shape: one of the pool if one does, else a new one."""
-        fitting = self.tensors(lambda o: o.dtype == dtype and _broadcasts(o.shape, shape))
-        if fitting and self.rng.random() < 0.6:
-            return self.rng.choice(fitting)
-        return self.fresh(tuple(self.rng.choice([n, n, n, 1]) for n in shape), dtype)
-
-    def fresh(self, shape: tuple[int, ...], dtype: Any) -> str:
-        """The source of a new tensor."""
-        count = 1
-        for n in shape:
-            count *= n
-        name = str(dtype).removeprefix("torch.")
-        if name == "bool":
-            return f"(xp.arange({count}) % {self.rng.choice([2, 3])} == 0).reshape({shape})"
-        start = self.rng.choice([1, 2, -3])
-        if name.startswith("complex"):
-            return f"(xp.arange({count}, dtype=xp.float64) + {start}j).to(xp.{name}).reshape({shape})"
-        return f"(xp.arange({count}, dtype=xp.{name}) + {start}).reshape({shape})"
-
-
-def _broadcasts(shape: Any, to: Any) -> bool:
-    return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(reversed(shape), reversed(to), strict=False))
-
-
-def broadcastable(a: Any, b: Any) -> bool:
-    """Whether two shapes broadcast against each other."""
-    return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
-
+from chooser import SHAPES, Chooser, broadcastable, index, strided, whole, windows
+from writes import write
 
 # ---------------------------------------------------------------- the first tensors
 
 DTYPES = ["float64"] * 6 + ["float32"] * 3 + ["int64"] * 2 + ["complex128", "bool", "int32"]
-SHAPES = [(2, 3), (3, 4), (2, 3, 4), (4,), (6,), (2, 2, 2), (1, 3), (3, 1), (2, 1, 3), (), (3, 3), (2, 3, 2, 2), (1,)]
 
 
 def start(c: Chooser) -> list[str]:
@@ -113,27 +40,6 @@ def start(c: Chooser) -> list[str]:
 
 
 # ---------------------------------------------------------------- views
-
-
-def index(c: Chooser, shape: Any) -> str:
-    """A basic index of a shape."""
-    items = []
-    for n in shape[:c.rng.randint(0, len(shape))]:
-        kind = c.rng.random()
-        if kind < 0.35 and n:
-            items.append(str(c.rng.randrange(-n, n)))
-        elif kind < 0.75:
-            a, b = sorted((c.rng.randrange(n + 1), c.rng.randrange(n + 1)))
-            items.append(c.rng.choice([f"{a}:{b}", f"{a}:", ":", f"::{c.rng.choice([1, 2, 3])}", f"{a}:{b}:2", f":{b}", f"-{n}:"]))
-        else:
-            items.append(":")
-        if c.rng.random() < 0.12:
-            items.append("None")
-    if c.rng.random() < 0.15:
-        items.insert(c.rng.randint(0, len(items)), "...")
-    if c.rng.random() < 0.02:
-        items.append(c.rng.choice(["9", "'x'", "1.5"]))
-    return ", ".join(items) or "..."
 
 
 def factored(c: Chooser, count: int) -> tuple[int, ...]:
@@ -176,7 +82,7 @@ def viewed(c: Chooser, name: str) -> str:
         f"{name}.unfold({a}, {min(size, r.randint(1, 3))}, {r.randint(1, 2)})", f"{name}[...]", f"{name}.contiguous()", f"{name}.mT", f"{name}.adjoint()" if not t.is_complex() else f"{name}.mT",
         f"{name}.diagonal({r.choice([0, 1, -1])}, {a}, {b})", f"{name}.unflatten({a}, (-1, {r.choice([1, 2, 3])}))", f"{name}.t()",
         f"xp.atleast_{r.choice([1, 2, 3])}d({name})", f"xp.broadcast_to({name}, {(2, *t.shape)})", f"{name}.real", f"{name}.positive()",
-        f"{name}.as_strided({_strided(c, t)})", f"{name}.view({name}.dtype)", f"{name}.T" if n == 2 else f"{name}.mT", f"{name}.reshape_as({name})",
+        f"{name}.as_strided({strided(c, t)})", f"{name}.view({name}.dtype)", f"{name}.T" if n == 2 else f"{name}.mT", f"{name}.reshape_as({name})",
         f"{name}.to({name}.dtype)", f"{name}.type_as({name})", f"{name}.cpu()", f"{name}.squeeze(({a},))",
     ]
     if t.is_complex():
@@ -186,12 +92,6 @@ def viewed(c: Chooser, name: str) -> str:
     if t.element_size() == 8 and count:
         choices += [f"{name}.view(xp.int32)", f"{name}.view(xp.int64)"]
     return r.choice(choices)
-
-
-def _strided(c: Chooser, t: Any) -> str:
-    size = tuple(c.rng.choice([1, 2, 3]) for _ in range(c.rng.randint(0, 2)))
-    stride = tuple(c.rng.choice([1, 2, 3, 1, 0]) for _ in size)
-    return f"{size}, {stride}" + c.rng.choice(["", f", {c.rng.randint(0, 2)}"])
 
 
 def parts(c: Chooser) -> list[str]:
@@ -226,7 +126,7 @@ def arithmetic(c: Chooser) -> list[str]:
     if kind < 0.6:
         name, fn = c.tensor(), c.rng.choice(UNARY)
         fn = "sign" if fn == "sgn" and c.of(name).requires_grad and not c.of(name).is_complex() else fn
-        fn = "trunc" if fn == "frac" and not _whole(c.of(name)) else fn
+        fn = "trunc" if fn == "frac" and not whole(c.of(name)) else fn
         fn = "sgn" if fn == "isfinite" and c.of(name).is_complex() else fn      # its version there comes of how PyTorch computes it
         return [f"{new} = " + c.rng.choice([f"{name}.{fn}()", f"xp.{fn}({name})", f"-{name}"])]
     if kind < 0.75:
@@ -251,14 +151,9 @@ def binary(c: Chooser) -> str:
     sign = c.rng.choice(BINARY)
     if sign == "//" and (c.of(name).requires_grad or c.of(second).requires_grad):
         sign = "%"      # a backward that raises has freed other nodes than PyTorch's has
-    if sign in ("//", "%", "==", "!=", "<", ">=") and not (_whole(c.of(name)) and _whole(c.of(second))):
+    if sign in ("//", "%", "==", "!=", "<", ">=") and not (whole(c.of(name)) and whole(c.of(second))):
         sign = "*"      # where it jumps the last bit decides
     return f"{name} {sign} {second}"
-
-
-def _whole(t: Any) -> bool:
-    parts = [t.data.real, t.data.imag] if t.is_complex() else [t.data] if t.is_floating_point() else []
-    return all(bool((x == x.floor()).all()) for x in parts)
 
 
 def reduction(c: Chooser) -> str:
@@ -310,7 +205,7 @@ def other_op(c: Chooser) -> str:
         f"xp.nan_to_num({name})" if not t.is_complex() else f"{name}.clone()", f"{name}.fill_diagonal(1) if False else {name}.diag()", f"{name}.new_tensor([1, 2])", f"{name}.new_ones(3)",
         f"xp.cumprod({name}, {d})", f"xp.triu({name}, 1)", f"{name}.expand_as({name}).clone()", f"{name}.nonzero()", f"xp.var({name}, {d})",
         f"{name}.view_as({same})", f"xp.nn.functional.softplus({name})", f"xp.as_strided_scatter({name}.detach(), xp.zeros((), dtype={name}.dtype), (), ())",
-        f"xp.as_strided_copy({name}, {_strided(c, t)})", f"xp.polar({name}.abs(), {other})", f"xp.complex({name}, {other})", f"xp.add({name}, {other}, alpha=2)",
+        f"xp.as_strided_copy({name}, {strided(c, t)})", f"xp.polar({name}.abs(), {other})", f"xp.complex({name}, {other})", f"xp.add({name}, {other}, alpha=2)",
         f"{name}.repeat_interleave({r.choice([1, 2])}, {d})", f"{name}.repeat_interleave(xp.tensor(2), {d})", f"{name}.repeat_interleave(2)",
     ]
     chosen = r.choice(choices)
@@ -324,205 +219,6 @@ def _without(t: Any, d: int) -> tuple[int, ...]:
     if -len(shape) <= d < len(shape):
         del shape[d]
     return tuple(shape)
-
-
-# ---------------------------------------------------------------- writes
-
-
-def write(c: Chooser) -> list[str]:
-    """Something that writes to a tensor."""
-    return [c.rng.choice([inplace, inplace, inplace, inplace, setitem, setitem, setitem, geometry, out, augmented])(c)]
-
-
-def inplace(c: Chooser) -> str:
-    """A method that ends in an underscore."""
-    name = c.tensor(lambda t: _writable(t) and not _windows(t))
-    t = c.of(name)
-    if _windows(t):
-        return f"{name}.sum()"
-    r, d = c.rng, c.dim(t)
-    n = t.shape[d] if t.dim() and -t.dim() <= d < t.dim() else 1
-    value = c.of_shape(t.shape, t.dtype)
-    picks = sorted({r.randrange(max(n, 1)) for _ in range(2)})
-    r.randrange(max(n, 1))
-    rows = c.of_shape(tuple(len(picks) if k == (d % t.dim()) else m for k, m in enumerate(t.shape)), t.dtype) if t.dim() and -t.dim() <= d < t.dim() else value
-    any_ = _read(c, c.tensor(lambda o: broadcastable(o.shape, t.shape)), t)
-    value = _read(c, value, t)
-    choices = [
-        f"{name}.add_({value})", f"{name}.mul_({value})", f"{name}.sub_({value})", f"{name}.add_({c.number()})", f"{name}.mul_({c.number()})",
-        f"{name}.div_({c.number()})", f"{name}.zero_()", f"{name}.fill_({c.number()})", f"{name}.copy_({value})", f"{name}.copy_({any_})", f"{name}.copy_({any_})",
-        f"{name}.{r.choice(['sin', 'exp', 'tanh', 'neg', 'abs', 'sigmoid', 'relu', 'square', 'sqrt', 'floor', 'reciprocal', 'cos', 'sign', 'expm1'])}_()",
-        f"{name}.clamp_(-1, 2)" if not t.is_complex() else f"{name}.neg_()", f"{name}.clamp_min_(0.5)" if not t.is_complex() else f"{name}.neg_()", f"{name}.masked_fill_({name} > 1, {c.number()})", f"{name}.add_({any_})", f"{name}.mul_({any_})",
-        f"{name}.index_fill_({d}, xp.tensor({picks}), {c.number()})" if n else f"{name}.neg_()", f"{name}.index_add_({d}, xp.tensor({picks}), {rows})",
-        f"{name}.index_copy_({d}, xp.tensor({picks}), {rows})", f"{name}.scatter_({d}, xp.zeros_like({name}, dtype=xp.int64), {c.number()})",
-        f"{name}.index_put_((xp.tensor([0]),), xp.tensor({c.number()}, dtype={name}.dtype))", f"{name}.fill_diagonal_(2)", f"{name}.cumsum_({d})" if t.dtype != c.bool_ else f"{name}.zero_()",
-        f"{name}.index_put_((xp.tensor([0, 0]),), xp.tensor(1, dtype={name}.dtype), accumulate=True)", f"{name}.tril_()", f"{name}.triu_(1)",
-        f"{name}.addcmul_({value}, {value})", f"{name}.lerp_({value}, 0.5)", f"{name}.masked_scatter_({name} > 1, {c.fresh(tuple(t.shape), t.dtype)})", f"{name}.pow_(2)",
-        f"{name}.scatter_add_({d}, xp.zeros_like({name}, dtype=xp.int64), {name}.clone())", f"{name}.remainder_(2)" if _whole(t) else f"{name}.mul_(0.5)", f"{name}.addcdiv_({value}, {value})",
-        f"{name}.eq_({any_}.detach())", f"{name}.gt_(1)", f"{name}.logical_not_()", f"{name}.put_(xp.tensor([0]), xp.tensor([1], dtype={name}.dtype))", f"{name}.add_({value}, alpha=2)",
-        f"{name}.fill_(xp.tensor(2, dtype={name}.dtype))", f"{name}.mul_({name})", f"{name}.add_({name})", f"{name}.true_divide_(2)", f"{name}.renorm_(2, 0, 1)" if t.dtype.is_floating_point else f"{name}.zero_()",
-        f"xp.nn.functional.relu({name}, inplace=True)", f"xp.relu_({name})", f"xp.fill_({name}, 3)", f"{name}.copy_({name})", f"{name}.clip_(0, 1)" if not t.is_complex() else f"{name}.neg_()", f"{name}.nan_to_num_()" if t.is_floating_point() else f"{name}.zero_()",
-        f"{name}.{r.choice(['transpose', 'swapdims'])}({d}, {c.dim(t)}).add_(1)", f"{name}.view(-1).mul_(2)", f"{name}.detach().add_(1)", f"{name}.data.mul_(2)",
-        f"{name}[{index(c, t.shape)}].add_(1)", f"{name}[{index(c, t.shape)}].zero_()", f"{name}.diagonal().fill_(5)", f"{name}.unbind()[0].add_(1)",
-        f"{name}.bitwise_not_()", f"{name}.atan2_({value})", f"{name}.sign_()", f"{name}.floor_divide_(2)" if _whole(t) else f"{name}.add_(2)", f"{name}.uniform_(2, 2)" if t.dtype.is_floating_point else f"{name}.zero_()", f"{name}.erf_()", f"{name}.sub_({any_})",
-    ]
-    return r.choice(choices)
-
-
-def setitem(c: Chooser) -> str:
-    """An assignment to an index."""
-    name = c.tensor(_writable)
-    t = c.of(name)
-    r = c.rng
-    n = t.shape[0] if t.dim() else 1
-    picks = [r.randrange(-max(n, 1), max(n, 1)) for _ in range(r.randint(1, 3))]
-    last, second = ([r.randrange(max(t.shape[d], 1)) for _ in range(2)] if t.dim() > d >= 0 else [0] for d in (t.dim() - 1, 1))
-    i = r.choice([index(c, t.shape), index(c, t.shape), index(c, t.shape), f"xp.tensor({picks})", f"{picks}", f"{name} > 1", f"..., {last}", f":, {second}",
-                  f"xp.tensor({picks}), {index(c, t.shape[1:])}", f"None, {index(c, t.shape)}", f"({name} > 1).nonzero(as_tuple=True)", "True", "...",
-                  f"xp.tensor({[[k] for k in picks]}), xp.tensor({second})", f"xp.arange({n}) > 0", f"xp.arange({n}) > 0, ...", f"np.array({picks})", "()"])
-    same = c.tensor(lambda o: o.dtype == t.dtype)
-    value = r.choice([c.number(), c.number(), f"xp.tensor({c.number()}, dtype={name}.dtype)", c.tensor(lambda o: _broadcasts(o.shape, t.shape)), same,
-                      f"{name}[{i}] * 2", f"{name}[{i}].detach()", c.of_shape(t.shape[1:], t.dtype), f"{same}.sum().to({name}.dtype)"])
-    placed = any(mark in i for mark in ("tensor", "arange", "nonzero", "array", ">", "True", "["))
-    part = t if placed else _part(t, i)
-    if part is not None and _windows(part):
-        value = c.number()      # which of several values stays depends on the order
-    if value in c.pool:
-        o = c.of(value)
-        value += ".detach()" if o.dtype != t.dtype else ""      # PyTorch gives integers a history otherwise
-        if placed or not _in_any_order(o, t, i):
-            value += ".clone()"         # what is read while it is written to depends on the order
-    return f"{name}[{i}] = {value}"
-
-
-def _in_any_order(o: Any, t: Any, source: str) -> bool:
-    """Whether writing ``o`` at a basic index of ``t`` never reads what it has written, or PyTorch sees that it would."""
-    part = _part(t, source)
-    if part is None or o.untyped_storage().data_ptr() != t.untyped_storage().data_ptr():
-        return True
-    if o.dtype != t.dtype or o.numel() != part.numel():
-        return False
-    same = o.data_ptr() == part.data_ptr() and o.shape == part.shape and o.stride() == part.stride()
-    return same or (o.is_contiguous() and part.is_contiguous() and _one_storage(o, t))
-
-
-def _read(c: Chooser, value: str, t: Any) -> str:
-    """The source of a value that can be read while ``t`` is written to: what comes out must not depend on the order."""
-    o = c.pool.get(value)
-    if o is None or _apart(o, t) or (o.is_contiguous() and t.is_contiguous() and (_one_storage(o, t) or o.shape == t.shape)):
-        return value
-    return f"{value}.clone()"
-
-
-def _one_storage(o: Any, t: Any) -> bool:
-    """Whether PyTorch sees that they share memory: with NumPy in between it does not."""
-    return o.untyped_storage()._cdata == t.untyped_storage()._cdata
-
-
-def _windows(t: Any) -> bool:
-    """Whether windows overlap: PyTorch does not see it, and computes what was computed again."""
-    reach = 0
-    for s, n in sorted([(s, n) for n, s in zip(t.shape, t.stride(), strict=True) if n > 1 and s]):
-        if s <= reach:
-            return True
-        reach += (n - 1) * s
-    return False
-
-
-def _writable(t: Any) -> bool:
-    """Not an expanded tensor with a history, whose backward fails in PyTorch after a write that its forward allows."""
-    return not (t.requires_grad and any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride(), strict=True)))
-
-
-def augmented(c: Chooser) -> str:
-    """``t += …``, also on an index."""
-    name = c.tensor(lambda t: not _windows(t))
-    t = c.of(name)
-    if _windows(t):
-        return f"{name}.sum()"
-    sign = c.rng.choice(["+", "-", "*", "/", "+", "*"])
-    value = c.rng.choice([c.number(), _read(c, c.of_shape(t.shape, t.dtype), t), _read(c, c.tensor(), t)])
-    return c.rng.choice([f"{name} {sign}= {value}", f"{name}[{index(c, t.shape)}] {sign}= {c.number()}"])
-
-
-def geometry(c: Chooser) -> str:
-    """What changes how a tensor shows its memory, or which it shows."""
-    name, other = c.tensor(), c.tensor()
-    t = c.of(name)
-    same = c.tensor(lambda o: o.dtype == t.dtype)
-    d = c.dim(t)
-    return c.rng.choice([
-        f"{name}.t_()", f"{name}.transpose_({d}, {c.dim(t)})", f"{name}.unsqueeze_({c.dim(t, 1)})", f"{name}.squeeze_()", f"{name}.squeeze_({d})",
-        f"{name}.resize_({c.rng.choice(SHAPES)}).fill_(1)" if not c.hosted else f"{name}.t_()", f"{name}.set_({same})", f"{name}.set_({same}.detach())", f"{name}.as_strided_({_strided(c, t)})",
-        *[f"{name}.data = {same}", f"{name}.data = {same}.detach().clone()"] * (c.of(same).shape == t.shape), f"{name}.swapaxes_({d}, {c.dim(t)})", f"{name}.requires_grad_()",
-        f"{name}.requires_grad_(False)", f"{name}.detach_()", f"{name}.resize_as_({other}).zero_()" if not c.hosted else f"{name}.squeeze_()", f"{name}.requires_grad = True", f"{name}.set_()" if not t.requires_grad else f"{name}.t_()",
-        f"{name}.grad = None", f"{name}.grad = {same}", f"xp.utils.swap_tensors({name}, {same})" if t is not c.of(same) else f"{name}.t_()", f"{name}.set_({same}.untyped_storage())",
-    ])
-
-
-def _apart(o: Any, t: Any) -> bool:
-    """Whether what is read is not changed by what is written, unless both are the same."""
-    return o is t or o.untyped_storage().data_ptr() != t.untyped_storage().data_ptr()
-
-
-def _part(t: Any, source: str) -> Any:
-    """What a basic index gives; None where it raises."""
-    try:
-        return t.data[eval(f"np.s_[{source}]", {"np": np})]
-    except Exception:
-        return None
-
-
-def _shape_at(t: Any, source: str) -> Any:
-    """The shape of what an index gives; None where it raises."""
-    part = _part(t, source)
-    return None if part is None else part.shape
-
-
-OUT_UNARY = ["exp", "sin", "neg", "abs", "tanh", "sqrt", "sigmoid"]
-OUT_BINARY = ["add", "mul", "sub", "maximum", "div", "eq"]
-
-
-def out(c: Chooser) -> str:
-    """An op that writes into ``out=``."""
-    if c.hosted:       # memory that NumPy shares cannot be resized, but its tensor has changed by then
-        return setitem(c)
-    name = c.tensor(lambda t: not t.requires_grad and t.dtype != c.bool_ and t.is_contiguous())
-    t = c.of(name)
-    if t.dtype == c.bool_ or t.requires_grad:
-        return setitem(c)
-    apart = [n for n in c.tensors(lambda o: not o.requires_grad) if _apart(c.of(n), t)]
-    if not apart:
-        return setitem(c)
-    apart = [n for n in apart if c.of(n).dtype == t.dtype]
-    if not apart:
-        return setitem(c)
-    first = c.rng.choice(apart)
-    shape = c.of(first).shape
-    second = c.rng.choice([n for n in apart if broadcastable(c.of(n).shape, shape)] or apart)
-    d = c.dim(c.of(first))
-    place = index(c, t.shape)
-    only_real = [] if c.of(first).is_complex() else [       # refused for others when the result has been resized already
-        f"xp.amax({first} * 2, {d}, out={name})", f"xp.clamp({first}, 0, 1, out={name})"]
-    return c.rng.choice([
-        *only_real,
-        f"xp.{c.rng.choice(OUT_UNARY)}({first}, out={name})", f"xp.{c.rng.choice(OUT_BINARY)}({first}, {second}, out={name})",
-        f"xp.sum({first} * 2, dim={d}, out={name})", *[f"xp.{fn}([{first} * 2, {first} * 2], out={name})" for fn in ("cat", "stack") if not t._is_view()],
-        f"xp.add({first}{'' if c.of(first) is not t or _shape_at(t, place) == t.shape else '.clone()'}, 1, out={name}[{place}])", f"xp.cumsum({first} * 2, {d}, out={name})",
-        f"xp.index_select({first} * 2, {d}, xp.tensor({[0] * bool(c.of(first).numel())}, dtype=xp.int64), out={name})", f"xp.where({first} > 1, {first}, {second}, out={name})",
-        f"xp.add({name}, {second}, out={name})", f"xp.mul({name}.detach(), 2, out={name})",
-        f"xp.addcmul({first}, {second}, {second}, out={name})", f"xp.tril({first} * 2, out={name})" if _plain(t) else f"{name}.tril_()",
-    ])
-
-
-def _plain(t: Any) -> bool:
-    """Whether the strides are those of a new tensor also where a dim has one element: ``tril`` of PyTorch writes elsewhere else."""
-    wanted = 1
-    for n, s in zip(reversed(t.shape), reversed(t.stride()), strict=True):
-        if s != wanted:
-            return False
-        wanted *= max(n, 1)
-    return True
 
 
 # ---------------------------------------------------------------- history
@@ -572,8 +268,8 @@ def hook(c: Chooser) -> list[str]:
 
 def mutation(c: Chooser) -> list[str]:
     """A product whose argument is written to before its backward, so that versions are checked."""
-    name = c.tensor(lambda t: t.requires_grad and not _windows(t))
-    if _windows(c.of(name)):
+    name = c.tensor(lambda t: t.requires_grad and not windows(t))
+    if windows(c.of(name)):
         return view(c)
     new = c.new()
     first = c.rng.choice([f"{new} = {name} * {name}", f"{new} = {name}.exp()", f"{new} = {name}.sin()", f"{new} = {name}.sigmoid() * 2", f"{new} = {name} / 2",
