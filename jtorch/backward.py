@@ -156,7 +156,7 @@ class GraphTask:
         """Keeps the gradients that were asked for."""
         for nr in list(grads):
             if (node, nr) in self.wanted:       # type: ignore[operator]
-                for aval in node._input_metadata[nr:nr + 1]:        # none where there is no derivative
+                for aval in node._input_metadata[nr:nr + 1] if isinstance(node, OpNode) else ():
                     check_fits(as_value(grads[nr]).aval.shape, aval.shape)
                 self.captured[node, nr] = grads[nr]
 

@@ -584,7 +584,7 @@ def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
             raise RuntimeError(forbidden_view(target, "is being"))
         if target._base._node is None and requires_grad(target):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if target._node is None and requires_grad(target):
+    if target._node is None and requires_grad(target) and node_of(target) is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 

@@ -132,7 +132,9 @@ class OpNode(Node):
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         if self.saved is None:
-            raise RuntimeError(FREED)
+            if any(self.raw_edges):
+                raise RuntimeError(FREED)
+            return [None] * len(needs)      # PyTorch has saved nothing, as no gradient is asked for
         given = tuple(sorted(grads)) if len(grads) > 1 else tuple(grads)
         wanted = tuple([i for i, n in enumerate(needs) if n])
         call = vjp_call(self.call, wanted, given)
@@ -165,6 +167,8 @@ class OpNode(Node):
 
     def _check_versions(self, given: tuple) -> None:
         """RuntimeError if a tensor that PyTorch's node holds was written to since, whatever this walk needs of it."""
+        if not any(self.raw_edges):
+            return
         used = (True,) * len(self.versions) if self.call.op.saves == "result" else self.held(given)
         for i, (counter, version) in enumerate(self.versions):
             if counter is not None and counter.version != version and used[i]:

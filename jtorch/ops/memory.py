@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jtorch.ops import promotion
 from jtorch.ops.check import broadcast_shapes
 from jtorch.ops.registry import Tensor, Tensors, op
 from jtorch.ops.strided import (
@@ -98,7 +99,7 @@ def to_dtype(input: Tensor, dtype: np.dtype):
         input = input.real
     if jnp.issubdtype(input.dtype, jnp.floating) and dtype != np.bool_ and not jnp.issubdtype(dtype, jnp.inexact):
         return _truncated(input, dtype)
-    return input.astype(dtype)
+    return promotion.cast(input, dtype)
 
 
 def _truncated(input: jax.Array, dtype: np.dtype) -> jax.Array:

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.registry import Tensor, op
 
 
@@ -48,7 +48,7 @@ def _over(change: Callable) -> Callable:
 
 
 def _extreme(t, x, r, axes):
-    same = (x == r).astype(x.dtype)
+    same = promotion.cast(x == r, x.dtype)
     return jnp.sum(t * same, axes) / jnp.sum(same, axes)
 
 
@@ -86,7 +86,7 @@ def _norm(t, x, r, p="fro", dim=None, keepdim=False, *rest):
     axes = check.wrap_dims(dim, x.ndim)
     r, size = r.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]), jnp.abs(x)
     if math.isinf(p):
-        same = (size == r).astype(size.dtype)
+        same = promotion.cast(size == r, size.dtype)
         slope = jnp.sign(x) * (same / jnp.sum(same, axes, keepdims=True)).astype(x.dtype)
     elif p in (0, 1):
         slope = jnp.sign(x) * p

@@ -465,7 +465,8 @@ def _hypot(a, b):
     return jnp.hypot(a, b)
 
 
-@op(promote="numeric", saves="both")
+@op(promote="numeric", saves="both",
+    checks=lambda template, edges: (*[i for i, e in enumerate(edges) if e is not None], "result"))
 def hypot(input: Tensor, other: Tensor):
     """The length of the vector (``input``, ``other``). See torch.hypot."""
     unsupported("hypot_cpu", input, "bic")

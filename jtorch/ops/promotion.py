@@ -3,8 +3,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 import jtorch.dtype as dtypes
 
@@ -82,6 +84,13 @@ def result_type(operands: Iterable[tuple[np.dtype, int]]) -> np.dtype:
 def to_float(d: np.dtype) -> np.dtype:
     """``d`` if it is inexact, else the default dtype."""
     return d if is_inexact(d) else dtypes.get_default_dtype().np
+
+
+def cast(x: jax.Array, to: np.dtype) -> jax.Array:
+    """``x`` in another dtype."""
+    if x.dtype == bool and is_inexact(np.dtype(to)):
+        x = lax.convert_element_type(x, np.uint8)       # else XLA makes ``cast(mask) * y`` a choice, in which ``0 * nan`` is 0
+    return lax.convert_element_type(x, to)
 
 
 RULES = {"numeric": lambda d: d, "bool": lambda d: d, "int_to_float": to_float}

@@ -6,6 +6,7 @@ Those that sort (``median``, ``mode``, ``quantile``) are in ``sort.py``, ``uniqu
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import jax
@@ -282,7 +283,22 @@ def _amax(name: str, reduce, input, dim, keepdim: bool):
     if not input.size and promotion.is_complex(input.dtype):        # its kernel has nothing to do
         return jnp.sum(input, axes, keepdims=keepdim)
     refuse(f"{reduce.__name__}_values_cpu", input, "c")
-    return reduce(input, axes, keepdims=keepdim)
+    found = _attained(input, reduce(lax.stop_gradient(input), axes, keepdims=True), axes)
+    return found if keepdim else lax.squeeze(found, axes)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _attained(input, value, axes: tuple[int, ...]):
+    """``value``, the extreme along ``axes``, whose gradient is shared evenly by the elements of ``input`` equal to it."""
+    return value
+
+
+@_attained.defjvp
+def _attained_jvp(axes: tuple[int, ...], primals, tangents):
+    input, value = primals
+    same = input == value
+    change = jnp.sum(promotion.cast(same, value.dtype) * tangents[0], axes, keepdims=True)
+    return _attained(input, value, axes), change / jnp.sum(same, axes, keepdims=True, dtype=np.int32).astype(value.dtype)
 
 
 @op(saves="both")
@@ -308,7 +324,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False):
     else:
         check.require(_count(input.shape, axes) > 0, f"aminmax: Expected reduction dim {dim} to have non-zero size.",
                       IndexError)
-    return jnp.min(input, axes, keepdims=keepdim), jnp.max(input, axes, keepdims=keepdim)
+    found = [_attained(input, f(lax.stop_gradient(input), axes, keepdims=True), axes) for f in (jnp.min, jnp.max)]
+    return tuple(x if keepdim else lax.squeeze(x, axes) for x in found)
 
 
 def _arg(name: str, choose, input, dim: int | None, keepdim: bool):

@@ -273,7 +273,7 @@ def _operand(mark: Marker, array) -> tuple[np.dtype, int]:
 def _cast(array, compute: np.dtype, mark: Marker, name: str, *, in_result: bool):
     if mark.number_type in (float, complex) and not in_result and not promotion.is_inexact(compute):
         raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
-    return array if array.dtype == compute else jax.lax.convert_element_type(array, compute)
+    return array if array.dtype == compute else promotion.cast(array, compute)
 
 
 OPS: dict[str, Op] = {}

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.index import add_at, along, as_1d, at_dim, check_index_dtype, check_source, set_last, small
 from jtorch.ops.registry import Number, T, Tensor, op
 
@@ -169,8 +169,8 @@ def _scatter_extreme_jvp(reduce: str, primals, tangents):
     """Shared between all that attain the extreme; PyTorch counts ``x`` among them even where it is not included."""
     start, x, at, values = primals
     result = _scatter_extreme(reduce, start, x, at, values)
-    own, counted = ((a == result).astype(x.dtype) for a in (start, x))
-    given = (values == _picked(result, at)).astype(x.dtype)
+    own, counted = (promotion.cast(a == result, x.dtype) for a in (start, x))
+    given = promotion.cast(values == _picked(result, at), x.dtype)
     shared_by = _sum(counted, at, given)
     change = _sum(own * tangents[0], at, given * tangents[3])
     return result, change / jnp.where(shared_by == 0, jnp.ones((), x.dtype), shared_by)

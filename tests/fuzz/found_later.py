@@ -318,4 +318,31 @@ t1[-1] = 0
 t3.register_hook(lambda g: g + 1)
 t3.register_hook(lambda g: log.append(('t12', g.tolist())))
 """,
+    "a view that set_ has given a history is written to": """
+t1 = xp.zeros(1).reshape(())
+t2 = xp.arange(6.).reshape(2, 3).requires_grad_() * 1
+t1.set_(t2)
+t1[:, [2, 0]] = xp.tensor(0.5)
+""",
+    "a graph that no gradient is asked of saves nothing": """
+t1 = (xp.ones(3).requires_grad_() * 1)
+with xp.no_grad(): t2 = xp.broadcast_to(t1, (2, 3))
+t3 = t2 * t2
+t3.sum().backward()
+t3.prod().backward()
+""",
+    "hypot does not hold an argument that needs no gradient": """
+t1 = xp.arange(3.).requires_grad_()
+t2, t3 = xp.ones(3), xp.zeros(3)
+t4 = xp.hypot(t1, t2)
+xp.utils.swap_tensors(t3, t2)
+t5 = t1.pow(t2 * 0 + 2)
+t4.sum().backward()
+""",
+    "autograd.grad of a leaf that was swapped for another shape": """
+t1 = xp.ones(3, 4).requires_grad_()
+t2 = xp.nn.functional.pad(t1, (1, 0))
+xp.utils.swap_tensors(t2, t1)
+t3 = xp.autograd.grad(t2.sum(), t2)[0].clone()
+""",
 }

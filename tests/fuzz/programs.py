@@ -16,7 +16,7 @@ from chooser import Chooser
 from statements import start, statement
 
 HOT = os.environ.get("JTORCH_ENGINE") == "hot"
-LIMIT = 1e9         # a program in which numbers have grown beyond this ends: rounding would be all there is to compare
+LIMIT = 1e6         # a program in which numbers have grown beyond this ends: rounding would be all there is to compare
 
 
 class World:

@@ -161,7 +161,7 @@ def out(c: Chooser) -> str:
         return setitem(c)
     name = c.tensor(lambda t: not t.requires_grad and t.dtype != c.bool_ and t.is_contiguous())
     t = c.of(name)
-    if t.dtype == c.bool_ or t.requires_grad:
+    if t.dtype == c.bool_ or t.requires_grad or windows(t):
         return setitem(c)
     apart = [n for n in c.tensors(lambda o: not o.requires_grad) if _apart(c.of(n), t)]
     if not apart:

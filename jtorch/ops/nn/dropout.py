@@ -3,14 +3,14 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.registry import Number, Tensor, op
 
 
 @op(name="_dropout_with_mask", function=False, method=False, out=False, backward_name="MulBackward0", tested=False)
 def dropout_with_mask(input: Tensor, mask: Tensor, scale: Number):
     """``input * scale`` where ``mask`` (which may have dimensions of 1), else 0."""
-    kept = jnp.broadcast_to(mask.astype(input.dtype), check.broadcast_shapes(input.shape, mask.shape))
+    kept = jnp.broadcast_to(promotion.cast(mask, input.dtype), check.broadcast_shapes(input.shape, mask.shape))
     return input * (kept * jnp.asarray(scale).astype(input.dtype))
 
 
@@ -20,5 +20,5 @@ def alpha_dropout_with_mask(input: Tensor, mask: Tensor, p: float):
     """Dropout to selu's lower limit that keeps mean and variance. See torch.nn.functional.alpha_dropout."""
     alpha = 1.7580993408473766
     a = (alpha ** 2 * p + 1) ** -0.5 * (1 - p) ** -0.5 if p < 1 else 0.0
-    kept = jnp.broadcast_to(mask.astype(input.dtype), input.shape)
+    kept = jnp.broadcast_to(promotion.cast(mask, input.dtype), input.shape)
     return input * (kept * a) + ((kept - 1) * (alpha * a) + alpha * a * p)

@@ -8,7 +8,7 @@ import operator
 import jax
 import jax.numpy as jnp
 
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.nn._common import widen
 from jtorch.ops.registry import Tensor, op
 
@@ -127,7 +127,7 @@ def multi_head_attention(query: Tensor, key: Tensor | None, value: Tensor | None
         mask = jnp.pad(mask, ((0, 0),) * 3 + ((0, len(learned[0]) + len(zeros)),))
     w = _attention_weights(q, k, mask, safe=not need_weights)
     if kept is not None:
-        w = w * (kept.reshape(w.shape).astype(w.dtype) * (1 / (1 - dropout_p) if dropout_p < 1 else 0.0))
+        w = w * (promotion.cast(kept.reshape(w.shape), w.dtype) * (1 / (1 - dropout_p) if dropout_p < 1 else 0.0))
     out = _project(_flatten_heads(jnp.matmul(w, v)), out_weight, out_bias)
     out = jnp.swapaxes(out, 0, 1) if batch_first else out
     return (out, jnp.mean(w, axis=1) if average else w) if need_weights else out

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.registry import Tensor, op
 
 State = tuple[jax.Array, ...]       # (h,) or (h, c)
@@ -269,7 +269,7 @@ def _network(net: Network, input, hx: list, params: list, masks: list, valid, la
             last.append([s[0 if direction else -1] for s in path.states])
         x = made[0] if len(made) == 1 else jnp.concatenate(made, axis=-1)
         if masks and number < net.num_layers - 1:
-            x = x * (masks[number].astype(x.dtype) * (1 / (1 - net.dropout) if net.dropout < 1 else 0.0))
+            x = x * (promotion.cast(masks[number], x.dtype) * (1 / (1 - net.dropout) if net.dropout < 1 else 0.0))
     out = jnp.swapaxes(x, 0, 1) if net.batch_first else x
     return [out, *[jnp.stack(s) for s in zip(*last, strict=True)]]
 
