@@ -61,12 +61,12 @@ from jtorch.dense import dequantize as dequantize
 from jtorch.device import device as device
 from jtorch.device import get_default_device as get_default_device
 from jtorch.device import set_default_device as set_default_device
-from jtorch.dispatch import can_cast as can_cast
 from jtorch.dropout import alpha_dropout as alpha_dropout
 from jtorch.dropout import feature_alpha_dropout as feature_alpha_dropout
 from jtorch.dropout import feature_dropout as feature_dropout
 from jtorch.dropout import rrelu as rrelu
 from jtorch.dropout import torch_dropout as dropout
+from jtorch.dtype import can_cast as can_cast
 from jtorch.dtype import dtype as dtype
 from jtorch.dtype_info import finfo as finfo
 from jtorch.dtype_info import iinfo as iinfo
@@ -146,6 +146,7 @@ from jtorch.overloads import repeat_interleave as repeat_interleave
 from jtorch.overloads import unravel_index as unravel_index
 from jtorch.overloads import where as where
 from jtorch.random import bernoulli as bernoulli
+from jtorch.random import binomial as binomial
 from jtorch.random import get_rng_state as get_rng_state
 from jtorch.random import initial_seed as initial_seed
 from jtorch.random import manual_seed as manual_seed

@@ -141,3 +141,12 @@ def default_of_number(number_type: type) -> np.dtype:
     if number_type is complex:
         return _Default.dtype.to_complex().np
     return PYTHON_TYPES[number_type].np
+
+
+def can_cast(source, target) -> bool:
+    """Whether PyTorch casts implicitly. See torch.can_cast."""
+    if source.is_complex and not target.is_complex:
+        return False
+    if source.is_floating_point and not (target.is_floating_point or target.is_complex):
+        return False
+    return not (source.name != "bool" and target.name == "bool")

@@ -9,7 +9,8 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch import engine
 from jtorch.creation import from_host
-from jtorch.dispatch import call, can_cast
+from jtorch.dispatch import call
+from jtorch.dtype import can_cast
 from jtorch.engine import call_of
 from jtorch.no_grad import no_grad
 from jtorch.ops import promotion

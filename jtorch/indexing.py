@@ -14,7 +14,6 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch import engine, storage, tape
 from jtorch.creation import as_tensor, from_host, tensor
-from jtorch.dispatch import _view_of as view_of
 from jtorch.dispatch import (
     call,
     call_inplace,
@@ -22,6 +21,7 @@ from jtorch.dispatch import (
     check_inplace,
     fit,
     make_node,
+    view_of,
     write_with_history,
 )
 from jtorch.engine import Value, call_of

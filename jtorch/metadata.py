@@ -13,7 +13,7 @@ from jtorch.ops import check
 from jtorch.ops.registry import OPS, T, freeze
 from jtorch.storage import Storage, View
 from jtorch.tape import NotImplementedNode, node_class
-from jtorch.tensor import Tensor, edge_of, keep_counter, requires_grad
+from jtorch.tensor import Tensor, edge_of, keep_counter, node_of, requires_grad
 
 
 def _inplace_view(name: str):
@@ -79,6 +79,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         node.__class__ = node_class("CopySlices", NotImplementedNode)
         rebase(self._base, node, 0)
         self._requires_grad = True
+        node_of(self)
     elif node is not None:
         rebase(self, node, 0)
     return self

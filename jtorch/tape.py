@@ -105,6 +105,7 @@ class Node:
         """Frees what was saved for backward."""
 
 
+_holding_nothing: weakref.WeakSet = weakref.WeakSet()
 FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
          "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
          "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
@@ -132,9 +133,9 @@ class OpNode(Node):
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         if self.saved is None:
-            if any(self.raw_edges):
-                raise RuntimeError(FREED)
-            return [None] * len(needs)      # PyTorch has saved nothing, as no gradient is asked for
+            if self in _holding_nothing:
+                return [None] * len(needs)
+            raise RuntimeError(FREED)
         given = tuple(sorted(grads)) if len(grads) > 1 else tuple(grads)
         wanted = tuple([i for i, n in enumerate(needs) if n])
         call = vjp_call(self.call, wanted, given)
@@ -142,6 +143,8 @@ class OpNode(Node):
             if counter is not None and counter.version != version:
                 self._check_versions(given)
                 break
+        if not wanted and not any(self.raw_edges) and not any(self.held(given)):
+            _holding_nothing.add(self)      # it has no gradient to give: PyTorch's has saved nothing that could be freed
         if create_graph:
             outs = Above.call(call, [*self._saved_tensors(call, grads), *[as_tensor(grads[i]) for i in given]])
         else:
@@ -167,8 +170,6 @@ class OpNode(Node):
 
     def _check_versions(self, given: tuple) -> None:
         """RuntimeError if a tensor that PyTorch's node holds was written to since, whatever this walk needs of it."""
-        if not any(self.raw_edges):
-            return
         used = (True,) * len(self.versions) if self.call.op.saves == "result" else self.held(given)
         for i, (counter, version) in enumerate(self.versions):
             if counter is not None and counter.version != version and used[i]:

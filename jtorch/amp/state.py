@@ -1,6 +1,6 @@
 """Whether autocast is on in this thread, and how it casts the arguments of a call.
 
-``dispatch.autocast`` is set only while some thread has it on, so that it costs other programs nothing.
+``calls.autocast`` is set only while some thread has it on, so that it costs other programs nothing.
 """
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch import dispatch, storage
+from jtorch import storage
 from jtorch.amp.lists import FP32, LOWER, UNSAFE, table_of
+from jtorch.dispatch import calls
 from jtorch.engine import Call
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS
@@ -55,7 +56,7 @@ def enable(device_type: str, enabled: bool) -> None:
     state.enabled = (*others, device_type) if enabled else others
     with _lock:
         _count += 1 if enabled else -1
-        dispatch.autocast = cast_arguments if _count else None
+        calls.autocast = cast_arguments if _count else None
 
 
 # ---------------------------------------------------------------- casting

@@ -6,7 +6,8 @@ import numbers
 import warnings
 from typing import Any
 
-from jtorch import dispatch, recurrent
+from jtorch import recurrent
+from jtorch.dispatch import calls
 from jtorch.nn import init
 from jtorch.nn._make import parameter, torch
 from jtorch.nn.module import Module
@@ -139,7 +140,7 @@ class RNNBase(_Recurrent):
     def check_input(self, input: Any, batch_sizes: Tensor | None) -> None:
         """Raises PyTorch's error for an input of a wrong dtype or shape."""
         wanted = self._flat_weights[0].dtype
-        if input.dtype != wanted and dispatch.autocast is None:
+        if input.dtype != wanted and calls.autocast is None:
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
                              f"input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 3 if batch_sizes is None else 2

@@ -41,7 +41,7 @@ def no_bools(dtypes):
 
 
 @op(promote="numeric", aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"), saves="none", refuses=no_bools,
-    backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1")
+    backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1", dtypes_first=True)
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
     return input - (other if isinstance(alpha, int) and alpha == 1 else alpha * other)
@@ -101,7 +101,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number):
 
 
 @op(promote="numeric", operators=("__rtruediv__", "__rdiv__"), function=False, method=False, inplace=False, out=False,
-    backward_name="MulBackward0", checks=check.nothing)
+    backward_name="MulBackward0", checks=check.nothing, numbers_count=False)
 def rdiv(input: Tensor | Number, other: Tensor):
     """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
     other = other.astype(promotion.to_float(np.dtype(other.dtype)))
@@ -185,7 +185,7 @@ def _pow_checks(template, edges) -> tuple | None:
 
 
 @op(promote="numeric", operators=("__pow__", "__rpow__", "__ipow__"), backward_name=_pow_backward, saves="both",
-    checks=_pow_checks)
+    checks=_pow_checks, dtypes_first=True, numbers_count=False)
 def pow(input: Tensor | Number, exponent: Tensor | complex):
     """``input`` to the power ``exponent``. See torch.pow."""
     if not isinstance(exponent, (bool, int, float, complex)):
@@ -257,7 +257,7 @@ def _c_name(x) -> str:
             "Int": "int"}.get(check.scalar_name(x.dtype), check.scalar_name(x.dtype))
 
 
-@op(promote="numeric", operators=("__neg__",), aliases=("negative",), saves="none")
+@op(promote="numeric", operators=("__neg__",), aliases=("negative",), saves="none", dtypes_first=True)
 def neg(input: Tensor):
     """Minus each element. See torch.neg."""
     check.require(kind(input) != "b", "Negation, the `-` operator, on a bool tensor is not supported. If you are "

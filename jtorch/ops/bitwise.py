@@ -9,28 +9,28 @@ from jtorch.ops.elementwise import broadcast, kind, unsupported
 from jtorch.ops.registry import Number, Tensor, op
 
 
-@op(promote="numeric", operators=("__and__", "__rand__", "__iand__"), differentiable=False)
+@op(promote="numeric", operators=("__and__", "__rand__", "__iand__"), differentiable=False, looks_at_history=True)
 def bitwise_and(input: Tensor | Number, other: Tensor | Number):
     """The bits set in both. See torch.bitwise_and."""
     unsupported("bitwise_and_cpu", input, "fc")
     return input & other
 
 
-@op(promote="numeric", operators=("__or__", "__ror__", "__ior__"), differentiable=False)
+@op(promote="numeric", operators=("__or__", "__ror__", "__ior__"), differentiable=False, looks_at_history=True)
 def bitwise_or(input: Tensor | Number, other: Tensor | Number):
     """The bits set in either. See torch.bitwise_or."""
     unsupported("bitwise_or_cpu", input, "fc")
     return input | other
 
 
-@op(promote="numeric", operators=("__xor__", "__rxor__", "__ixor__"), differentiable=False)
+@op(promote="numeric", operators=("__xor__", "__rxor__", "__ixor__"), differentiable=False, looks_at_history=True)
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number):
     """The bits set in one of the two. See torch.bitwise_xor."""
     unsupported("bitwise_xor_cpu", input, "fc")
     return input ^ other
 
 
-@op(promote="numeric", differentiable=False)
+@op(promote="numeric", differentiable=False, looks_at_history=True)
 def bitwise_not(input: Tensor):
     """Each bit inverted. See torch.bitwise_not."""
     unsupported("bitwise_not_cpu", input, "fc")
@@ -52,7 +52,7 @@ def _shift_limits(input, other) -> tuple:
     return jnp.where(too_far, jnp.zeros_like(other), other), too_far
 
 
-@op(promote="numeric", operators=("__lshift__", "__rlshift__", "__ilshift__"), differentiable=False)
+@op(promote="numeric", operators=("__lshift__", "__rlshift__", "__ilshift__"), differentiable=False, looks_at_history=True)
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number):
     """Bits moved up by ``other``, 0 beyond the width. See torch.bitwise_left_shift."""
     unsupported("lshift_cpu", input, "bfc")
@@ -60,7 +60,7 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number):
     return jnp.where(too_far, jnp.zeros_like(input), lax.shift_left(*broadcast(input, by)))
 
 
-@op(promote="numeric", operators=("__rshift__", "__rrshift__", "__irshift__"), differentiable=False)
+@op(promote="numeric", operators=("__rshift__", "__rrshift__", "__irshift__"), differentiable=False, looks_at_history=True)
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number):
     """Bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
     unsupported("rshift_cpu", input, "bfc")
@@ -76,25 +76,25 @@ def _truth(x):
     return x if x.dtype == bool else x != 0
 
 
-@op(promote="bool", differentiable=False)
+@op(promote="bool", differentiable=False, writes_leaves=True)
 def logical_and(input: Tensor, other: Tensor):
     """Whether both are true. See torch.logical_and."""
     return _truth(input) & _truth(other)
 
 
-@op(promote="bool", differentiable=False)
+@op(promote="bool", differentiable=False, writes_leaves=True)
 def logical_or(input: Tensor, other: Tensor):
     """Whether either is true. See torch.logical_or."""
     return _truth(input) | _truth(other)
 
 
-@op(promote="bool", differentiable=False)
+@op(promote="bool", differentiable=False, writes_leaves=True)
 def logical_xor(input: Tensor, other: Tensor):
     """Whether one of the two is true. See torch.logical_xor."""
     return _truth(input) ^ _truth(other)
 
 
-@op(promote="bool", differentiable=False)
+@op(promote="bool", differentiable=False, writes_leaves=True)
 def logical_not(input: Tensor):
     """Whether each element is false. See torch.logical_not."""
     return ~_truth(input)

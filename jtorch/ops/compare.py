@@ -58,7 +58,7 @@ def _require_tolerances(rtol: float, atol: float) -> None:
         check.require(value >= 0, f"{name} must be greater than or equal to zero, but got {value:g}")
 
 
-@op(out=False, differentiable=False)
+@op(out=False, differentiable=False, composite=True)
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     """Whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
     check.require(input.dtype == other.dtype,
@@ -106,7 +106,7 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
     return found.reshape(elements.shape)
 
 
-@op(out=False, differentiable=False)
+@op(out=False, differentiable=False, composite=True)
 def isfinite(input: Tensor):
     """Whether each element is finite. See torch.isfinite."""
     return jnp.isfinite(input) if kind(input) in "fc" else jnp.ones(input.shape, bool)

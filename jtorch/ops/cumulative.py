@@ -90,7 +90,7 @@ def _with_ends(input, prepend, append, dim: int):
     return lax.concatenate([p.astype(found) for p in parts], dim) if len(parts) > 1 else input
 
 
-@op(saves="none", backward_name="SubBackward0")
+@op(saves="none", backward_name="SubBackward0", composite=True)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
     """The ``n``-th differences of neighbours along ``dim``. See torch.diff."""
     check.require(input.ndim > 0, "diff expects input to be at least one-dimensional")

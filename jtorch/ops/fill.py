@@ -11,7 +11,7 @@ from jtorch.ops.registry import Number, T, Tensor, op
 
 @op(inplace=True, out=False, method=True, saves="none",
     backward_name=lambda template: f"FillBackward{int(template[1] is T)}",
-    inplace_name=lambda template: f"FillBackward{2 + int(template[1] is T)}")
+    inplace_name=lambda template: f"FillBackward{2 + int(template[1] is T)}", fills=True)
 def fill(input: Tensor, value: Tensor | Number):
     """All elements replaced by one value. See torch.Tensor.fill_."""
     require(jnp.ndim(value) == 0, "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -19,13 +19,13 @@ def fill(input: Tensor, value: Tensor | Number):
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
 
 
-@op(inplace=True, out=False, method=True, function=True, saves="none")
+@op(inplace=True, out=False, method=True, function=True, saves="none", fills=True)
 def zero(input: Tensor):
     """All elements replaced by 0. See torch.Tensor.zero_."""
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, out=False, function=False, method=True, saves="none", tested=False, inplace_name="CopySlices")
+@op(inplace=True, out=False, function=False, method=True, saves="none", tested=False, inplace_name="CopySlices", fills=True)
 def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False):
     """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
     require(input.ndim >= 2, "dimensions must larger than 1")

@@ -117,7 +117,7 @@ def index(input: Tensor, indices: list[Tensor | None]):
     return input.at[_slots(input, indices)].get(mode="promise_in_bounds")
 
 
-@op(value_check=(_indices_outside, _index_error), inplace=True)
+@op(value_check=(_indices_outside, _index_error), inplace=True, apart=True, fills=True)
 def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False):
     """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
     at = _slots(input, indices)
@@ -181,7 +181,7 @@ def _set_last_jvp(indexed: tuple[bool, ...], primals, tangents):
     return _set_last(indexed, *primals), emptied.at[at].add(tangents[2], mode="promise_in_bounds")
 
 
-@op(value_check=_in_flat(""), saves="all")
+@op(value_check=_in_flat(""), saves="all", apart=True)
 def take(input: Tensor, index: Tensor):
     """The elements at places in the flattened input. See torch.take."""
     check.require(index.dtype == np.int64, f"take(): Expected a long tensor for index, but got "
@@ -190,7 +190,7 @@ def take(input: Tensor, index: Tensor):
     return input.reshape(-1).at[small(index, input.size)].get(mode="promise_in_bounds")
 
 
-@op(inplace=True, value_check=_in_flat(""), out=False, saves="all", checks=lambda template, edges: (1, 2))
+@op(inplace=True, value_check=_in_flat(""), out=False, saves="all", checks=lambda template, edges: (1, 2), apart=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
     """``source`` written to places in the flattened input. See torch.Tensor.put_."""
     check.require(index.dtype == np.int64, f"put_(): Expected a long tensor for index, but got "
@@ -207,7 +207,11 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
 # one index along a dim
 
 
-@op(value_check=at_dim(0, message="index out of range in self"))
+def _of_input_dtype(result, out) -> None:
+    raise RuntimeError("index_select(): self and result must have the same scalar type")
+
+
+@op(value_check=at_dim(0, message="index out of range in self"), apart=True, refuses_out=_of_input_dtype)
 def index_select(input: Tensor, dim: int, index: Tensor):
     """The slices of a dim at an index vector. See torch.index_select."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -263,7 +267,7 @@ def _add_flag(input, *rest, **_):
 
 
 @op(inplace=True, value_check=(_add_flag, _add_outside), saves="all",
-    checks=lambda template, edges: (1, 2) if edges[2] is not None else ())
+    checks=lambda template, edges: (1, 2) if edges[2] is not None else (), apart=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -277,7 +281,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @op(inplace=True,
     value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}",
                                      reads=False),
-    saves="all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (1,))
+    saves="all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (1,), apart=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
     """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -336,7 +340,7 @@ _UNFIT = np.int64(-(1 << 62))       # the detail that stands for a value that do
 
 
 @op(inplace=True, out=False, value_check=(_fill_unfit, _fill_error),
-    backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"))
+    backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"), fills=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
     """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -371,7 +375,7 @@ def check_index_dtype(name: str, index) -> None:
     check.require(index.dtype in (np.int32, np.int64), f"{name}(): Expected dtype int32/int64 for index")
 
 
-@op(value_check=at_dim(0, RuntimeError), saves="all")
+@op(value_check=at_dim(0, RuntimeError), saves="all", apart=True)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False):
     """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -387,7 +391,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return jnp.take_along_axis(x, small(at, _size_at(input, dim)), dim, mode="promise_in_bounds").reshape(index.shape)
 
 
-@op(backward_name="GatherBackward0", saves="all")
+@op(backward_name="GatherBackward0", saves="all", composite=True, apart=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
     """``gather`` with both arguments broadcast; indices wrap around. See torch.take_along_dim."""
     check.require(indices.dtype == np.int64, "torch.take_along_dim(): dtype of indices should be Long but got "
@@ -411,7 +415,11 @@ def _wrapped(index, n: int):
     return (index % max(n, 1)).astype(np.int32 if n < 2**31 else np.int64)
 
 
-@op(promote="numeric", promotes="input other", inplace=False, method=False)
+def _of_result_dtype(result, out) -> None:
+    raise RuntimeError(f"Expected out type to be {check.scalar_name(result.dtype)} but got {check.scalar_name(out.dtype)}")
+
+
+@op(promote="numeric", promotes="input other", inplace=False, method=False, refuses_out=_of_result_dtype)
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number):
     """``input`` where the condition holds, ``other`` elsewhere. See torch.where."""
     check.require(condition.dtype in (np.bool_, np.uint8), "where expected condition to be a boolean tensor, but got a "
@@ -439,7 +447,7 @@ def _unfit_error(detail, input, *_) -> Exception:
 
 
 @op(inplace=True, out=False, value_check=(_value_unfit, _unfit_error),
-    backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"))
+    backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"), fills=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
     """One value where the mask holds. See torch.Tensor.masked_fill_."""
     check.require(mask.dtype == np.bool_, "masked_fill_ only supports boolean masks, but got mask with dtype "

@@ -12,7 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion, strided
+from jtorch.ops.matmul import c_name
 from jtorch.ops.registry import Size, Tensor, Tensors, op
 from jtorch.ops.view_part import diagonal_dims, diagonal_geometry
 
@@ -47,14 +49,20 @@ def _cat(tensors, dim: int):
     return jnp.concatenate(kept, dim)
 
 
-@op(saves="none", method=False, aliases=("concat", "concatenate"))
+def _not_cast(result, out) -> None:
+    target = dtypes.of_numpy(np.dtype(out.dtype))
+    if not dtypes.can_cast(dtypes.of_numpy(np.dtype(result.dtype)), target):
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {target.scalar_name}")
+
+
+@op(saves="none", method=False, aliases=("concat", "concatenate"), apart=True, refuses_out=_not_cast)
 def cat(tensors: list[Tensor], dim: int = 0):
     """Tensors joined along a dim they have. See torch.cat."""
     check.require(len(tensors) > 0, "torch.cat(): expected a non-empty list of Tensors", ValueError)
     return _cat(tensors, dim)
 
 
-@op(saves="none", method=False)
+@op(saves="none", method=False, apart=True, refuses_out=_not_cast)
 def stack(tensors: list[Tensor], dim: int = 0):
     """Tensors of one shape joined along a new dim. See torch.stack."""
     check.require(len(tensors) > 0, "stack expects a non-empty TensorList")
@@ -69,7 +77,7 @@ def _not_empty(tensors, name: str) -> None:
     check.require(len(tensors) > 0, f"{name} expects a non-empty TensorList")
 
 
-@op(saves="none", method=False, backward_name="CatBackward0")
+@op(saves="none", method=False, backward_name="CatBackward0", apart=True, refuses_out=_not_cast)
 def hstack(tensors: list[Tensor]):
     """Tensors joined along columns (vectors along their dim). See torch.hstack."""
     _not_empty(tensors, "hstack")
@@ -77,21 +85,21 @@ def hstack(tensors: list[Tensor]):
     return _cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@op(saves="none", method=False, aliases=("row_stack",), backward_name="CatBackward0")
+@op(saves="none", method=False, aliases=("row_stack",), backward_name="CatBackward0", apart=True, refuses_out=_not_cast)
 def vstack(tensors: list[Tensor]):
     """Tensors joined along rows. See torch.vstack."""
     _not_empty(tensors, "vstack")
     return _cat([jnp.atleast_2d(x) for x in tensors], 0)
 
 
-@op(saves="none", method=False, backward_name="CatBackward0")
+@op(saves="none", method=False, backward_name="CatBackward0", apart=True, refuses_out=_not_cast)
 def dstack(tensors: list[Tensor]):
     """Tensors joined along the third dim. See torch.dstack."""
     _not_empty(tensors, "dstack")
     return _cat([jnp.atleast_3d(x) for x in tensors], 2)
 
 
-@op(saves="none", method=False, backward_name="CatBackward0")
+@op(saves="none", method=False, backward_name="CatBackward0", apart=True, refuses_out=_not_cast)
 def column_stack(tensors: list[Tensor]):
     """Tensors joined along columns, vectors being columns. See torch.column_stack."""
     _not_empty(tensors, "column_stack")
@@ -199,7 +207,7 @@ def tile(input: Tensor, dims: Size):
 
 
 @op(out=False, frees=lambda template, edges: not isinstance(template[1], int),
-    backward_name=lambda template: "ViewBackward0" if isinstance(template[1], int) else "IndexSelectBackward0")
+    backward_name=lambda template: "ViewBackward0" if isinstance(template[1], int) else "IndexSelectBackward0", composite=True)
 def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = None, *, output_size: int | None = None):
     """Each element (or slice of a dim) repeated. See torch.repeat_interleave.
 
@@ -286,14 +294,19 @@ def rot90(input: Tensor, k: int = 1, dims: tuple[int, ...] = (0, 1)):
 # triangles and diagonals
 
 
-@op(saves="none", inplace=True)
+def _of_one_dtype(result, out) -> None:
+    names = [c_name(x).replace("long long", "long int") for x in (result, out)]
+    raise RuntimeError(f"Expected out tensor to have dtype {names[0]}, but got {names[1]} instead")
+
+
+@op(saves="none", inplace=True, fills=True, refuses_out=_of_one_dtype)
 def tril(input: Tensor, diagonal: int = 0):
     """The lower triangle, zeros elsewhere. See torch.tril."""
     check.require(input.ndim >= 2, "tril: input tensor must have at least 2 dimensions")
     return jnp.tril(input, diagonal)
 
 
-@op(saves="none", inplace=True)
+@op(saves="none", inplace=True, fills=True, refuses_out=_of_one_dtype)
 def triu(input: Tensor, diagonal: int = 0):
     """The upper triangle, zeros elsewhere. See torch.triu."""
     check.require(input.ndim >= 2, "triu: input tensor must have at least 2 dimensions")

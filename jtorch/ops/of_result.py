@@ -74,6 +74,8 @@ def _logsumexp(t, x, r, axes):
 
 
 def _prod(t, x, r, axes):
+    if not axes:        # of a 0-dim tensor: PyTorch's backward does not look at the result
+        return t
     zero = x == 0
     filled = jnp.where(zero, 1, x)
     zeros, product = jnp.sum(zero, axes, keepdims=True), jnp.prod(filled, axes, keepdims=True)

@@ -41,7 +41,7 @@ def _sign(x):
     return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
-@op(promote="numeric", saves="none")
+@op(promote="numeric", saves="none", dtypes_first=True)
 def sign(input: Tensor):
     """-1, 0 or 1. See torch.sign."""
     if kind(input) == "c":
@@ -93,19 +93,19 @@ def _whole(name: str, fn):
     return round_with
 
 
-@op(promote="numeric", saves="none")
+@op(promote="numeric", saves="none", dtypes_first=True)
 def ceil(input: Tensor):
     """The next integer up. See torch.ceil."""
     return _whole("ceil", jnp.ceil)(input)
 
 
-@op(promote="numeric", saves="none")
+@op(promote="numeric", saves="none", dtypes_first=True)
 def floor(input: Tensor):
     """The next integer down. See torch.floor."""
     return _whole("floor", jnp.floor)(input)
 
 
-@op(promote="numeric", aliases=("fix",), saves="none")
+@op(promote="numeric", aliases=("fix",), saves="none", dtypes_first=True)
 def trunc(input: Tensor):
     """The integer part. See torch.trunc."""
     return _whole("trunc", jnp.trunc)(input)
@@ -345,7 +345,7 @@ def _clamp_backward(template) -> str:
     return f"ClampBackward{0 if any(t.number_type is None for t in bounds) else 1}"
 
 
-@op(promote="numeric", aliases=("clip",), backward_name=_clamp_backward)
+@op(promote="numeric", aliases=("clip",), backward_name=_clamp_backward, dtypes_first=True, numbers_count=False)
 def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None):
     """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
     check.require(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -380,14 +380,14 @@ def _between(x, low, high):
     return _with_nan(jnp.where((x > high) | (high < low), high, below), low, high)
 
 
-@op(promote="numeric", backward_name=numbered("ClampMin", 1, tensor=1, number=0))
+@op(promote="numeric", backward_name=numbered("ClampMin", 1, tensor=1, number=0), dtypes_first=True, numbers_count=False)
 def clamp_min(input: Tensor, min: Tensor | Number):
     """Elements brought up to ``min``. See torch.clamp."""
     unsupported("maximum_cpu", input, "c")
     return _at_least(input, min)
 
 
-@op(promote="numeric", backward_name=numbered("ClampMax", 1, tensor=1, number=0))
+@op(promote="numeric", backward_name=numbered("ClampMax", 1, tensor=1, number=0), dtypes_first=True, numbers_count=False)
 def clamp_max(input: Tensor, max: Tensor | Number):
     """Elements brought down to ``max``. See torch.clamp."""
     unsupported("minimum_cpu", input, "c")

@@ -301,13 +301,19 @@ def _attained_jvp(axes: tuple[int, ...], primals, tangents):
     return _attained(input, value, axes), change / jnp.sum(same, axes, keepdims=True, dtype=np.int32).astype(value.dtype)
 
 
-@op(saves="both")
+def _of_one_dtype(input, out) -> None:
+    names = [check.scalar_name(x.dtype) for x in (input, out)]
+    raise RuntimeError(f"Expected the dtype for input and out to match, but got {names[0]} for input's dtype and {names[1]} for "
+                       "out's dtype.")
+
+
+@op(saves="both", refuses_out_first=_of_one_dtype)
 def amax(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
     """The largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
     return _amax("amax", jnp.max, input, dim, keepdim)
 
 
-@op(saves="both")
+@op(saves="both", refuses_out_first=_of_one_dtype)
 def amin(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
     """The smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
     return _amax("amin", jnp.min, input, dim, keepdim)

@@ -154,11 +154,25 @@ class Op:
     inplace_name: str | Callable | None = None
     not_derived: bool = False
     refuses: Callable | None = None
+    refuses_out: Callable | None = None
+    refuses_out_first: Callable | None = None
+    composite: bool = False
+    looks_at_history: bool = False
+    writes_leaves: bool = False
+    fills: bool = False
+    apart: bool = False
+    dtypes_first: bool = False
+    numbers_count: bool = True
+    reshapes: bool = False
+    replayed: bool = False
+    remade: bool = False
+    node_each: bool = False
     layout: Any = None          # which strides results have: see layout.py
     _functions: dict = field(default_factory=dict)
 
     def __post_init__(self):
         self.keeps_result = self.saves in ("result", "both")
+        self.asks_history_first = (self.differentiable or self.not_derived or self.looks_at_history) and not self.composite
 
     def __hash__(self):
         return id(self)
@@ -205,8 +219,7 @@ class Op:
     @property
     def counts_numbers(self) -> bool:
         """Whether a number among the operands counts as a 0-dim tensor where strides are decided."""
-        # In PyTorch the bounds and exponents of these are no tensors, and rdiv multiplies by the reciprocal.
-        return self.promote is not None and self.name not in ("pow", "clamp", "clamp_min", "clamp_max", "rdiv")
+        return self.promote is not None and self.numbers_count
 
     def has_number(self, template: tuple) -> bool:
         """Whether an operand is a number; ``alpha`` and ``value`` are none."""
@@ -314,7 +327,19 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     inplace_name: the ``grad_fn`` name of the in-place form where it is another one. An op that is not differentiable, but
                 has this, gives a tensor that it is written into a gradient of 0.
     refuses:    a function of the promoted arguments' dtypes, before promotion, that raises where they are not allowed.
+    refuses_out: a function of the result and an ``out=`` of another dtype (shapes with dtypes) that raises where PyTorch does not
+                cast. ``refuses_out_first``: one of the first argument and ``out=``, called before all other errors.
     not_derived: PyTorch gives the result a ``grad_fn`` whose backward raises.
+    composite:  PyTorch makes it of other calls, so that the error of a view that may not be used any more comes after its own.
+    looks_at_history: that error is raised though the op is not differentiable.
+    writes_leaves: the in-place form of an op that is not differentiable may write to a leaf that requires grad.
+    fills:      the in-place form may write to expanded tensors, as all their elements become the same.
+    apart:      what is written (in place, or by ``out=``) must not share memory with an argument at all.
+    dtypes_first: errors of dtypes come before those of memory that is shared.
+    numbers_count: False where a number among the operands is no tensor in PyTorch, and counts for no strides.
+    reshapes, replayed, remade, node_each:  of views: the node has another name where the base is not contiguous; a view of it
+                is taken again of the same tensors once the base was written to; it is made again by the same call then; each of
+                the results has a node of its own.
     layout:     the rule of ``layout.py`` for the strides of results, where its table does not have it.
     tested:     False keeps the op out of the generated matrix.
     """

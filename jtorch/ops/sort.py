@@ -63,7 +63,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     return _sorted(input, dim, descending)
 
 
-@op(differentiable=False)
+@op(differentiable=False, composite=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """The indices that sort ``input`` along ``dim``. See torch.argsort."""
     return sort(input, dim, descending)[1]

@@ -58,14 +58,14 @@ def view_as(input: Tensor, other: Tensor):
     return _reshaped(input, other.shape)
 
 
-@op(view=_reshape, saves="none", backward_name="ViewBackward0")
+@op(view=_reshape, saves="none", backward_name="ViewBackward0", reshapes=True)
 def reshape(input: Tensor, shape: Size):
     """The same elements in another shape, a copy if strides allow no view. See torch.reshape."""
     return _reshaped(input, shape)
 
 
 @op(view=lambda size, stride, offset, other: _reshape(size, stride, offset, other.shape), saves="none", function=False,
-    backward_name="ViewBackward0")
+    backward_name="ViewBackward0", reshapes=True)
 def reshape_as(input: Tensor, other: Tensor):
     """``reshape`` with the shape of another tensor. See torch.Tensor.reshape_as."""
     return _reshaped(input, other.shape)
@@ -92,7 +92,7 @@ def _flatten(size, stride, offset, start_dim=0, end_dim=-1) -> Geometry | str | 
     return ITSELF if len(shape) == len(size) and size else _reshape(size, stride, offset, shape)
 
 
-@op(view=_flatten, saves="none", backward_name="ViewBackward0")
+@op(view=_flatten, saves="none", backward_name="ViewBackward0", composite=True, reshapes=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1):
     """Several dims made one. See torch.flatten."""
     return input.reshape(_flat_size(input.shape, start_dim, end_dim))
@@ -115,7 +115,7 @@ def _unflat_size(size, dim, sizes) -> tuple[int, ...]:
 
 
 @op(view=lambda size, stride, offset, dim, sizes: _view(size, stride, offset, _unflat_size(size, dim, sizes)),
-    saves="none", backward_name="ViewBackward0")
+    saves="none", backward_name="ViewBackward0", composite=True)
 def unflatten(input: Tensor, dim: int, sizes: tuple[int, ...]):
     """One dim made several. See torch.unflatten."""
     return input.reshape(_unflat_size(input.shape, dim, sizes))
@@ -283,7 +283,8 @@ def _moved(ndim: int, source, destination) -> list[int]:
 
 @op(view=lambda size, stride, offset, source, destination:
     _permute(size, stride, offset, _moved(len(size), source, destination)),
-    saves="none", aliases=("moveaxis",), backward_name_by_shapes=_unless_0_dim("PermuteBackward0", "AliasBackward0"))
+    saves="none", aliases=("moveaxis",), backward_name_by_shapes=_unless_0_dim("PermuteBackward0", "AliasBackward0"),
+    composite=True)
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]):
     """Dims moved to other places, the rest in order. See torch.movedim."""
     return input.transpose(_moved(input.ndim, source, destination))
@@ -451,7 +452,7 @@ def _view_as_real(size, stride, offset) -> Geometry:
     return (*size, 2), (*(2 * s for s in stride), 1), 2 * offset
 
 
-@op(view=_view_as_real, saves="none", method=False)
+@op(view=_view_as_real, saves="none", method=False, replayed=True, remade=True)
 def view_as_real(input: Tensor):
     """Complex elements as a last dim of two real ones. See torch.view_as_real."""
     check.require(input.dtype.kind == "c", "view_as_real is only supported for complex tensors")
@@ -468,7 +469,7 @@ def _view_as_complex(size, stride, offset) -> Geometry:
     return tuple(size[:-1]), tuple(s // 2 for s in stride[:-1]), offset // 2
 
 
-@op(view=_view_as_complex, saves="none", method=False)
+@op(view=_view_as_complex, saves="none", method=False, replayed=True, remade=True)
 def view_as_complex(input: Tensor):
     """A last dim of two real elements as complex ones. See torch.view_as_complex."""
     check.require(input.dtype in (np.float32, np.float64, np.float16), "view_as_complex is only supported for half, "
@@ -487,13 +488,13 @@ def _imag(size, stride, offset) -> Geometry:
     return tuple(size), tuple(2 * s for s in stride), 2 * offset + 1
 
 
-@op(view=_real, saves="none", method=False, backward_name="SelectBackward0")
+@op(view=_real, saves="none", method=False, backward_name="SelectBackward0", replayed=True)
 def real(input: Tensor):
     """The real part; a real tensor as it is. See torch.real."""
     return jnp.real(input)
 
 
-@op(view=_imag, saves="none", method=False, backward_name="SelectBackward0")
+@op(view=_imag, saves="none", method=False, backward_name="SelectBackward0", replayed=True)
 def imag(input: Tensor):
     """The imaginary part. See torch.imag."""
     check.require(input.dtype.kind == "c", "imag is not implemented for tensors with non-complex dtypes.")

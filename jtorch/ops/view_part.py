@@ -71,7 +71,7 @@ def _narrow(size, stride, offset, dim, start, length) -> Geometry:
     return _replaced(size, dim, length), tuple(stride), offset + start * stride[dim]
 
 
-@op(view=_narrow, saves="none", backward_name="SliceBackward0")
+@op(view=_narrow, saves="none", backward_name="SliceBackward0", composite=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int):
     """``length`` elements of a dim from ``start`` on. See torch.narrow."""
     dim, start = _narrow_args(input.shape, dim, start, length)
@@ -264,13 +264,13 @@ def split_with_sizes(input: Tensor, split_sizes: tuple[int, ...], dim: int = 0):
     return _cut_parts(input, *_given_sizes(input.shape, split_sizes, dim))
 
 
-@op(view=_parts(_chunk_sizes), saves="none", backward_name="SplitBackward0")
+@op(view=_parts(_chunk_sizes), saves="none", backward_name="SplitBackward0", composite=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0):
     """At most ``chunks`` parts of one size, the last maybe smaller. See torch.chunk."""
     return _cut_parts(input, *_chunk_sizes(input.shape, chunks, dim))
 
 
-@op(view=_tensor_split_geometry, saves="none", backward_name="SliceBackward0")
+@op(view=_tensor_split_geometry, saves="none", backward_name="SliceBackward0", composite=True, node_each=True)
 def tensor_split(input: Tensor, indices_or_sections: int | tuple[int, ...], dim: int = 0):
     """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
     dim, ranges = _tensor_split(input.shape, indices_or_sections, dim)
@@ -323,19 +323,19 @@ def slices_of(name: str, template: tuple, size: tuple[int, ...]) -> tuple[int, l
     return _tensor_split(size, template[1], template[2] if dim_of is None else dim_of(size, template[1]))
 
 
-@op(view=_split_along(_hdim), saves="none", backward_name="SliceBackward0")
+@op(view=_split_along(_hdim), saves="none", backward_name="SliceBackward0", node_each=True)
 def hsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along columns. See torch.hsplit."""
     return tensor_split(input, indices_or_sections, _hdim(input.shape, indices_or_sections))
 
 
-@op(view=_split_along(_vdim), saves="none", backward_name="SliceBackward0")
+@op(view=_split_along(_vdim), saves="none", backward_name="SliceBackward0", node_each=True)
 def vsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along rows. See torch.vsplit."""
     return tensor_split(input, indices_or_sections, _vdim(input.shape, indices_or_sections))
 
 
-@op(view=_split_along(_ddim), saves="none", backward_name="SliceBackward0")
+@op(view=_split_along(_ddim), saves="none", backward_name="SliceBackward0", node_each=True)
 def dsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along the third dim. See torch.dsplit."""
     return tensor_split(input, indices_or_sections, _ddim(input.shape, indices_or_sections))

@@ -345,4 +345,17 @@ t2 = xp.nn.functional.pad(t1, (1, 0))
 xp.utils.swap_tensors(t2, t1)
 t3 = xp.autograd.grad(t2.sum(), t2)[0].clone()
 """,
+    "a view with a stale history counts as a leaf until somebody asks": """
+t1 = xp.ones(6).reshape(6)
+t2 = xp.ones(3).requires_grad_() * 1
+t1[True] = t2.sum()
+t1.put_(xp.tensor([0]), xp.tensor([1.]))
+""",
+    "the product of a 0-dim tensor that is written to behind autograd's back": """
+t1 = xp.tensor(2.).requires_grad_()
+t2, t3 = t1.prod(), (t1 * xp.ones(1)).prod()
+for t in (t2, t3): t.data.add_(1)
+t4 = xp.autograd.grad(t2 + 0, t1)[0].clone()
+t5 = xp.autograd.grad(t3 + 0, t1)[0].clone()
+""",
 }

@@ -1,0 +1,278 @@
+"""A call: tensors in, a record and a node made, tensors out."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch import engine, hooks, overwritten, storage, tape
+from jtorch.engine import Call, Value, call_of
+from jtorch.no_grad import mode
+from jtorch.ops.layout import KEPT, preserved
+from jtorch.ops.registry import OPS, T
+from jtorch.ops.strided import is_expanded, overlaps
+from jtorch.storage import Seen, Storage, geometry_of, value_of
+from jtorch.tape import FewNode, Node, NotImplementedNode, OpNode, SometimesNode, node_class
+from jtorch.tensor import Tensor, edge_of, node_of, requires_grad, wrap
+from jtorch.vjp import backward_name
+from jtorch.walks import LEAF
+
+NUMBER_TYPES = {int, float, bool, complex}
+record, local = engine.record, engine.local
+autocast: Any = None        # casts the arguments of a call, while some thread has autocast on
+
+
+def call(c: Call, flat):
+    """Calls ``c`` on tensors and Python numbers: a tensor, or a list of them for an op with several results."""
+    if autocast is not None:
+        flat = autocast(c, flat)
+    args = []
+    needs = viewed = False
+    for t in flat:
+        if t.__class__ in NUMBER_TYPES:
+            args.append(t)
+            continue
+        view = t._view
+        if view is None:
+            args.append(t._storage.value or value_of(t))
+        else:
+            args.append(value_of(t))
+            viewed = viewed or not view.in_order
+        if t._requires_grad or (t._base is not None and requires_grad(t)):
+            needs = True
+    try:
+        if viewed and c.op.layout is not None:
+            return _call_laid_out(c, flat, args, needs)
+        if needs and mode.grad and not mode.inference:
+            return _call_with_node(c, flat, args)
+        out = record(c, args)
+    except Exception:
+        refuse_unusable(c, flat)
+        raise
+    if out.__class__ is Value:
+        return wrap(out) if not mode.inference else _inference(wrap(out))
+    return _wrapped(out)
+
+
+def refuse_unusable(c: Call, flat) -> None:
+    """Raises the error of a view that may not be used any more: it comes before all others that a call's arguments have."""
+    if c.op.asks_history_first and mode.grad and not mode.inference:
+        _refuse(flat)
+
+
+def _refuse(flat) -> None:
+    for t in flat:
+        if t.__class__ not in NUMBER_TYPES and t._base is not None and requires_grad(t):
+            node_of(t)
+
+
+def _call_laid_out(c: Call, flat, args: list, needs: bool):
+    """``call`` where an argument may not be contiguous, so that the op's rule says how results lie in memory."""
+    made = _call_with_node(c, flat, args) if needs and mode.grad and not mode.inference else _wrapped(record(c, args))
+    among = None
+    if c.op.layout is KEPT and not is_expanded(*geometry_of(flat[0])[:2]):      # part of a copy of all that the storage holds
+        among = flat[0]._storage.content()
+        if overlaps(*geometry_of(flat[0])[:2]):
+            storage.write(made, merged(c, flat[0], value_of(made)))
+            made._storage.version = 0
+    for t in made if made.__class__ is list else (made,):
+        stride, *offset = layout_of(c, flat, t._storage.aval.shape)
+        storage.lay_out(t, stride, offset[0] if offset else 0, among)
+    if needs and c.op.keeps_result:
+        _note_layout(made[0] if made.__class__ is list else made)
+    return made
+
+
+def _note_layout(t: Tensor) -> None:
+    """Tells the node that has saved a result how it lies in memory."""
+    node = t._node
+    if isinstance(node, OpNode) and node.versions and node.versions[-1][0] is t._storage:
+        node.versions = (*node.versions[:-1], (seen(t), node.versions[-1][1]))
+
+
+def call_kept(c: Call, flat) -> Tensor:
+    """``call`` of an op whose result lies in memory as its first argument does, its offset included."""
+    made, view = call(c, flat), flat[0]._view
+    if view is not None and view.in_order:
+        storage.lay_out(made, view.stride, view.offset, flat[0]._storage.content())
+    return made
+
+
+def _wrapped(out):
+    made = [wrap(v) for v in out] if out.__class__ is list else wrap(out)
+    if mode.inference:
+        for t in made if made.__class__ is list else (made,):
+            t._inference = True
+    return made
+
+
+def layout_of(c: Call, flat, shape: tuple) -> tuple:
+    """The strides (and for some the offset) of a result of this shape."""
+    tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
+    if c.op.layout is KEPT:
+        size, stride, offset = geometry_of(tensors[0])
+        return (preserved(size, stride),) if is_expanded(size, stride) else (stride, offset)
+    key = (shape, *[t._storage.aval if t._view is None else (t._view.aval, t._view.stride) for t in tensors])
+    found = c.nodes.get(key)
+    if found is None:
+        if len(c.nodes) > 256:
+            c.nodes.clear()
+        cast = iter(c.op.uncast(c.template, [value_aval(t) for t in flat]))
+        same = [next(cast) for t in flat]
+        shown = [geometry_of(t)[:2] if s else (tuple(t.shape), preserved(*geometry_of(t)[:2]))
+                 for t, s in zip(flat, same, strict=True) if t.__class__ not in NUMBER_TYPES]
+        if c.op.counts_numbers and c.op.has_number(c.template):
+            shown.append(((), ()))
+        found = c.nodes[key] = (c.op.layout(shape, shown, c.template, tensors[0].dtype),)
+    return found
+
+
+def value_aval(t):
+    """The aval of an argument of a call, a tensor or a number."""
+    return engine.NUMBER_AVALS[t.__class__] if t.__class__ in NUMBER_TYPES else storage.aval_of(t)
+
+
+def _inference(t: Tensor) -> Tensor:
+    t._inference = True
+    return t
+
+
+def _call_with_node(c: Call, flat, args: list):
+    if local.rec.after_backward:
+        engine.end()
+    out = record(c, args)
+    op = c.op
+    if out.__class__ is Value:
+        if not (op.differentiable and out.aval.kind):
+            if op.composite:
+                _refuse(flat)
+            return wrap(out) if not (op.not_derived and out.aval.kind) else wrap(out, (underived(c, flat, args), 0))
+        node = make_node(c, flat, args)
+        if op.keeps_result:
+            return _saving_result(out, node)
+        return wrap(out, (node, 0))
+    if not (op.differentiable and any([v.aval.kind for v in out])):
+        return [wrap(v) for v in out]
+    node = make_node(c, flat, args)
+    made = [wrap(v, (node, i)) if v.aval.kind else wrap(v) for i, v in enumerate(out)]
+    if op.keeps_result:
+        made[0] = _saving_result(out[0], node)
+    return made
+
+
+def _saving_result(out: Value, node: OpNode) -> Tensor:
+    """The result of an op whose backward uses its result, which must not be written to until then."""
+    s = Storage(out)
+    save_result(node, s, out.aval)
+    return wrap(out, (node, 0), s)
+
+
+def save_result(node: OpNode, counter: Any, aval: Any) -> None:
+    """Notes the version of a result that the backward uses; it stands behind those of the arguments, if they count too."""
+    few = node.call.op.checks and node.call.op.checks(node.call.template, node.raw_edges)
+    if few is not None and "result" not in few:
+        return
+    node.result = aval
+    if mode.mutation_allowed:
+        node.versions = ()
+    elif node.call.op.saves == "both":
+        node.versions = (*node.versions, (counter, counter.version))
+    else:
+        node.versions = ((counter, counter.version),)
+
+
+def make_node(c: Call, flat, args: list) -> OpNode:
+    """The node of a call that has been recorded."""
+    cls = c.nodes.get("class") or _class_of(c, args)
+    saves = c.op.saves != "none"
+    edges: list = []
+    versions: list = []
+    shared = False
+    for t, a in zip(flat, args):        # noqa: B905  (the hot path)
+        if a.__class__ is not Value:
+            edges.append(None)
+            if saves:
+                versions.append(UNSAVED)
+            continue
+        if t._requires_grad and t._base is None:
+            node = t._node
+            edges.append((node, t._output_nr) if node is not None else (t, LEAF))
+        elif t._base is not None and a.aval.kind and requires_grad(t):
+            edges.append(edge_of(t))
+        else:
+            edges.append(None)
+            if saves and t._inference and not mode.inference:
+                raise RuntimeError(_INFERENCE_SAVED)
+        if saves:
+            s = t._storage
+            counter = s if t._view is None and t._counter is None else seen(t)
+            versions.append((counter, counter.version))
+            shared = shared or s.host is not None
+    node = cls(c, args, tuple(edges), tuple(versions))
+    if shared:
+        overwritten.on_host.add(node)
+    if mode.special:
+        _special_node(node, flat)
+    return node
+
+
+def seen(t: Tensor) -> Any:
+    """What says whether a tensor that was saved is written to, and where it lies."""
+    s = t._storage
+    return s if t._view is None and t._counter is None else Seen(t._counter or s, s, t._view)
+
+
+def _class_of(c: Call, args: list) -> type:
+    if c.op.backward_name_by_shapes is not None:
+        return node_class(c.op.backward_name_by_shapes(*[a.aval.shape for a in args]))
+    base = SometimesNode if c.op.frees is not None else FewNode if c.op.checks is not None else OpNode
+    found = c.nodes["class"] = node_class(backward_name(c), base)
+    return found
+
+
+def _special_node(node: OpNode, flat) -> None:
+    """What anomaly detection and saved-tensor hooks add to a new node."""
+    if mode.mutation_allowed:
+        node.versions = ()
+    if mode.anomaly:
+        node.trace = tape.stack()
+    if mode.on_node is not None:
+        mode.on_node(node, flat)
+
+
+UNSAVED = (None, 0)
+_INFERENCE_SAVED = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+                    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+                    "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.")
+
+
+def merged(c: Call, target: Tensor, value: Value) -> Value:
+    """What is to be written to a tensor of which several elements are one place in memory: the same for all of these."""
+    size, stride, _ = geometry_of(target)
+    if not overlaps(size, stride):
+        return value
+    adds = c.op.name == "index_put" and storage.aval_of(target).dtype.name != "bool" and c.template[-1] is True
+    return record(call_of(OPS["_merged"], (T, T, tuple(stride), adds)), (value_of(target), value))
+
+
+def underived(c: Call, flat, args: list) -> Node:
+    """The node of a call that is not differentiated: its gradients are 0, or asking for them raises."""
+    tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
+    if c.op.not_derived:
+        return NotImplementedNode(c.op.name, tuple([edge_of(t) if requires_grad(t) else None for t in tensors]))
+    return zero_node(inplace_name(c), tensors)
+
+
+def zero_node(name: str, tensors: list) -> OpNode:
+    """A node that gives all these tensors gradients of 0."""
+    values = [value_of(t) for t in tensors]
+    node = make_node(call_of(OPS["_zero_of"], ((T,) * len(tensors),)), tensors, values)
+    node.__class__ = node_class(name)
+    return node
+
+
+def inplace_name(c: Call) -> str:
+    """The name of the node of an in-place call."""
+    name = c.op.inplace_name
+    return name(c.template) if callable(name) else name     # type: ignore[return-value]
+
+
+hooks.Above.call = staticmethod(call)

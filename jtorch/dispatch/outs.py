@@ -1,0 +1,80 @@
+"""``out=``: calls whose results are written into tensors that are given."""
+from __future__ import annotations
+
+import warnings
+
+from jtorch import engine, storage
+from jtorch.dispatch.calls import NUMBER_TYPES, layout_of, record, value_aval
+from jtorch.dispatch.returns import return_type
+from jtorch.dispatch.writes import cast_value, check_inplace
+from jtorch.engine import Call, Value
+from jtorch.no_grad import mode
+from jtorch.ops.layout import ELEMENTWISE, KEPT
+from jtorch.ops.registry import Op
+from jtorch.storage import check_writable, value_of
+from jtorch.tensor import Tensor, requires_grad
+
+
+def call_out(c: Call, flat, out):
+    """Calls ``c`` and writes its results into ``out``."""
+    outs = list(out) if isinstance(out, (tuple, list)) else [out]
+    name = c.op.name.split(".")[-1]
+    for t in outs:
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
+    known = c.op.differentiable or c.op.not_derived
+    if known and mode.grad and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in [*flat, *outs]):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
+                           "the arguments requires grad.")
+    _check_outs(c.op, flat, outs)
+    if c.op.refuses_out is not None:
+        _check_cast(c, flat, outs)
+    made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
+    made = made if made.__class__ is list else [made]
+    fitted = [cast_value(v, storage.aval_of(t)) if v.aval.np != storage.aval_of(t).np else v
+              for v, t in zip(made, outs, strict=True)]
+    viewed = c.op.layout is not None and any([t._view is not None for t in flat if t.__class__ not in NUMBER_TYPES])
+    for v, t in zip(fitted, outs, strict=True):
+        if v.aval.shape != storage.aval_of(t).shape and c.op.layout in ELEMENTWISE and any([x is t for x in flat]):
+            raise RuntimeError(f"output with shape {list(t.shape)} doesn't match the broadcast shape {list(v.aval.shape)}")
+    for v, t in zip(fitted, outs, strict=True):
+        stride = layout_of(c, flat, v.aval.shape)[0] if viewed and c.op.layout is not KEPT and not v.aval.traced else None
+        write_resized(t, v, warn=not c.op.creates, stride=stride)
+    return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns and len(outs) == len(c.op.returns) else out
+
+
+def _check_outs(op: Op, flat, outs: list) -> None:
+    """RuntimeError where ``out=`` is of a dtype, or shares memory with an argument in a way, that the op does not allow."""
+    if op.refuses_out_first is not None and flat[0].dtype is not outs[0].dtype:
+        op.refuses_out_first(storage.aval_of(flat[0]).sds, storage.aval_of(outs[0]).sds)
+    if op.layout not in ELEMENTWISE and not op.apart:
+        return
+    for t in outs if op.layout in ELEMENTWISE else ():
+        check_writable(t)
+    for t in flat:
+        if t.__class__ not in NUMBER_TYPES:
+            for target in outs:
+                storage.check_overlap(target, t, entirely=not op.apart)
+
+
+def _check_cast(c: Call, flat, outs: list) -> None:
+    """Raises where a result is not cast to the dtype of ``out=``, behind the errors of shapes and before those of values."""
+    made = engine.kernel_of(c, tuple([value_aval(t) for t in flat])).outs
+    for aval, t in zip(made, outs, strict=True):
+        if aval.np != storage.aval_of(t).np:
+            c.op.refuses_out(aval.sds, storage.aval_of(t).sds)      # type: ignore[misc]
+
+
+def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int, ...] | None = None) -> None:
+    """Writes ``value`` into ``t``, which takes its shape (with PyTorch's warning where it held something else)."""
+    shape = value.aval.shape
+    check_inplace(t, False, once=storage.aval_of(t).shape == shape)
+    if storage.aval_of(t).shape != shape:
+        if storage.aval_of(t).numel and warn:
+            warnings.warn("An output with one or more elements was resized since it had shape "
+                          f"{list(t.shape)}, which does not match the required output shape {list(shape)}. This "
+                          "behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+                          "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
+                          "with t.resize_(0).", UserWarning, stacklevel=4)
+        storage.resize(t, shape, stride)
+    storage.write(t, value)
