@@ -5,6 +5,8 @@ error and Bessel functions in special.py.
 """
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -214,10 +216,15 @@ def exp(input: Tensor):
     return jnp.exp(input)
 
 
+@derivative(lambda t, r, x: t * (r * math.log(2)))
+def _exp2(x):
+    return lax.pow(jnp.full(x.shape, 2, x.dtype), x)        # XLA's exp2 is exp(x * log(2)), which makes 7.999 of 2 ** 3
+
+
 @op(promote="int_to_float", aliases=("special.exp2",), saves="result")
 def exp2(input: Tensor):
     """2 raised to each element. See torch.exp2."""
-    return jnp.exp2(input)
+    return jnp.exp2(input) if kind(input) == "c" else _exp2(input)
 
 
 @op(promote="int_to_float", aliases=("special.expm1",), saves="result")
@@ -232,10 +239,26 @@ def log(input: Tensor):
     return jnp.log(input)
 
 
+def _logarithm(base: int):
+    """The logarithm to a base of real numbers, exact for its powers, for which a quotient of logarithms is not."""
+    @derivative(lambda t, r, x: t / (x * math.log(base)))
+    def log(x):
+        wide = x.astype(np.float64)
+        found = jnp.log(wide) / math.log(base)
+        if x.dtype == np.float64:
+            whole = jnp.round(found)
+            found = jnp.where(lax.pow(jnp.full(x.shape, float(base), x.dtype), whole) == x, whole, found)
+        return found.astype(x.dtype)
+    return log
+
+
+_log2, _log10 = _logarithm(2), _logarithm(10)
+
+
 @op(promote="int_to_float")
 def log10(input: Tensor):
     """The logarithm to base 10. See torch.log10."""
-    return jnp.log10(input)
+    return jnp.log10(input) if kind(input) == "c" else _log10(input)
 
 
 @op(promote="int_to_float", aliases=("special.log1p",), backward_name="Log1PBackward0")
@@ -247,7 +270,7 @@ def log1p(input: Tensor):
 @op(promote="int_to_float")
 def log2(input: Tensor):
     """The logarithm to base 2. See torch.log2."""
-    return jnp.log2(input)
+    return jnp.log2(input) if kind(input) == "c" else _log2(input)
 
 
 @op(promote="int_to_float", saves="result")
@@ -445,7 +468,7 @@ def frexp(input: Tensor):
 @op(promote="int_to_float", saves="result")
 def ldexp(input: Tensor, other: Tensor):
     """``input`` times 2 to the power ``other``. See torch.ldexp."""
-    return input * jnp.exp2(other)
+    return input * exp2(other)
 
 
 @op(differentiable=False, not_derived=True, inplace=True)
