@@ -1,14 +1,20 @@
 """The stream that PyTorch's CPU random numbers come from: MT19937 and the normal sample kept for the next call."""
 from __future__ import annotations
 
+import ctypes
 import secrets
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 import numpy as np
 
 DEFAULT_SEED = 67280421310721
 WORDS = 624                         # of MT19937's state
+_FEW = 8192                         # for more words NumPy's integers() is faster than random_raw()
+_LOW, _STEP = np.uint32(0xFFFFFF), np.float32(2.0**-24)
 
 # The bytes of torch.get_rng_state(): the layout of PyTorch's C++ struct, padding included.
 _LAYOUT = np.dtype({
@@ -27,26 +33,54 @@ def seed_of(number: int) -> int:
     return number % (1 << 64)
 
 
+def _memory_of(bits: np.random.MT19937) -> np.ndarray:
+    """The state of NumPy's generator where it lies: the words and the number of those used."""
+    memory = (ctypes.c_uint32 * (WORDS + 1)).from_address(bits.ctypes.state_address)
+    return np.frombuffer(memoryview(memory).cast("B"), np.uint32)
+
+
+@cache
+def _memory_is_known() -> bool:
+    """Whether NumPy keeps the state as _memory_of says, which it does not promise."""
+    bits = np.random.MT19937(0)
+    bits.random_raw(5)
+    state = bits.state["state"]
+    return np.array_equal(_memory_of(bits), [*state["key"], state["pos"]])
+
+
 class Stream:
     """PyTorch's CPU generator: the same words from the same seed, and the same state bytes.
 
     ``next_normal`` is the second sample of the last pair that was made one at a time; the next single normal uses it.
+    ``ahead`` is for what was computed of the coming words, and lives until the stream goes elsewhere; ``position``, the
+    number of words drawn so far, says where the stream is in it. Who uses both holds the ``lock`` meanwhile.
     """
 
-    __slots__ = ("_bits", "_fresh", "_integers", "next_float_normal", "next_normal", "seed_value")
+    __slots__ = ("_bits", "_fresh", "_integers", "_memory", "_raw", "ahead", "lock", "next_float_normal", "next_normal",
+                 "position", "seed_value")
 
     def __init__(self, seed: int = DEFAULT_SEED):
         self._bits = np.random.MT19937(0)
-        self._integers = np.random.Generator(self._bits).integers
+        self._integers, self._raw = np.random.Generator(self._bits).integers, self._bits.random_raw
+        self._memory = _memory_of(self._bits) if _memory_is_known() else None
+        self.lock = threading.RLock()
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> None:
         """Starts the stream of ``seed`` (of which MT19937 uses the low 32 bits)."""
-        self.seed_value = seed_of(seed)
-        self._bits._legacy_seeding(self.seed_value & 0xFFFFFFFF)
-        self._fresh = True
-        self.next_normal: float | None = None
-        self.next_float_normal: float | None = None
+        value = seed_of(seed)
+        with self.lock:
+            self.seed_value = value
+            self._bits._legacy_seeding(value & 0xFFFFFFFF)
+            self._fresh = True
+            self.next_normal: float | None = None
+            self.next_float_normal: float | None = None
+            self._arrive()
+
+    def _arrive(self) -> None:
+        """The stream is elsewhere now: what was ahead no longer is."""
+        self.position = 0
+        self.ahead: Any = None
 
     def seed(self) -> int:
         """Starts the stream of a seed from the system's entropy and returns the seed."""
@@ -59,10 +93,42 @@ class Stream:
 
     def words(self, n: int) -> np.ndarray:
         """The next ``n`` words of 32 bits."""
-        self._fresh = self._fresh and n == 0
-        if n < 64:
-            return self._bits.random_raw(n).astype(np.uint32)
+        with self.lock:
+            if n:
+                self.position += n
+                self._fresh = False
+            return self._words(n)
+
+    def skip(self, n: int) -> None:
+        """Draws ``n`` words, at least one, that nobody needs."""
+        with self.lock:
+            self.position += n
+            self._fresh = False
+            self._raw(n, False)
+
+    def peek(self, n: int) -> np.ndarray:
+        """The low 24 bits of the ``n`` words to come, as low_bits gives them, without drawing them."""
+        with self.lock:
+            before = self._saved()
+            words = self._words(n)
+            self._restore(before)
+        words &= _LOW
+        return words.view(np.int32)
+
+    def _words(self, n: int) -> np.ndarray:
+        if n < _FEW:
+            return self._raw(n).astype(np.uint32)
         return self._integers(0, 1 << 32, n, dtype=np.uint32)
+
+    def _saved(self) -> Any:
+        """What _restore needs to go back to this state of NumPy's generator."""
+        return self._bits.state if self._memory is None else self._memory.copy()
+
+    def _restore(self, saved: Any) -> None:
+        if self._memory is None:
+            self._bits.state = saved
+        else:
+            self._memory[:] = saved
 
     def long_words(self, n: int) -> np.ndarray:
         """The next ``n`` words of 64 bits: two draws each, the high half first."""
@@ -72,13 +138,13 @@ class Stream:
     def low_bits(self, n: int) -> np.ndarray:
         """The low 24 bits of ``n`` words, as int32 (which becomes a float faster than uint32 does)."""
         words = self.words(n)
-        words &= np.uint32(0xFFFFFF)
+        words &= _LOW
         return words.view(np.int32)
 
     def floats(self, n: int) -> np.ndarray:
         """``n`` float32 in [0, 1): the low 24 bits of a word each."""
         x = self.low_bits(n).astype(np.float32)
-        x *= np.float32(2.0**-24)
+        x *= _STEP
         return x
 
     def doubles(self, n: int) -> np.ndarray:
@@ -101,26 +167,34 @@ class Stream:
 
     def _feed(self, block: int) -> Generator[float, None, None]:
         while True:
-            before, used = (self._bits.state, self._fresh), 0
+            before, used = (self._saved(), self._fresh, self.position, self.ahead), 0
             try:
                 for value in self.doubles(block).tolist():
                     used += 1
                     yield value
             except GeneratorExit:       # put back what was not asked for
-                self._bits.state, self._fresh = before
+                saved, self._fresh, self.position, self.ahead = before
+                self._restore(saved)
                 self.words(2 * used)
                 raise
 
     def get_state(self) -> np.ndarray:
         """The 5056 bytes that torch.get_rng_state() returns for a generator in this state."""
         raw = np.zeros(_LAYOUT.itemsize, np.uint8)
-        s, inner = raw.view(_LAYOUT)[0], self._bits.state["state"]
-        s["seed"], s["seeded"], s["state"] = self.seed_value, 1, inner["key"]
-        s["next"] = 0 if self._fresh else inner["pos"]
-        s["left"] = 1 if self._fresh else WORDS + 1 - inner["pos"]
+        s, (key, used) = raw.view(_LAYOUT)[0], self._key()
+        s["seed"], s["seeded"], s["state"] = self.seed_value, 1, key
+        s["next"] = 0 if self._fresh else used
+        s["left"] = 1 if self._fresh else WORDS + 1 - used
         s["normal"], s["normal_valid"] = self.next_normal or 0.0, self.next_normal is not None
         s["float_normal"], s["float_normal_valid"] = self.next_float_normal or 0.0, self.next_float_normal is not None
         return raw
+
+    def _key(self) -> tuple[np.ndarray, int]:
+        """The words of MT19937's state and how many of them are used."""
+        if self._memory is not None:
+            return self._memory[:WORDS], int(self._memory[WORDS])
+        state = self._bits.state["state"]
+        return state["key"], state["pos"]
 
     def set_state(self, raw: np.ndarray) -> None:
         """Goes to a state that get_state, or PyTorch, gave."""
@@ -131,14 +205,26 @@ class Stream:
         left, position = int(s["left"]), int(s["next"])
         if s["seeded"] != 1 or not 0 < left <= WORDS or position > WORDS:
             raise RuntimeError("Invalid mt19937 state")
-        self._fresh, self.seed_value = left == 1 and position == 0, int(s["seed"])
-        self._bits.state = {"bit_generator": "MT19937", "state": {
-            "key": s["state"].astype(np.uint32), "pos": WORDS if left == 1 else position}}
-        self.next_normal = float(s["normal"]) if s["normal_valid"] else None
-        self.next_float_normal = float(s["float_normal"]) if s["float_normal_valid"] else None
+        with self.lock:
+            self._fresh, self.seed_value = left == 1 and position == 0, int(s["seed"])
+            self._set_key(s["state"].astype(np.uint32), WORDS if left == 1 else position)
+            self.next_normal = float(s["normal"]) if s["normal_valid"] else None
+            self.next_float_normal = float(s["float_normal"]) if s["float_normal_valid"] else None
+            self._arrive()
+
+    def _set_key(self, key: np.ndarray, used: int) -> None:
+        if self._memory is None:
+            self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": used}}
+        else:
+            self._memory[:WORDS], self._memory[WORDS] = key, used
 
     def clone(self) -> Stream:
         """Another stream in the same state."""
         other = Stream()
         other.set_state(self.get_state())
         return other
+
+    def __reduce__(self):
+        return Stream, (), self.get_state()
+
+    __setstate__ = set_state

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 
-from jtorch.ops import _box_muller, check
+from jtorch.ops import _box_muller, _normals_ahead, check
 from jtorch.ops import _libm as libm
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ _C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short int
 
 def supported(dtype: np.dtype, allowed: Container[np.dtype], kernel: str, n: int = 1) -> None:
     """PyTorch's error of a kernel that has no code for ``dtype``; a kernel of ``n = 0`` elements is not run."""
-    check.require(n == 0 or dtype in allowed, f"\"{kernel}\" not implemented for '{check.scalar_name(dtype)}'",
-                  NotImplementedError)
+    if n and dtype not in allowed:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{check.scalar_name(dtype)}'")
 
 
 def place(values: np.ndarray, size: Shape, stride: Shape) -> np.ndarray:
@@ -125,34 +125,57 @@ def normal(stream: Stream, size: Shape, dtype: np.dtype = F32, mean: float = 0.0
     supported(dtype, DIGITS, "normal_kernel_cpu", n)
     if n < 16 or not contiguous:
         return _narrow(libm.fused(single_normals(stream, n), std, mean), dtype, size)
+    last = (n - 16) // _box_muller.CHUNK * _box_muller.CHUNK            # no chunk may be smaller than 16
+    if not last:
+        made = _near(stream, n, dtype) if n <= _normals_ahead.SMALL and dtype != F64 else None
+        x = _moved(_blocks(stream, n, dtype) if made is None else made, mean, std)
+        return x.astype(dtype, copy=False).reshape(size)
     out = np.empty(n, dtype)
-    blocks = _blocks64 if dtype == F64 else _blocks32
-    whole = n - n % 16
-    for start in range(0, whole, _box_muller.CHUNK):
-        stop = min(start + _box_muller.CHUNK, whole)
-        out[start:stop] = blocks(stream, stop - start, mean, std)
-    if n % 16:                  # the last 16 numbers are made anew
-        if dtype in (F32, F64):
-            stream.words((n % 16) * dtype.itemsize // 4)
-        out[-16:] = blocks(stream, 16, mean, std)
+    for start in range(0, n - 15, _box_muller.CHUNK):
+        stop = n if start == last else start + _box_muller.CHUNK
+        out[start:stop] = _moved(_blocks(stream, stop - start, dtype), mean, std)
     return out.reshape(size)
 
 
-def _blocks32(stream: Stream, n: int, mean: float, std: float) -> np.ndarray:
-    x = _box_muller.normals32(stream.low_bits(n))
+def _skipped(n: int, dtype: np.dtype) -> int:
+    """How many numbers are drawn for nothing before the last 16, which are made anew."""
+    return n % 16 if dtype in (F32, F64) else 0
+
+
+def _near(stream: Stream, n: int, dtype: np.dtype) -> np.ndarray | None:
+    """Standard normals that were computed ahead, where that pays."""
+    with stream.lock:
+        if stream.ahead is None:
+            stream.ahead = _normals_ahead.NormalsAhead()
+        return stream.ahead.take(stream, n, _skipped(n, dtype))
+
+
+def _blocks(stream: Stream, n: int, dtype: np.dtype) -> np.ndarray:
+    """Standard normals, in float64 or float32; ``n`` is at least 16."""
+    draw, transform = ((stream.doubles, _box_muller.normals64) if dtype == F64 else
+                       (stream.low_bits, _box_muller.normals32))
+    whole = n - n % 16
+    if n == whole:
+        return transform(draw(n))
+    own = whole + _skipped(n, dtype)
+    u = draw(own + 16)
+    x = transform(np.concatenate((u[:whole], u[own:])))
+    return np.concatenate((x[:n - 16], x[whole:]))
+
+
+def _moved(x: np.ndarray, mean: float, std: float) -> np.ndarray:
+    if x.dtype == F64:
+        return libm.fused(x, std, mean)
     return x if (mean, std) == (0, 1) else _fused32(x, np.float32(std), np.float32(mean))
-
-
-def _blocks64(stream: Stream, n: int, mean: float, std: float) -> np.ndarray:
-    return libm.fused(_box_muller.normals64(stream.doubles(n)), std, mean)
 
 
 def single_normals(stream: Stream, n: int) -> np.ndarray:
     """Standard normals made in pairs, of which the second waits in the stream for the next call."""
-    kept = [] if stream.next_normal is None or n == 0 else [stream.next_normal]
+    if n < libm.SHORT:
+        return np.array(_few_normals(stream, n))
+    kept = [] if stream.next_normal is None else [stream.next_normal]
     pairs = (n - len(kept) + 1) // 2
-    if n:
-        stream.next_normal = None
+    stream.next_normal = None
     u = stream.doubles(2 * pairs).reshape(-1, 2)
     r, theta = np.sqrt(-2.0 * libm.log1p(-u[:, 1])), (2.0 * np.pi) * u[:, 0]
     made = np.stack((r * np.cos(theta), r * np.sin(theta)), axis=1).reshape(-1)
@@ -161,9 +184,21 @@ def single_normals(stream: Stream, n: int) -> np.ndarray:
     return np.concatenate((kept, made))[:n]
 
 
+def _few_normals(stream: Stream, n: int) -> list[float]:
+    made = [] if stream.next_normal is None or n == 0 else [stream.next_normal]
+    u = iter(stream.doubles((n - len(made) + 1) // 2 * 2).tolist())
+    for angle, v in zip(u, u, strict=True):
+        r, theta = math.sqrt(-2.0 * math.log1p(-v)), 2.0 * math.pi * angle
+        made += (r * math.cos(theta), r * math.sin(theta))
+    if n:
+        stream.next_normal = made.pop() if len(made) > n else None
+    return made
+
+
 def check_std(std: float) -> None:
     """PyTorch's error for a negative standard deviation."""
-    check.require(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
+    if not std >= 0:            # NaN too
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
 
 def normal_of(stream: Stream, mean: np.ndarray | float, std: np.ndarray | float) -> np.ndarray:

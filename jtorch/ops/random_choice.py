@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 _PERMUTED = tuple(np.dtype(n) for n in ("uint8", "int8", "int16", "int32", "int64")) + tuple(DIGITS)
 _LARGE = (2**32 - 1) // 20          # from here on a 32-bit word is too coarse a choice among n
-_FAR = 20_000                       # from here on loading SciPy pays
+_FEW = 64                           # swaps that a loop does faster than LAPACK
+_LOAD = 1_000_000                   # swaps in a loop that take as long as loading SciPy
 
 
 def randperm(stream: Stream, n: int, dtype: np.dtype = INT64) -> np.ndarray:
     """A random permutation of 0 … n - 1. See torch.randperm."""
-    check.require(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     _check_fits(n, dtype)
     random.supported(dtype, _PERMUTED, "randperm")
     if n >= _LARGE:
@@ -39,9 +41,22 @@ def _check_fits(n: int, dtype: np.dtype) -> None:
                       f"value cannot be converted to type {dtype.name}_t without overflow")
 
 
+class _Loop:
+    """How many places were swapped in a loop so far because SciPy is not loaded."""
+
+    swaps = 0
+
+
+def _lapack_pays(n: int) -> bool:
+    if "scipy.linalg.lapack" in sys.modules:
+        return True
+    _Loop.swaps += n
+    return _Loop.swaps >= _LOAD
+
+
 def _swapped(n: int, others: np.ndarray) -> np.ndarray:
     """0 … n - 1 after swapping places i and others[i], for each i in order."""
-    if n < 256 or (n < _FAR and "scipy.linalg.lapack" not in sys.modules):
+    if n < _FEW or not _lapack_pays(n):
         out = list(range(n))
         for i, j in enumerate(others.tolist()):
             out[i], out[j] = out[j], out[i]

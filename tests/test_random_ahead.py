@@ -1,0 +1,199 @@
+"""Small draws in any order, which are partly computed ahead: PyTorch's numbers, and its state after each call."""
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import threading
+
+import numpy as np
+import pytest
+
+import jtorch
+from jtorch import stream as streams
+from jtorch.ops import _box_muller, _normals_ahead, random_choice
+from jtorch.ops import random as draw
+from jtorch.stream import Stream
+
+torch = pytest.importorskip("torch", reason="the reference is PyTorch, which is not installed")
+
+pytestmark = pytest.mark.skipif(torch.backends.cpu.get_cpu_capability() == "DEFAULT",
+                                reason="PyTorch uses other float kernels without AVX2")
+
+CALLS = {
+    "randn": lambda xp, n, g: xp.randn(n, generator=g),
+    "half": lambda xp, n, g: xp.randn(n, generator=g, dtype=xp.bfloat16).float(),
+    "double": lambda xp, n, g: xp.randn(n, generator=g, dtype=xp.float64),
+    "complex": lambda xp, n, g: xp.view_as_real(xp.randn(n, generator=g, dtype=xp.complex64)),
+    "normal_": lambda xp, n, g: xp.empty(n).normal_(.5, 2., generator=g),
+    "rand": lambda xp, n, g: xp.rand(n, generator=g),
+    "randint": lambda xp, n, g: xp.randint(0, 10, (n,), generator=g),
+    "randperm": lambda xp, n, g: xp.randperm(n, generator=g),
+    "bernoulli": lambda xp, n, g: xp.bernoulli(xp.full((n,), .3), generator=g),
+    "poisson": lambda xp, n, g: xp.poisson(xp.full((n % 50,), .3), generator=g),
+}
+SIZES = (16, 100, 1000, 1024, 8, 1, 624, 2048, 2049, 9000)
+
+
+def check_same(ours, theirs, said):
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy(), err_msg=said)
+
+
+def check_states(generators, said=""):
+    ours, theirs = (g.get_state().numpy() for g in generators)
+    np.testing.assert_array_equal(ours, theirs, err_msg=said)
+
+
+def both(seed):
+    return jtorch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed)
+
+
+def moved(rng, generators, saved):
+    """Now and then sends both generators elsewhere; ``saved`` keeps an earlier state of each."""
+    event = rng.randrange(40)
+    if event == 0:
+        seed = rng.randrange(1 << 40)
+        for g in generators:
+            g.manual_seed(seed)
+    elif event == 1:
+        saved[:] = [g.get_state() for g in generators]
+    elif event == 2 and saved:
+        for g, state in zip(generators, saved, strict=True):
+            g.set_state(state)
+    elif event == 3:
+        return tuple(g.clone_state() for g in generators)
+    elif event == 4:
+        return pickle.loads(pickle.dumps(generators[0])), generators[1]
+    return generators
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_series_of_calls(seed):
+    rng, generators, saved = random.Random(seed), both(seed), []
+    for i in range(120):
+        name = rng.choice(["randn"] * 8 + list(CALLS))
+        n = rng.choice((rng.choice(SIZES), rng.randrange(16, 80), rng.randrange(16, 2100)))
+        for _ in range(rng.choice((1, 1, 3, 12))):
+            check_same(*(CALLS[name](xp, n, g) for xp, g in zip((jtorch, torch), generators, strict=True)), f"{i}: {name} {n}")
+        check_states(generators, f"{i}: {name} {n}")
+        generators = moved(rng, generators, saved)
+
+
+@pytest.mark.parametrize("n", [16, 17, 23, 24, 25, 31, 100, 1000, 1024, 2047])
+@pytest.mark.parametrize("between", [0, 8, 33])
+def test_one_size_again_and_again(n, between):
+    """Long enough for several looks ahead, each with the calls at other places in the blocks."""
+    generators = both(n)
+    for i in range(6000 // n + 15):
+        check_same(jtorch.randn(n, generator=generators[0]), torch.randn(n, generator=generators[1]), str(i))
+        check_same(jtorch.rand(between, generator=generators[0]), torch.rand(between, generator=generators[1]), str(i))
+    check_states(generators)
+
+
+def test_the_default_generator():
+    def noise(xp):
+        out = []
+        xp.manual_seed(5)
+        for i in range(30):
+            out.append(xp.randn(50))
+            if i % 7 == 3:
+                with xp.random.fork_rng():
+                    out += [xp.randn(20), xp.randn(20), xp.randn(20)]
+                out.append(xp.nn.functional.dropout(xp.ones(10), .5))
+        return xp.cat(out), xp.get_rng_state()
+    for ours, theirs in zip(noise(jtorch), noise(torch), strict=True):
+        check_same(ours, theirs, "")
+
+
+def drawn(stream, n=100):
+    return draw.randn(stream, (n,)).tolist()
+
+
+def test_a_copy_goes_its_own_way():
+    """A generator that has numbers ahead is copied without them, and neither disturbs the other."""
+    g = jtorch.Generator().manual_seed(3)
+    for _ in range(5):
+        drawn(g.stream)
+    copies = [g.clone_state(), copy.copy(g), copy.deepcopy(g), pickle.loads(pickle.dumps(g))]
+    assert len(pickle.dumps(g)) < 12_000
+    for other in copies:
+        jtorch.rand(7, generator=other)
+    streams = [copy.copy(g.stream), copy.deepcopy(g.stream), g.stream.clone()]
+    expected = [drawn(g.stream) for _ in range(5)]
+    for other in streams:
+        assert [drawn(other) for _ in range(5)] == expected
+    stray = [[drawn(other.stream) for _ in range(5)] for other in copies]
+    assert all(s == stray[0] for s in stray)
+    assert stray[0] != expected
+
+
+def test_it_looks_ahead_where_calls_follow_closely(monkeypatch):
+    """The second call looks ahead, the next ones compute nothing; far from one another nothing is computed ahead."""
+    stream, sizes = Stream(1), []
+    for name in ("normals32", "normals32_of_all"):
+        real = getattr(_box_muller, name)
+        monkeypatch.setattr(_box_muller, name, lambda x, real=real: sizes.append(x.size) or real(x))
+    for _ in range(300):
+        draw.randn(stream, (64,))
+    assert sizes[0] == 64
+    assert len(sizes) < 10
+    assert max(sizes) < 13_000
+    sizes.clear()
+    stream.manual_seed(2)
+    for _ in range(20):
+        stream.floats(9000)
+        draw.randn(stream, (64,))
+    assert sizes == [64] * 20
+    stream.manual_seed(3)
+    assert stream.ahead is None
+
+
+def test_numbers_of_large_calls_are_not_kept():
+    stream = Stream(1)
+    for _ in range(3):
+        draw.randn(stream, (_normals_ahead.SMALL + 1,))
+    assert stream.ahead is None
+
+
+def test_threads_share_a_stream():
+    """No number comes twice, whichever thread asks."""
+    stream, found = Stream(4), []
+
+    def work():
+        found.extend(drawn(stream, 64) for _ in range(200))
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    other = Stream(4)
+    assert sorted(found) == sorted(drawn(other, 64) for _ in range(800))
+    np.testing.assert_array_equal(stream.get_state(), other.get_state())
+
+
+def test_without_numpys_memory(monkeypatch):
+    """Where NumPy keeps its state in another way than we know, its own property is used."""
+    assert streams._memory_is_known()
+    plain = Stream(9)
+    monkeypatch.setattr(streams, "_memory_is_known", lambda: False)
+    other = Stream(9)
+    for _ in range(4):
+        assert drawn(plain) == drawn(other)
+        with plain.one_by_one(9) as a, other.one_by_one(9) as b:
+            assert a() == b()
+        np.testing.assert_array_equal(plain.get_state(), other.get_state())
+    assert drawn(other.clone()) == drawn(plain)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 1000])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_randperm_with_and_without_lapack(monkeypatch, n, loaded):
+    monkeypatch.setattr(random_choice, "_lapack_pays", lambda n: loaded)
+    torch.manual_seed(n)
+    np.testing.assert_array_equal(random_choice.randperm(Stream(n), n), torch.randperm(n).numpy())
+
+
+def test_a_process_of_many_permutations_loads_lapack(monkeypatch):
+    monkeypatch.setattr(random_choice, "sys", type("Nothing loaded", (), {"modules": {}}))
+    monkeypatch.setattr(random_choice._Loop, "swaps", 0)
+    assert [random_choice._lapack_pays(400_000) for _ in range(4)] == [False, False, True, True]
