@@ -17,8 +17,8 @@ from jtorch.dispatch import call, check_inplace, write_with_history, zero_node
 from jtorch.engine import Value, call_of
 from jtorch.generator import Generator
 from jtorch.no_grad import mode
+from jtorch.ops import check, random_choice, random_rejection
 from jtorch.ops import random as draw
-from jtorch.ops import random_choice, random_rejection
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import geometry_of
 from jtorch.tensor import Tensor, requires_grad, with_grad, wrap
@@ -117,10 +117,9 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
 def _sizes(size: tuple) -> tuple[int, ...]:
     if len(size) == 1 and isinstance(size[0], (list, tuple)):
         size = tuple(size[0])
-    out = tuple(int(n) for n in size)
-    for n in out:
-        if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(out)}")
+    out = tuple(map(int, size))
+    if out and min(out) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {next(n for n in out if n < 0)}: {list(out)}")
     return out
 
 
@@ -314,12 +313,53 @@ def _multinomial_on_device(key, p: np.ndarray, n: int, replacement: bool):
     return jax.numpy.stack(drawn).reshape(*p.shape[:-1], n)
 
 
+def _check_tensors(name: str, **given: Any) -> None:
+    for i, (word, x) in enumerate(given.items(), 1):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}(): argument '{word}' (position {i}) must be Tensor, not {type(x).__name__}")
+
+
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in ``input``. See torch.poisson."""
+    _check_tensors("poisson", input=input)
     shape, d = tuple(input.shape), input.dtype
     value = drawn(shape, d, input.device, generator, lambda s: random_rejection.poisson(s, input._numpy_copy()),
                    lambda k: jax.random.poisson(k, input.jax()))
     return _with_zero_gradient(input, _finish(value, False, None), "PoissonBackward0")
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of ``count`` trials succeed, each with the probability ``prob``. See torch.binomial."""
+    _check_tensors("binomial", count=count, prob=prob)
+    shape, d = check.broadcast_shapes(tuple(count.shape), tuple(prob.shape)), count.dtype
+    value = drawn(shape, d, count.device, generator,
+                  lambda s: random_rejection.binomial(s, count._numpy_copy(), prob._numpy_copy()),
+                  lambda k: jax.random.binomial(k, count.jax(), prob.jax(), shape))
+    return _finish(value, False, None)
+
+
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Gamma numbers of scale 1 with the concentrations in ``input``; gradients reach these. See torch.distributions.Gamma."""
+    _check_tensors("_standard_gamma", input=input)
+    return _drawn_with("_gamma_drawn", input, drawn(
+        tuple(input.shape), input.dtype, input.device, generator,
+        lambda s: random_rejection.standard_gamma(s, input._numpy_copy()), lambda k: jax.random.gamma(k, input.jax())))
+
+
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Vectors of sum 1 with the concentrations in the last dimension; gradients reach these.
+
+    See torch.distributions.Dirichlet.
+    """
+    _check_tensors("_sample_dirichlet", input=input)
+    return _drawn_with("_dirichlet_drawn", input, drawn(
+        tuple(input.shape), input.dtype, input.device, generator,
+        lambda s: random_rejection.dirichlet(s, input._numpy_copy()), lambda k: jax.random.dirichlet(k, input.jax())))
+
+
+def _drawn_with(name: str, source: Tensor, value: Value) -> Tensor:
+    made = _finish(value, False, None)
+    return call(call_of(OPS[name], (T, T)), (source, made)) if mode.grad and requires_grad(source) else made
 
 
 # ---------------------------------------------------------------- filling tensors
@@ -397,7 +437,7 @@ geometric_ = _filler("geometric", (("p", None),), lambda k, size, p: jax.random.
 
 
 FUNCTIONS = (manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm, normal, rand_like,
-             randn_like, randint_like, bernoulli, multinomial, poisson)
+             randn_like, randint_like, bernoulli, multinomial, poisson, binomial, _standard_gamma, _sample_dirichlet)
 METHODS = (normal_, uniform_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_, bernoulli, multinomial)
 
 

@@ -1,28 +1,206 @@
 """What parameters and samples have to be. See torch.distributions.constraints."""
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
-__all__ = ["Constraint", "boolean", "greater_than", "integer_interval", "interval", "lower_cholesky", "nonnegative",
-           "nonnegative_integer", "one_hot", "positive", "positive_definite", "real", "real_vector", "simplex",
-           "unit_interval"]
+from jtorch.dtype_info import finfo
+from jtorch.nn._make import torch
+
+__all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
+           "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
+           "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative",
+           "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite",
+           "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval"]
 
 
 class Constraint:
-    """A condition, for each event: ``check`` gives a bool tensor without the event's dimensions."""
+    """A condition, for each event: ``check`` gives a bool tensor without the event's dimensions.
 
-    is_discrete = False
-    event_dim = 0
+    >>> torch.distributions.constraints.positive.check(torch.tensor([1.0, -1.0]))
+    tensor([ True, False])
+    """
+
+    is_discrete: Any = False
+    event_dim: Any = 0
 
     def check(self, value: Any) -> Any:
         """Where it holds."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        limits = ", ".join(f"{k}={v}" for k, v in vars(self).items())
-        name = type(self).__name__.lstrip("_")
-        return f"{name}({limits})"
+        return f"{type(self).__name__[1:]}()"
 
+
+def _must(holds: bool, message: str) -> None:
+    if not holds:
+        raise AssertionError(message)
+
+
+def _constraint(given: Any, name: str) -> Any:
+    _must(isinstance(given, Constraint), f"{name} must be a Constraint, got {type(given).__name__}")
+    return given
+
+
+# ---- known only of an object ---------------------------------------------------------------------------------------
+
+class _Dependent(Constraint):
+    """A condition that depends on another parameter, or on the object asked."""
+
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    @property
+    def is_discrete(self) -> bool:          # type: ignore[override]
+        """Whether it is about integers."""
+        return self._known("is_discrete")
+
+    @property
+    def event_dim(self) -> int:             # type: ignore[override]
+        """The number of dimensions of an event."""
+        return self._known("event_dim")
+
+    def _known(self, name: str) -> Any:
+        value = vars(self)[f"_{name}"]
+        if value is NotImplemented:
+            raise NotImplementedError(f".{name} cannot be determined statically")
+        return value
+
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> Any:
+        return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+                          event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
+
+    def check(self, value: Any) -> Any:
+        """See Constraint.check."""
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Whether a constraint is known only of an object."""
+    return isinstance(constraint, _Dependent)
+
+
+class _DependentProperty(property, _Dependent):
+    """A property whose value is a constraint, and that is itself one of the class."""
+
+    def __init__(self, fn: Callable | None = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
+        property.__init__(self, fn)
+        _Dependent.__init__(self, is_discrete=is_discrete, event_dim=event_dim)
+
+    def __call__(self, fn: Callable) -> _DependentProperty:     # type: ignore[override]
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+
+# ---- of others -----------------------------------------------------------------------------------------------------
+
+class _OfBase(Constraint):
+    def __init__(self, base_constraint: Any):
+        self.base_constraint = _constraint(base_constraint, "base_constraint")
+
+    @property
+    def is_discrete(self) -> bool:          # type: ignore[override]
+        """As the base."""
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> int:             # type: ignore[override]
+        """As the base."""
+        return self.base_constraint.event_dim
+
+
+def _deep_enough(have: int, need: int, value: Any, expected: int) -> None:
+    if have < need:
+        raise ValueError(f"Expected value.dim() >= {expected} but got {value.dim()}")
+
+
+class _IndependentConstraint(_OfBase):
+    """The base for all elements of the last dimensions."""
+
+    def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int):
+        super().__init__(base_constraint)
+        n = self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        _must(isinstance(n, int), f"reinterpreted_batch_ndims must be an int, got {type(n).__name__}")
+        _must(n >= 0, f"reinterpreted_batch_ndims must be >= 0, got {n}")
+
+    @property
+    def event_dim(self) -> int:             # type: ignore[override]
+        """The base's and these dimensions."""
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+
+    def check(self, value: Any) -> Any:
+        """See Constraint.check."""
+        result, n = self.base_constraint.check(value), self.reinterpreted_batch_ndims
+        _deep_enough(result.dim(), n, value, self.event_dim)
+        return result.reshape((*result.shape[:result.dim() - n], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+class MixtureSameFamilyConstraint(_OfBase):
+    """The base for all components of a mixture. See torch.distributions.constraints.MixtureSameFamilyConstraint."""
+
+    def check(self, value: Any) -> Any:
+        """See Constraint.check."""
+        result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        _deep_enough(value.dim(), self.event_dim, value, self.event_dim)
+        return result.reshape((*result.shape[:value.dim() - self.event_dim], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
+
+
+class _Several(Constraint):
+    """Constraints for the parts of a value along ``dim``."""
+
+    def __init__(self, cseq: Sequence[Any], dim: int = 0):
+        _must(all([isinstance(c, Constraint) for c in cseq]), "All elements of cseq must be Constraint instances")
+        self.cseq, self.dim = list(cseq), dim
+
+    @property
+    def is_discrete(self) -> bool:          # type: ignore[override]
+        """Whether one of them is."""
+        return any([c.is_discrete for c in self.cseq])
+
+    def _has_dim(self, value: Any) -> None:
+        _must(-value.dim() <= self.dim < value.dim(), f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+
+
+class _Cat(_Several):
+    def __init__(self, cseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None):
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        _must(len(self.lengths) == len(self.cseq), f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+
+    @property
+    def event_dim(self) -> int:             # type: ignore[override]
+        """The most of one of them."""
+        return max([c.event_dim for c in self.cseq])
+
+    def check(self, value: Any) -> Any:
+        """See Constraint.check."""
+        self._has_dim(value)
+        starts = accumulate(self.lengths, initial=0)
+        parts = [value.narrow(self.dim, i, n) for i, n in zip(starts, self.lengths, strict=False)]
+        return torch("cat")([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class _Stack(_Several):
+    @property
+    def event_dim(self) -> int:             # type: ignore[override]
+        """The most of one of them, and ``dim`` if it is in the event."""
+        most = max([c.event_dim for c in self.cseq])
+        return most + 1 if self.dim + most < 0 else most
+
+    def check(self, value: Any) -> Any:
+        """See Constraint.check."""
+        self._has_dim(value)
+        parts = value.unbind(self.dim)
+        return torch("stack")([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+# ---- numbers -------------------------------------------------------------------------------------------------------
 
 class _Boolean(Constraint):
     is_discrete = True
@@ -36,50 +214,68 @@ class _Real(Constraint):
         return value == value       # not nan
 
 
-class _RealVector(Constraint):
-    event_dim = 1
-
-    def check(self, value: Any) -> Any:
-        return (value == value).all(-1)
+class _Bounded(Constraint):
+    """The limits are attributes, which the repr shows."""
 
     def __repr__(self) -> str:
-        return "IndependentConstraint(Real(), 1)"
+        return f"{type(self).__name__[1:]}({', '.join([f'{k}={v}' for k, v in vars(self).items()])})"
 
 
-class _GreaterThan(Constraint):
+class _Below(_Bounded):
+    def __init__(self, upper_bound: Any):
+        self.upper_bound = upper_bound
+
+
+class _Above(_Bounded):
     def __init__(self, lower_bound: Any):
         self.lower_bound = lower_bound
 
+
+class _Between(_Bounded):
+    def __init__(self, lower_bound: Any, upper_bound: Any):
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+
+
+class _LessThan(_Below):
+    def check(self, value: Any) -> Any:
+        return value < self.upper_bound
+
+
+class _GreaterThan(_Above):
     def check(self, value: Any) -> Any:
         return self.lower_bound < value
 
 
-class _GreaterThanEq(_GreaterThan):
+class _GreaterThanEq(_Above):
     def check(self, value: Any) -> Any:
         return self.lower_bound <= value
 
 
-class _IntegerGreaterThan(_GreaterThan):
+class _IntegerGreaterThan(_Above):
     is_discrete = True
 
     def check(self, value: Any) -> Any:
         return (value % 1 == 0) & (value >= self.lower_bound)
 
 
-class _Interval(Constraint):
-    def __init__(self, lower_bound: Any, upper_bound: Any):
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
-
+class _Interval(_Between):
     def check(self, value: Any) -> Any:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class _IntegerInterval(_Interval):
+class _HalfOpenInterval(_Between):
+    def check(self, value: Any) -> Any:
+        return (self.lower_bound <= value) & (value < self.upper_bound)
+
+
+class _IntegerInterval(_Between):
     is_discrete = True
 
     def check(self, value: Any) -> Any:
-        return (value % 1 == 0) & super().check(value)
+        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
+
+# ---- vectors -------------------------------------------------------------------------------------------------------
 
 class _Simplex(Constraint):
     event_dim = 1
@@ -96,24 +292,75 @@ class _OneHot(Constraint):
         return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
 
 
-class _LowerCholesky(Constraint):
+class _Multinomial(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any):
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+
+# ---- matrices ------------------------------------------------------------------------------------------------------
+
+class _LowerTriangular(Constraint):
     event_dim = 2
 
     def check(self, value: Any) -> Any:
-        triangular = (value.tril() == value).flatten(-2).all(-1)
-        return triangular & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+        return (value.tril() == value).flatten(-2).all(-1)
 
 
-class _PositiveDefinite(Constraint):
+class _LowerCholesky(_LowerTriangular):
+    def check(self, value: Any) -> Any:
+        return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+class _CorrCholesky(_LowerCholesky):
+    """A factor of a matrix of correlations: rows of length 1, within a tolerance."""
+
+    def check(self, value: Any) -> Any:
+        away = (value.detach().norm(dim=-1) - 1.0).abs()
+        return super().check(value) & (away <= finfo(value.dtype).eps * value.size(-1) * 10).all(-1)
+
+
+class _Square(Constraint):
     event_dim = 2
 
     def check(self, value: Any) -> Any:
-        from jtorch.nn._make import torch
-        symmetric = torch("isclose")(value, value.mT, atol=1e-6).flatten(-2).all(-1)
-        return symmetric & (torch("linalg").cholesky_ex(value).info == 0)
+        square = value.shape[-2] == value.shape[-1]
+        return torch("full")(value.shape[:-2], square, dtype=torch("bool"), device=value.device)
 
 
-boolean, real, real_vector, simplex, one_hot = _Boolean(), _Real(), _RealVector(), _Simplex(), _OneHot()
-positive, nonnegative, nonnegative_integer = _GreaterThan(0.0), _GreaterThanEq(0.0), _IntegerGreaterThan(0)
-unit_interval, lower_cholesky, positive_definite = _Interval(0.0, 1.0), _LowerCholesky(), _PositiveDefinite()
-interval, integer_interval, greater_than, greater_than_eq = _Interval, _IntegerInterval, _GreaterThan, _GreaterThanEq
+class _Symmetric(_Square):
+    def check(self, value: Any) -> Any:
+        square = super().check(value)
+        if not bool(square.all()):
+            return square
+        return torch("isclose")(value, value.mT, atol=1e-6).all(-2).all(-1)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    def check(self, value: Any) -> Any:
+        symmetric = super().check(value)
+        return (torch("linalg").eigvalsh(value) >= 0).all(-1) if bool(symmetric.all()) else symmetric
+
+
+class _PositiveDefinite(_Symmetric):
+    def check(self, value: Any) -> Any:
+        symmetric = super().check(value)
+        return torch("linalg").cholesky_ex(value).info == 0 if bool(symmetric.all()) else symmetric
+
+
+dependent, dependent_property = _Dependent(), _DependentProperty
+independent, cat, stack, multinomial = _IndependentConstraint, _Cat, _Stack, _Multinomial
+boolean, real, simplex, one_hot = _Boolean(), _Real(), _Simplex(), _OneHot()
+real_vector = independent(real, 1)
+positive, nonnegative, unit_interval = _GreaterThan(0.0), _GreaterThanEq(0.0), _Interval(0.0, 1.0)
+nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)
+interval, half_open_interval, integer_interval = _Interval, _HalfOpenInterval, _IntegerInterval
+less_than, greater_than, greater_than_eq = _LessThan, _GreaterThan, _GreaterThanEq
+lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerCholesky(), _CorrCholesky()
+square, symmetric = _Square(), _Symmetric()
+positive_semidefinite, positive_definite = _PositiveSemidefinite(), _PositiveDefinite()

@@ -5,12 +5,12 @@ import math
 from typing import Any
 
 from jtorch.distributions import constraints
-from jtorch.distributions.distribution import AtLoc, Distribution, Parametrized, checked, standard_normal
+from jtorch.distributions.distribution import AtLoc, ExponentialFamily, Parametrized, checked, standard_normal
 from jtorch.dtype_info import finfo
 from jtorch.nn._make import torch
 from jtorch.no_grad import no_grad
 
-_EULER = 0.57721566490153286060
+EULER = 0.57721566490153286060
 
 
 class _Located(AtLoc, Parametrized):
@@ -26,12 +26,14 @@ class _Located(AtLoc, Parametrized):
         self._set(validate_args, loc=loc, scale=scale)
 
 
-class Normal(_Located):
+class Normal(_Located, ExponentialFamily):
     """The normal distribution of mean ``loc`` and standard deviation ``scale``. See torch.distributions.Normal.
 
     >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
     tensor(-0.9189)
     """
+
+    _mean_carrier_measure = 0
 
     @property
     def stddev(self) -> Any:
@@ -71,118 +73,12 @@ class Normal(_Located):
         """See Distribution.entropy."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
-
-class _OfNormal(Distribution):
-    """What is computed from a normally distributed number, by the tensor method named ``_function``."""
-
-    has_rsample = True
-    _function: str
-
-    def __init__(self, base: Normal, validate_args: bool | None):
-        self.base_dist = base
-        super().__init__(base.batch_shape, validate_args=validate_args)
-
     @property
-    def scale(self) -> Any:
-        """The standard deviation of that number."""
-        return self.base_dist.scale
+    def _natural_params(self) -> tuple:         # type: ignore[override]
+        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """See Distribution.rsample."""
-        return getattr(self.base_dist.rsample(sample_shape), self._function)()
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        """See Distribution.sample."""
-        return getattr(self.base_dist.sample(sample_shape), self._function)()
-
-
-class LogNormal(_OfNormal):
-    """e to a normally distributed number. See torch.distributions.LogNormal."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.positive
-    _function = "exp"
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
-        super().__init__(Normal(loc, scale, validate_args), validate_args)
-
-    @property
-    def loc(self) -> Any:
-        """The mean of that number."""
-        return self.base_dist.loc
-
-    @property
-    def mean(self) -> Any:
-        """e to (loc + half the variance of the logarithm)."""
-        return (self.loc + self.scale.pow(2) / 2).exp()
-
-    @property
-    def mode(self) -> Any:
-        """Where the density is highest."""
-        return (self.loc - self.scale.square()).exp()
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        square = self.scale.pow(2)
-        return square.expm1() * (2 * self.loc + square).exp()
-
-    @checked
-    def log_prob(self, value: Any) -> Any:
-        """See Distribution.log_prob."""
-        return self.base_dist.log_prob(value.log()) - value.log()
-
-    def cdf(self, value: Any) -> Any:
-        """See Distribution.cdf."""
-        return self.base_dist.cdf(value.log())
-
-    def entropy(self) -> Any:
-        """See Distribution.entropy."""
-        return self.base_dist.entropy() + self.loc
-
-
-class HalfNormal(_OfNormal):
-    """The absolute value of a normally distributed number of mean 0. See torch.distributions.HalfNormal."""
-
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    _function = "abs"
-
-    def __init__(self, scale: Any, validate_args: bool | None = None):
-        super().__init__(Normal(0, scale, validate_args=False), validate_args)
-
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def mode(self) -> Any:
-        """0."""
-        return torch("zeros_like")(self.scale)
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return self.scale.pow(2) * (1 - 2 / math.pi)
-
-    @checked
-    def log_prob(self, value: Any) -> Any:
-        """See Distribution.log_prob."""
-        return torch("where")(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    @checked
-    def cdf(self, value: Any) -> Any:
-        """See Distribution.cdf."""
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, prob: Any) -> Any:
-        """See Distribution.icdf."""
-        return self.base_dist.icdf((prob + 1) / 2)
-
-    def entropy(self) -> Any:
-        """See Distribution.entropy."""
-        return self.base_dist.entropy() - math.log(2)
+    def _log_normalizer(self, x: Any, y: Any) -> Any:       # type: ignore[override]
+        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()
 
 
 class Laplace(_Located):
@@ -262,53 +158,13 @@ class Cauchy(_Located):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class Gumbel(_Located):
-    """The Gumbel distribution. See torch.distributions.Gumbel."""
-
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.loc + self.scale * _EULER
-
-    @property
-    def stddev(self) -> Any:
-        """The standard deviation."""
-        return (math.pi / math.sqrt(6)) * self.scale
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return self.stddev.pow(2)
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """See Distribution.rsample."""
-        info = finfo(self.loc.dtype)
-        u = torch("rand")(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
-        u = info.tiny + u * (1 - info.eps - info.tiny)
-        return self.loc - self.scale * (-u.log()).log()
-
-    @checked
-    def log_prob(self, value: Any) -> Any:
-        """See Distribution.log_prob."""
-        y = (self.loc - value) / self.scale
-        return (y - y.exp()) - self.scale.log()
-
-    @checked
-    def cdf(self, value: Any) -> Any:
-        """See Distribution.cdf."""
-        return (-((self.loc - value) / self.scale).exp()).exp()
-
-    def entropy(self) -> Any:
-        """See Distribution.entropy."""
-        return self.scale.log() + (1 + _EULER)
-
-
-class Exponential(Parametrized):
+class Exponential(Parametrized, ExponentialFamily):
     """The exponential distribution. See torch.distributions.Exponential."""
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+    _mean_carrier_measure = 0
     rate: Any
 
     def __init__(self, rate: Any, validate_args: bool | None = None):
@@ -357,21 +213,30 @@ class Exponential(Parametrized):
         """See Distribution.entropy."""
         return 1.0 - self.rate.log()
 
+    @property
+    def _natural_params(self) -> tuple:         # type: ignore[override]
+        return -self.rate,
+
+    def _log_normalizer(self, x: Any) -> Any:       # type: ignore[override]
+        return -(-x).log()
+
 
 class Uniform(Parametrized):
     """Evenly from ``low`` to ``high``. See torch.distributions.Uniform."""
 
-    arg_constraints = {"low": constraints.real, "high": constraints.real}
     has_rsample = True
     low: Any
     high: Any
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None):
         self._set(validate_args, low=low, high=high)
-        if self._validate_args and not bool((self.low < self.high).all()):
-            raise ValueError("Uniform is not defined when low>= high")
 
     @property
+    def arg_constraints(self) -> dict:      # type: ignore[override]
+        """low below high."""
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:       # type: ignore[override]
         """From low to high."""
         return constraints.interval(self.low, self.high)

@@ -7,6 +7,7 @@ from typing import Any
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import (
     Distribution,
+    ExponentialFamily,
     Parametrized,
     broadcast_all,
     checked,
@@ -25,7 +26,7 @@ def _cross_entropy(logits: Any, probs: Any) -> Any:
     return torch("nn").functional.binary_cross_entropy_with_logits(logits, probs, reduction="none")
 
 
-class _Binary(Parametrized):
+class Binary(Parametrized):
     """A distribution over the chance of a yes, given as ``probs`` or as ``logits``."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -51,7 +52,7 @@ class _Binary(Parametrized):
         return (vars(self).get("probs", vars(self).get("logits"))).size()     # type: ignore[union-attr]
 
 
-class Bernoulli(_Binary):
+class Bernoulli(Binary, ExponentialFamily):
     """1 with the probability ``probs``, else 0. See torch.distributions.Bernoulli."""
 
     support = constraints.boolean
@@ -86,12 +87,19 @@ class Bernoulli(_Binary):
         """See Distribution.entropy."""
         return _cross_entropy(self.logits, self.probs)
 
+    @property
+    def _natural_params(self) -> tuple:         # type: ignore[override]
+        return self.probs.logit(),
+
+    def _log_normalizer(self, x: Any) -> Any:       # type: ignore[override]
+        return x.exp().log1p()
+
     def enumerate_support(self, expand: bool = True) -> Any:
         """0 and 1."""
         return self._enumerated(torch("arange")(2, dtype=self.probs.dtype, device=self.probs.device), expand)
 
 
-class Geometric(_Binary):
+class Geometric(Binary):
     """How many noes come before the first yes. See torch.distributions.Geometric."""
 
     support = constraints.nonnegative_integer
@@ -130,7 +138,7 @@ class Geometric(_Binary):
         return _cross_entropy(self.logits, self.probs) / self.probs
 
 
-class Poisson(Parametrized):
+class Poisson(Parametrized, ExponentialFamily):
     """How often something happens that happens ``rate`` times on average. See torch.distributions.Poisson."""
 
     arg_constraints = {"rate": constraints.nonnegative}
@@ -165,6 +173,13 @@ class Poisson(Parametrized):
         """See Distribution.log_prob."""
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self) -> tuple:         # type: ignore[override]
+        return self.rate.log(),
+
+    def _log_normalizer(self, x: Any) -> Any:       # type: ignore[override]
+        return x.exp()
 
 
 class Categorical(Distribution):
@@ -201,7 +216,7 @@ class Categorical(Distribution):
         """The probabilities."""
         return probs_of(self.logits)
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:       # type: ignore[override]
         """The indices."""
         return constraints.integer_interval(0, self._num_events - 1)
@@ -309,5 +324,3 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.rsample."""
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
-
-

@@ -5,10 +5,10 @@ import copy
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from jtorch.creation import tensor
-from jtorch.distributions.constraints import Constraint
+from jtorch.distributions.constraints import Constraint, is_dependent
 from jtorch.dtype_info import finfo
 from jtorch.nn._make import torch
 from jtorch.no_grad import enable_grad, no_grad
@@ -38,11 +38,30 @@ def probs_of(logits: Any, binary: bool = False) -> Any:
     return logits.sigmoid() if binary else logits.softmax(-1)
 
 
+def clamp_probs(probs: Any) -> Any:
+    """Probabilities, away from 0 and 1 by the rounding of their dtype."""
+    eps = finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
 def logits_of(probs: Any, binary: bool = False) -> Any:
     """The reverse of ``probs_of``."""
-    eps = finfo(probs.dtype).eps
-    inside = probs.clamp(min=eps, max=1 - eps)
+    inside = clamp_probs(probs)
     return inside.log() - (-inside).log1p() if binary else inside.log()
+
+
+def sum_last(x: Any, n: int) -> Any:
+    """The sum over the last ``n`` dimensions."""
+    return x.sum(tuple(range(-n, 0))) if n else x
+
+
+class _NotSaid:
+    """Stands for what a class of distributions has to say and does not."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        raise NotImplementedError
 
 
 class lazy_property(functools.cached_property):  # noqa: N801
@@ -61,11 +80,12 @@ class Distribution:
 
     has_rsample = False
     has_enumerate_support = False
-    arg_constraints: ClassVar[dict[str, Constraint]]
-    support: Any
-    mean: Any
-    variance: Any
+    arg_constraints: Any = _NotSaid()
+    support: Any = _NotSaid()
+    mean: Any = _NotSaid()
+    variance: Any = _NotSaid()
     _validate_args = __debug__
+    _not_of_batch: tuple[str, ...] = ()     # attributes that ``expand`` leaves as they are
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -80,17 +100,22 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             for name, constraint in self._constraints().items():
-                if name in vars(self):
+                computed = name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
+                if not (computed or is_dependent(constraint)):
                     self._check_parameter(name, constraint)
 
     def _constraints(self) -> dict[str, Constraint]:
-        if not hasattr(type(self), "arg_constraints"):
-            warnings.warn(f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
-                          "the distribution with `validate_args=False` to turn off validation.", stacklevel=4)
-        return getattr(self, "arg_constraints", {})
+        try:
+            return self.arg_constraints
+        except NotImplementedError:
+            self._warn_of_missing("`arg_constraints`. Please set `arg_constraints = {}` or initialize the distribution with")
+            return {}
+
+    def _warn_of_missing(self, what: str) -> None:
+        warnings.warn(f"{type(self)} does not define {what} `validate_args=False` to turn off validation.", stacklevel=5)
 
     def _check_parameter(self, name: str, constraint: Constraint) -> None:
-        value = vars(self)[name]
+        value = getattr(self, name)
         if not bool(constraint.check(value).all()):
             raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                              f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
@@ -119,6 +144,8 @@ class Distribution:
         """The same distribution over a larger batch; nothing is copied."""
         new = copy.copy(self)
         for name, value in vars(self).items():
+            if name in self._not_of_batch:
+                continue
             if isinstance(value, Distribution):
                 setattr(new, name, value.expand(batch_shape))
             elif isinstance(value, Tensor):
@@ -180,9 +207,14 @@ class Distribution:
             raise ValueError(f"The right-most size of value must match event_shape: {shape} vs {self._event_shape}.")
         if any([1 not in (i, j) and i != j for i, j in zip(reversed(shape), reversed(expected), strict=False)]):
             raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {expected}.")
-        if not bool(self.support.check(value).all()):
+        try:
+            support = self.support
+        except NotImplementedError:
+            self._warn_of_missing("`support` to enable sample validation. Please initialize the distribution with")
+            return
+        if not bool(support.check(value).all()):
             raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the support "
-                             f"({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
+                             f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
 
     def __repr__(self) -> str:
         given = {n: vars(self)[n] for n in self.arg_constraints if n in vars(self)}
@@ -214,6 +246,34 @@ class AtLoc:
     def mode(self) -> Any:
         """loc."""
         return self.loc
+
+
+class ExponentialFamily(Distribution):
+    """A distribution of the density h(x) exp(sum of parameter * t(x) - log_normalizer(parameters)).
+
+    Its entropy, and its divergence from another of its class, follow from ``_natural_params``, ``_log_normalizer`` and
+    ``_mean_carrier_measure`` (the mean of log h), which a subclass gives: Nielsen and Nock, Entropies and Cross-entropies of
+    Exponential Families (2010). See torch.distributions.ExponentialFamily.
+    """
+
+    _natural_params: Any = _NotSaid()
+    _mean_carrier_measure: Any = _NotSaid()
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        raise NotImplementedError
+
+    def _normalizer_and_slopes(self) -> tuple:
+        """The natural parameters, the log normalizer at them, and its gradients, which are the means of t(x)."""
+        given = [p.detach().requires_grad_() for p in self._natural_params]
+        value = self._log_normalizer(*given)
+        return given, value, torch("autograd").grad(value.sum(), given, create_graph=True)
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        mean = -self._mean_carrier_measure
+        given, value, slopes = self._normalizer_and_slopes()
+        n = len(self._batch_shape)
+        return mean + value - sum([sum_last(p * g, p.dim() - n) for p, g in zip(given, slopes, strict=True)])
 
 
 class Parametrized(Distribution):

@@ -1,17 +1,24 @@
-"""The Kullback-Leibler divergence of two distributions. See torch.distributions.kl_divergence."""
+"""The Kullback-Leibler divergence of two distributions of one class. See torch.distributions.kl_divergence."""
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from jtorch.distributions.continuous import Cauchy, Exponential, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
+from jtorch.distributions.continuous import EULER, Cauchy, Exponential, Laplace, Normal, Uniform
+from jtorch.distributions.counts import Binomial
 from jtorch.distributions.discrete import Bernoulli, Categorical, Geometric, OneHotCategorical, Poisson
-from jtorch.distributions.vectors import Independent, MultivariateNormal, sum_last
+from jtorch.distributions.distribution import ExponentialFamily, sum_last
+from jtorch.distributions.gamma import Beta, Dirichlet, Gamma
+from jtorch.distributions.relaxed import ContinuousBernoulli
+from jtorch.distributions.transformed import Gumbel, HalfNormal, Pareto, TransformedDistribution
+from jtorch.distributions.vectors import Gaussian, Independent, LowRankMultivariateNormal, MultivariateNormal
 from jtorch.nn._make import torch
 
+__all__ = ["kl_divergence", "register_kl"]
+
 _KNOWN: dict[tuple[type, type], Callable] = {}
-_EULER = 0.57721566490153286060
 
 
 def register_kl(type_p: type, type_q: type) -> Callable:
@@ -27,9 +34,43 @@ def kl_divergence(p: Any, q: Any) -> Any:
     found = [pair for pair in _KNOWN if isinstance(p, pair[0]) and isinstance(q, pair[1])]
     if not found:
         raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
-    nearest = min(found, key=lambda pair: (type(p).__mro__.index(pair[0]), type(q).__mro__.index(pair[1])))
+    far = {pair: (type(p).__mro__.index(pair[0]), type(q).__mro__.index(pair[1])) for pair in found}
+    nearest, other = min(found, key=lambda pair: far[pair]), min(found, key=lambda pair: far[pair][::-1])
+    if _KNOWN[nearest] is not _KNOWN[other]:
+        warnings.warn(f"Ambiguous kl_divergence({type(p).__name__}, {type(q).__name__}). Please register_kl("
+                      f"{nearest[0].__name__}, {other[1].__name__})", RuntimeWarning, stacklevel=2)
     return _KNOWN[nearest](p, q)
 
+
+# ---- general -------------------------------------------------------------------------------------------------------
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _exponential_family(p: Any, q: Any) -> Any:
+    """The Bregman divergence of the log normalizer."""
+    if type(p) is not type(q):
+        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using "
+                                  "Bregman divergences")
+    given, value, slopes = p._normalizer_and_slopes()
+    n = len(p.batch_shape)
+    away = [sum_last((b - a) * g, g.dim() - n) for a, b, g in zip(given, q._natural_params, slopes, strict=True)]
+    return q._log_normalizer(*q._natural_params) - value - sum(away)
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: Any, q: Any) -> Any:
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError
+    return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(Independent, Independent)
+def _independent(p: Any, q: Any) -> Any:
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError
+    return sum_last(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+# ---- discrete ------------------------------------------------------------------------------------------------------
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Any, q: Any) -> Any:
@@ -38,6 +79,14 @@ def _bernoulli(p: Any, q: Any) -> Any:
     yes = yes.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0)
     no = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
     return yes + no.masked_fill(q.probs == 1, math.inf).masked_fill(p.probs == 1, 0)
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Any, q: Any) -> Any:
+    if bool((p.total_count < q.total_count).any()):
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    each = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
+    return (p.total_count * each).masked_fill(p.total_count > q.total_count, math.inf)
 
 
 @register_kl(Categorical, Categorical)
@@ -61,10 +110,40 @@ def _poisson(p: Any, q: Any) -> Any:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
+# ---- continuous ----------------------------------------------------------------------------------------------------
+
 @register_kl(Exponential, Exponential)
 def _exponential(p: Any, q: Any) -> Any:
     ratio = q.rate / p.rate
     return -ratio.log() + ratio - 1
+
+
+@register_kl(Gamma, Gamma)
+def _gamma(p: Any, q: Any) -> Any:
+    a, b = p.concentration, q.concentration
+    return b * (p.rate / q.rate).log() + b.lgamma() - a.lgamma() + (a - b) * a.digamma() + (q.rate - p.rate) * (a / p.rate)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p: Any, q: Any) -> Any:
+    return _of_concentrations(p.concentration, q.concentration)
+
+
+@register_kl(Beta, Beta)
+def _beta(p: Any, q: Any) -> Any:
+    return _of_concentrations(p._dirichlet.concentration, q._dirichlet.concentration)
+
+
+def _of_concentrations(a: Any, b: Any) -> Any:
+    of_sums = a.sum(-1).lgamma() - b.sum(-1).lgamma()
+    mean_logs = a.digamma() - a.sum(-1, True).digamma()
+    return of_sums - (a.lgamma() - b.lgamma()).sum(-1) + ((a - b) * mean_logs).sum(-1)
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p: Any, q: Any) -> Any:
+    norms = [d._cont_bern_log_norm() + (-d.probs).log1p() for d in (p, q)]
+    return p.mean * (p.logits - q.logits) + norms[0] - norms[1]
 
 
 @register_kl(Normal, Normal)
@@ -73,9 +152,8 @@ def _normal(p: Any, q: Any) -> Any:
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
-@register_kl(LogNormal, LogNormal)
 @register_kl(HalfNormal, HalfNormal)
-def _of_base(p: Any, q: Any) -> Any:
+def _half_normal(p: Any, q: Any) -> Any:
     return _normal(p.base_dist, q.base_dist)
 
 
@@ -93,7 +171,14 @@ def _cauchy(p: Any, q: Any) -> Any:
 @register_kl(Gumbel, Gumbel)
 def _gumbel(p: Any, q: Any) -> Any:
     a, b, c = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
-    return -a.log() - b + c + a * _EULER + (b + (1 + a).lgamma() - c).exp() - (1 + _EULER)
+    return -a.log() - b + c + a * EULER + (b + (1 + a).lgamma() - c).exp() - (1 + EULER)
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Any, q: Any) -> Any:
+    ratio = q.alpha / p.alpha
+    value = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return value.masked_fill(p.scale < q.scale, math.inf)
 
 
 @register_kl(Uniform, Uniform)
@@ -101,26 +186,17 @@ def _uniform(p: Any, q: Any) -> Any:
     return ((q.high - q.low) / (p.high - p.low)).log().masked_fill((q.low > p.low) | (q.high < p.high), math.inf)
 
 
-@register_kl(Normal, Laplace)
-def _normal_laplace(p: Any, q: Any) -> Any:
-    away, width = p.loc - q.loc, p.scale / q.scale
-    z = away / p.scale
-    inside = math.sqrt(2 / math.pi) * p.scale * (-0.5 * z.pow(2)).exp() + away * (math.sqrt(0.5) * z).erf()
-    return -width.log() + inside / q.scale - 0.5 * math.log(0.5 * math.pi) - 0.5
-
+# ---- vectors -------------------------------------------------------------------------------------------------------
 
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _multivariate(p: Any, q: Any) -> Any:
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+def _multivariate(p: Gaussian, q: Gaussian) -> Any:
     if p.event_shape != q.event_shape:
-        raise ValueError("KL-divergence between two Multivariate Normals with different event shapes cannot be computed")
-    solve = torch("linalg").solve_triangular
-    trace = solve(q._tril, p._tril.expand((*q._tril.shape[:-2], -1, -1)), upper=False).pow(2).sum((-2, -1))
-    away = solve(q._tril, (q.loc - p.loc).unsqueeze(-1), upper=False).pow(2).sum((-2, -1))
+        low = [isinstance(d, LowRankMultivariateNormal) for d in (p, q)]
+        which = "Low Rank " if all(low) else "(Low Rank) " if any(low) else ""
+        raise ValueError(f"KL-divergence between two {which}Multivariate Normals with different event shapes cannot be computed")
+    trace = sum([q._squares(factor) for factor in p._factors()])
+    away = q._squares((q.loc - p.loc).unsqueeze(-1))
     return q._half_log_det() - p._half_log_det() + 0.5 * (trace + away - p.event_shape[0])
-
-
-@register_kl(Independent, Independent)
-def _independent(p: Any, q: Any) -> Any:
-    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-        raise NotImplementedError
-    return sum_last(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)

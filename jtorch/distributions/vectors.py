@@ -2,14 +2,81 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from jtorch.distributions import constraints
-from jtorch.distributions.distribution import AtLoc, Distribution, checked, lazy_property, standard_normal
+from jtorch.distributions.distribution import AtLoc, Distribution, checked, lazy_property, standard_normal, sum_last
 from jtorch.nn._make import torch
+from jtorch.size import Size
 
 
-class MultivariateNormal(AtLoc, Distribution):
+class OfCovariance(Distribution):
+    """A distribution with a positive definite matrix: given as it is, inverted, or by its lower Cholesky factor."""
+
+    def _take(self, batch: Any, name: str, matrix: Any) -> None:
+        vars(self)[name] = matrix.expand((*batch, -1, -1))
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        """The lower Cholesky factor of the covariance."""
+        return self._tril
+
+    @lazy_property
+    def _tril(self) -> Any:
+        if "scale_tril" in vars(self):
+            return self.scale_tril
+        if "covariance_matrix" in vars(self):
+            return torch("linalg").cholesky(self.covariance_matrix)
+        precision = self.precision_matrix
+        upper = torch("linalg").cholesky(precision.flip(-2, -1)).flip(-2, -1).mT
+        unit = torch("eye")(precision.size(-1), dtype=precision.dtype, device=precision.device)
+        return torch("linalg").solve_triangular(upper.mT, unit.expand_as(upper), upper=True).mT.tril()
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        return self._tril @ self._tril.mT
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        return torch("cholesky_inverse")(self._tril)
+
+    def _half_log_det(self) -> Any:
+        return self._tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+class Gaussian(AtLoc, Distribution):
+    """What the two multivariate normal distributions share: the density, by the covariance's determinant and inverse."""
+
+    support = constraints.real_vector
+    has_rsample = True
+    loc: Any
+
+    def _half_log_det(self) -> Any:
+        """Half the logarithm of the covariance's determinant."""
+        raise NotImplementedError
+
+    def _squares(self, columns: Any) -> Any:
+        """The trace of (columns' * inverse covariance * columns)."""
+        raise NotImplementedError
+
+    def _factors(self) -> list:
+        """Matrices whose products with their transposes sum up to the covariance."""
+        raise NotImplementedError
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        """See Distribution.log_prob."""
+        squares = self._squares((value - self.loc).unsqueeze(-1))
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + squares) - self._half_log_det()
+
+    def entropy(self) -> Any:
+        """See Distribution.entropy."""
+        return 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
+
+
+class MultivariateNormal(OfCovariance, Gaussian):
     """Normally distributed vectors. See torch.distributions.MultivariateNormal.
 
     Exactly one of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril`` (the lower Cholesky factor of the
@@ -18,8 +85,6 @@ class MultivariateNormal(AtLoc, Distribution):
 
     arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
                        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
-    support = constraints.real_vector
-    has_rsample = True
 
     def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
                  validate_args: bool | None = None):
@@ -34,33 +99,8 @@ class MultivariateNormal(AtLoc, Distribution):
             raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
         batch = torch("broadcast_shapes")(matrix.shape[:-2], loc.shape[:-1])
         self.loc = loc.expand((*batch, -1))
-        vars(self)[name] = matrix.expand((*batch, -1, -1))
+        self._take(batch, name, matrix)
         super().__init__(batch, self.loc.shape[-1:], validate_args)
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        """The lower Cholesky factor of the covariance."""
-        return self._tril
-
-    @lazy_property
-    def _tril(self) -> Any:
-        if "scale_tril" in vars(self):
-            return self.scale_tril
-        if "covariance_matrix" in vars(self):
-            return torch("linalg").cholesky(self.covariance_matrix)
-        upper = torch("linalg").cholesky(self.precision_matrix.flip(-2, -1)).flip(-2, -1).mT
-        unit = torch("eye")(self.loc.size(-1), dtype=self.loc.dtype, device=self.loc.device)
-        return torch("linalg").solve_triangular(upper.mT, unit.expand_as(upper), upper=True).mT.tril()
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        """The covariance."""
-        return self._tril @ self._tril.mT
-
-    @lazy_property
-    def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
-        return torch("cholesky_inverse")(self._tril)
 
     @property
     def variance(self) -> Any:
@@ -72,24 +112,95 @@ class MultivariateNormal(AtLoc, Distribution):
         eps = standard_normal(self.loc, self._extended_shape(sample_shape))
         return self.loc + (self._tril @ eps.unsqueeze(-1)).squeeze(-1)
 
+    def _squares(self, columns: Any) -> Any:
+        return torch("linalg").solve_triangular(self._tril, columns, upper=False).pow(2).sum((-2, -1))
+
+    def _factors(self) -> list:
+        return [self._tril]
+
+
+class LowRankMultivariateNormal(Gaussian):
+    """Normally distributed vectors of the covariance cov_factor @ cov_factor.T + diag(cov_diag).
+
+    Only matrices of the factor's rank are decomposed: by Woodbury's identity and the matrix determinant lemma. See
+    torch.distributions.LowRankMultivariateNormal.
+    """
+
+    arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
+                       "cov_diag": constraints.independent(constraints.positive, 1)}
+
+    def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None):
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        event = loc.shape[-1:]
+        if cov_factor.dim() < 2:
+            raise ValueError("cov_factor must be at least two-dimensional, with optional leading batch dimensions")
+        if cov_factor.shape[-2:-1] != event:
+            raise ValueError(f"cov_factor must be a batch of matrices with shape {event[0]} x m")
+        if cov_diag.shape[-1:] != event:
+            raise ValueError(f"cov_diag must be a batch of vectors with shape {event}")
+        try:
+            batch = torch("broadcast_shapes")(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
+        except RuntimeError as error:
+            raise ValueError(f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, "
+                             f"cov_diag {cov_diag.shape}") from error
+        self.loc, self.cov_diag = loc.expand((*batch, -1)), cov_diag.expand((*batch, -1))
+        self.cov_factor = cov_factor.expand((*batch, -1, -1))
+        super().__init__(batch, event, validate_args)
+
+    def _weighed(self) -> Any:
+        """The factor's transpose over the diagonal."""
+        return self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
+
+    @lazy_property
+    def _capacitance_tril(self) -> Any:
+        inner = self._weighed() @ self.cov_factor
+        return torch("linalg").cholesky(inner + torch("eye")(inner.size(-1), dtype=inner.dtype, device=inner.device))
+
+    @property
+    def variance(self) -> Any:
+        """The variance of each element."""
+        return self.cov_factor.pow(2).sum(-1) + self.cov_diag
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        """The lower Cholesky factor of the covariance."""
+        return torch("linalg").cholesky(self.covariance_matrix)
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        inner = torch("linalg").solve_triangular(self._capacitance_tril, self._weighed(), upper=False)
+        return self.cov_diag.reciprocal().diag_embed() - inner.mT @ inner
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """See Distribution.rsample."""
+        shape = self._extended_shape(sample_shape)
+        shared = standard_normal(self.loc, shape[:-1] + self.cov_factor.shape[-1:])
+        own = standard_normal(self.loc, shape)
+        return self.loc + (self.cov_factor @ shared.unsqueeze(-1)).squeeze(-1) + self.cov_diag.sqrt() * own
+
     def _half_log_det(self) -> Any:
-        return self._tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) + 0.5 * self.cov_diag.log().sum(-1)
 
-    @checked
-    def log_prob(self, value: Any) -> Any:
-        """See Distribution.log_prob."""
-        away = torch("linalg").solve_triangular(self._tril, (value - self.loc).unsqueeze(-1), upper=False).squeeze(-1)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + away.pow(2).sum(-1)) - self._half_log_det()
+    def _squares(self, columns: Any) -> Any:
+        inner = torch("linalg").solve_triangular(self._capacitance_tril, self._weighed() @ columns, upper=False)
+        return (columns.pow(2) / self.cov_diag.unsqueeze(-1)).sum((-2, -1)) - inner.pow(2).sum((-2, -1))
 
-    def entropy(self) -> Any:
-        """See Distribution.entropy."""
-        return 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
+    def _factors(self) -> list:
+        return [self.cov_factor, self.cov_diag.sqrt().diag_embed()]
 
 
 class Independent(Distribution):
     """A distribution whose last batch dimensions are taken as one event. See torch.distributions.Independent."""
 
-    arg_constraints: ClassVar[dict] = {}
+    arg_constraints = {}
+    _not_of_batch = ("base_dist",)
 
     def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None):
         n, batch = reinterpreted_batch_ndims, base_distribution.batch_shape
@@ -106,15 +217,21 @@ class Independent(Distribution):
         return self.base_dist.has_rsample
 
     @property
+    def has_enumerate_support(self) -> bool:        # type: ignore[override]
+        """As the base, where nothing is taken as one event."""
+        return not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
+
+    @constraints.dependent_property
     def support(self) -> Any:       # type: ignore[override]
         """That of the base, of all elements."""
         base, n = self.base_dist.support, self.reinterpreted_batch_ndims
-        return base if not n else _All(base, n)
+        return constraints.independent(base, n) if n else base
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """See Distribution.expand."""
-        events = tuple(self.event_shape)[:self.reinterpreted_batch_ndims]
-        return Independent(self.base_dist.expand((*batch_shape, *events)), self.reinterpreted_batch_ndims, False)
+        new = super().expand(batch_shape)
+        new.base_dist = self.base_dist.expand(Size((*batch_shape, *self.event_shape[:self.reinterpreted_batch_ndims])))
+        return new
 
     @property
     def mean(self) -> Any:
@@ -147,20 +264,11 @@ class Independent(Distribution):
         """See Distribution.entropy."""
         return sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """See Distribution.enumerate_support."""
+        if self.reinterpreted_batch_ndims:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand)
+
     def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
-
-
-def sum_last(x: Any, n: int) -> Any:
-    """The sum over the last ``n`` dimensions."""
-    return x.sum(tuple(range(-n, 0))) if n else x
-
-
-class _All(constraints.Constraint):
-    """A constraint for all elements of the last dimensions."""
-
-    def __init__(self, base: Any, n: int):
-        self.base_constraint, self.reinterpreted_batch_ndims = base, n
-
-    def check(self, value: Any) -> Any:
-        return self.base_constraint.check(value).flatten(-self.reinterpreted_batch_ndims).all(-1)

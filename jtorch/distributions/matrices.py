@@ -1,0 +1,164 @@
+"""Distributions of positive definite matrices."""
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from jtorch.creation import tensor
+from jtorch.distributions import constraints
+from jtorch.distributions.distribution import Distribution, ExponentialFamily, Number, broadcast_all, checked
+from jtorch.distributions.gamma import Beta, Chi2
+from jtorch.distributions.vectors import OfCovariance
+from jtorch.dtype_info import finfo
+from jtorch.nn._make import torch
+from jtorch.no_grad import no_grad
+
+_LOG_2 = math.log(2)
+
+
+class Wishart(OfCovariance, ExponentialFamily):
+    """Sums of ``df`` outer products of normally distributed vectors with themselves, by Bartlett's decomposition.
+
+    Exactly one of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril`` is given. A sample is PyTorch's second try,
+    as there, where the test for singular samples takes the good ones. See torch.distributions.Wishart.
+    """
+
+    support = constraints.positive_definite
+    has_rsample = True
+    _mean_carrier_measure = 0
+
+    def __init__(self, df: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
+                 validate_args: bool | None = None):
+        given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
+        names = [n for n, m in given.items() if m is not None]
+        if len(names) != 1:
+            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        matrix = given[names[0]]
+        if matrix.dim() < 2:
+            raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
+        self.df = tensor(df, dtype=matrix.dtype, device=matrix.device) if isinstance(df, Number) else df
+        batch = torch("broadcast_shapes")(matrix.shape[:-2], self.df.shape)
+        self.df = self.df.expand(batch)
+        self._check_df(df, matrix.shape[-1])
+        self._take(batch, names[0], matrix)
+        super().__init__(batch, matrix.shape[-2:], validate_args)
+
+    def _check_df(self, df: Any, n: int) -> None:
+        if bool((self.df <= n - 1).any()):
+            raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")
+        if bool((self.df < n).any()):
+            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
+                          stacklevel=3)
+
+    @property
+    def arg_constraints(self) -> dict:      # type: ignore[override]
+        """What the parameters have to be, by the size of the matrices."""
+        return {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
+                "scale_tril": constraints.lower_cholesky, "df": constraints.greater_than(self._event_shape[-1] - 1)}
+
+    def _counts(self) -> Any:
+        """df, df - 1 …: one per row."""
+        rows = torch("arange")(self._event_shape[-1], dtype=self._tril.dtype, device=self._tril.device)
+        return self.df.unsqueeze(-1) - rows
+
+    @property
+    def mean(self) -> Any:
+        """df times the covariance."""
+        return self.df[..., None, None] * self.covariance_matrix
+
+    @property
+    def mode(self) -> Any:
+        """Where the density is highest; nan up to df n + 1."""
+        factor = self.df - self._event_shape[-1] - 1
+        return factor.masked_fill(factor <= 0, math.nan)[..., None, None] * self.covariance_matrix
+
+    @property
+    def variance(self) -> Any:
+        """The variance of each element."""
+        diagonal = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
+        return self.df[..., None, None] * (self.covariance_matrix.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
+
+    def _bartlett(self, sample_shape: Any) -> Any:
+        n = self._event_shape[-1]
+        sizes = Chi2(self._counts()).rsample(sample_shape).sqrt()
+        noise = sizes.clamp(min=finfo(sizes.dtype).eps).diag_embed()
+        rows, columns = torch("tril_indices")(n, n, -1)
+        noise[..., rows, columns] = torch("randn")((*noise.shape[:-2], n * (n - 1) // 2), dtype=noise.dtype, device=noise.device)
+        factor = self._tril @ noise
+        return factor @ factor.mT
+
+    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
+        with no_grad():
+            self._bartlett(sample_shape)
+        for _ in range(10 if max_try_correction is None else max_try_correction):
+            drawn = self._bartlett(sample_shape)
+            if bool(self.support.check(drawn.detach()).all()):
+                break
+        return drawn
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        df, n = self.df, self._event_shape[-1]
+        trace = torch("cholesky_solve")(value, self._tril).diagonal(dim1=-2, dim2=-1).sum(-1)
+        return (-df * (n * _LOG_2 / 2 + self._half_log_det()) - torch("mvlgamma")(df / 2, n)
+                + (df - n - 1) / 2 * torch("linalg").slogdet(value)[1] - trace / 2)
+
+    def entropy(self) -> Any:
+        df, n = self.df, self._event_shape[-1]
+        slopes = (self._counts() / 2).digamma().sum(-1)
+        return ((n + 1) * (n * _LOG_2 / 2 + self._half_log_det()) + torch("mvlgamma")(df / 2, n)
+                - (df - n - 1) / 2 * slopes + df * n / 2)
+
+    @property
+    def _natural_params(self) -> tuple:         # type: ignore[override]
+        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:       # type: ignore[override]
+        n = self._event_shape[-1]
+        y = y + (n + 1) / 2
+        return y * (-torch("linalg").slogdet(-2 * x)[1] + _LOG_2 * n) + torch("mvlgamma")(y, n)
+
+
+class LKJCholesky(Distribution):
+    """Lower Cholesky factors of matrices of correlations of ``dim`` numbers; at concentration 1 all are as likely.
+
+    By the onion method: Lewandowski, Kurowicka and Joe, Generating random correlation matrices (2009), section 3.2. See
+    torch.distributions.LKJCholesky.
+    """
+
+    arg_constraints = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky
+
+    def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None):
+        if dim < 2:
+            raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
+        self.dim = dim
+        self.concentration, = broadcast_all(concentration)
+        super().__init__(self.concentration.size(), (dim, dim), validate_args)
+
+    def _radii(self) -> Any:
+        """The distribution of the squared length of each row without its last element."""
+        c = self.concentration
+        row = (torch("arange")(self.dim, dtype=c.dtype, device=c.device) - 1).clamp(min=0)
+        return Beta(row + 0.5, (c + 0.5 * (self.dim - 2)).unsqueeze(-1) - 0.5 * row)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with no_grad():
+            squares = self._radii().sample(sample_shape).unsqueeze(-1)
+            shape = self._extended_shape(sample_shape)
+            normal = torch("randn")(shape, dtype=squares.dtype, device=squares.device).tril(-1)
+            direction = normal / normal.norm(dim=-1, keepdim=True)
+            direction[..., 0, :] = 0.0
+            rows = squares.sqrt() * direction
+            last = (1 - (rows ** 2).sum(-1)).clamp(min=finfo(rows.dtype).tiny).sqrt()
+            return rows + last.diag_embed()
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        c, n = self.concentration, self.dim - 1
+        diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
+        powers = 2 * (c - 1).unsqueeze(-1) + torch("arange")(n - 1, -1, -1, dtype=c.dtype, device=c.device)
+        top = c + 0.5 * n
+        normalizer = 0.5 * n * math.log(math.pi) + torch("mvlgamma")(top - 0.5, n) - top.lgamma() * n
+        return (powers * diagonal.log()).sum(-1) - normalizer

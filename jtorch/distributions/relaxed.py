@@ -1,0 +1,230 @@
+"""Numbers between 0 and 1 instead of choices, so that gradients reach the probabilities."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jtorch.distributions import constraints
+from jtorch.distributions.discrete import Binary, Categorical
+from jtorch.distributions.distribution import (
+    Distribution,
+    ExponentialFamily,
+    Number,
+    broadcast_all,
+    checked,
+    clamp_probs,
+    lazy_property,
+    one_of,
+    probs_of,
+)
+from jtorch.distributions.transformed import TransformedDistribution
+from jtorch.distributions.transforms import ExpTransform, SigmoidTransform
+from jtorch.nn._make import torch
+from jtorch.no_grad import no_grad
+
+
+def _uniform(like: Any, shape: Any) -> Any:
+    return torch("rand")(shape, dtype=like.dtype, device=like.device)
+
+
+class LogitRelaxedBernoulli(Binary):
+    """The log odds of RelaxedBernoulli. See torch.distributions.relaxed_bernoulli.LogitRelaxedBernoulli."""
+
+    support = constraints.real
+    _not_of_batch = ("temperature",)
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        self.temperature = temperature
+        super().__init__(probs, logits, validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        probs, u = clamp_probs(self.probs.expand(shape)), clamp_probs(_uniform(self.probs, shape))
+        return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast_all(self.logits, value)
+        away = logits - value.mul(self.temperature)
+        return self.temperature.log() + away - 2 * away.exp().log1p()
+
+
+class _Relaxed(TransformedDistribution):
+    """What a transform makes of a base with a temperature, probs and logits."""
+
+    has_rsample = True
+
+    @property
+    def temperature(self) -> Any:
+        """How far from a choice: 0 is one."""
+        return self.base_dist.temperature
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities."""
+        return self.base_dist.probs
+
+    @property
+    def logits(self) -> Any:
+        """The log odds, or the logarithms of the probabilities."""
+        return self.base_dist.logits
+
+
+class RelaxedBernoulli(_Relaxed):
+    """Bernoulli's choice between 0 and 1, softened by ``temperature``. See torch.distributions.RelaxedBernoulli.
+
+    Maddison, Mnih and Teh, The Concrete Distribution (2017); Jang, Gu and Poole, Gumbel-Softmax (2017).
+    """
+
+    arg_constraints = Binary.arg_constraints
+    support = constraints.unit_interval
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args)
+
+
+class ExpRelaxedCategorical(Distribution):
+    """The logarithms of RelaxedOneHotCategorical. See torch.distributions.relaxed_categorical.ExpRelaxedCategorical."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.real_vector
+    has_rsample = True
+    _not_of_batch = ("temperature",)
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        self._categorical, self.temperature = Categorical(probs, logits), temperature
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Any:
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        u = clamp_probs(_uniform(self.logits, self._extended_shape(sample_shape)))
+        return ((self.logits - (-u.log()).log()) / self.temperature).log_softmax(-1)
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        n = self._event_shape[0]
+        logits, value = broadcast_all(self.logits, value)
+        score = (logits - value.mul(self.temperature)).log_softmax(-1).sum(-1)
+        return score + math.lgamma(n) + self.temperature.log() * (n - 1)
+
+
+class RelaxedOneHotCategorical(_Relaxed):
+    """OneHotCategorical's choice, softened by ``temperature``. See torch.distributions.RelaxedOneHotCategorical."""
+
+    arg_constraints = ExpRelaxedCategorical.arg_constraints
+    support = constraints.simplex
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        super().__init__(ExpRelaxedCategorical(temperature, probs, logits, validate_args), ExpTransform(), validate_args)
+
+
+class ContinuousBernoulli(Binary, ExponentialFamily):
+    """Numbers x from 0 to 1 of the density probs ** x (1 - probs) ** (1 - x), normalized.
+
+    Near probs = 1/2, within ``lims``, its formulas are 0/0 and their Taylor series stand for them. Loaiza-Ganem and
+    Cunningham, The continuous Bernoulli (2019). See torch.distributions.ContinuousBernoulli.
+    """
+
+    support = constraints.unit_interval
+    has_rsample = True
+    _mean_carrier_measure = 0
+
+    def __init__(self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501),
+                 validate_args: bool | None = None):
+        one_of(probs, logits)
+        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        value, = broadcast_all(given)
+        if name == "probs":
+            if validate_args is not None and not bool(constraints.unit_interval.check(value).all()):
+                raise ValueError("The parameter probs has invalid values")
+            value = clamp_probs(value)
+        vars(self)[name], self._lims = value, lims
+        Distribution.__init__(self, () if isinstance(given, Number) else value.size(), validate_args=validate_args)
+
+    @lazy_property
+    def probs(self) -> Any:
+        """The parameter, away from 0 and 1."""
+        return clamp_probs(probs_of(self.logits, binary=True))
+
+    def _stable(self) -> Any:
+        return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
+
+    def _cut(self) -> Any:
+        """probs, and a number below ``lims`` where the series is used."""
+        return torch("where")(self._stable(), self.probs, self._lims[0])
+
+    def _or_series(self, value: Any, series: Any) -> Any:
+        return torch("where")(self._stable(), value, series)
+
+    def _cont_bern_log_norm(self) -> Any:
+        p, x = self._cut(), (self.probs - 0.5).pow(2)
+        value = ((-p).log1p() - p.log()).abs().log() - (1.0 - 2.0 * p).abs().log()
+        return self._or_series(value, math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        p, x = self._cut(), self.probs - 0.5
+        value = p / (2.0 * p - 1.0) + 1.0 / ((-p).log1p() - p.log())
+        return self._or_series(value, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x)
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        p, x = self._cut(), (self.probs - 0.5).pow(2)
+        value = p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / ((-p).log1p() - p.log()).pow(2)
+        return self._or_series(value, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return self.icdf(_uniform(self.probs, self._extended_shape(sample_shape)))
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast_all(self.logits, value)
+        entropy = torch("nn").functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
+        return self._cont_bern_log_norm() - entropy
+
+    @checked
+    def cdf(self, value: Any) -> Any:
+        p = self._cut()
+        inside = (p.pow(value) * (1.0 - p).pow(1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
+        inside = self._or_series(inside, value)
+        return inside.masked_fill(value <= 0.0, 0.0).masked_fill(value >= 1.0, 1.0)
+
+    def icdf(self, value: Any) -> Any:
+        p = self._cut()
+        low = (-p).log1p()
+        return self._or_series(((-p + value * (2.0 * p - 1.0)).log1p() - low) / (p.log() - low), value)
+
+    def entropy(self) -> Any:
+        low = (-self.probs).log1p()
+        return self.mean * (low - self.probs.log()) - self._cont_bern_log_norm() - low
+
+    @property
+    def _natural_params(self) -> tuple:         # type: ignore[override]
+        return self.logits,
+
+    def _log_normalizer(self, x: Any) -> Any:       # type: ignore[override]
+        low, high = self._lims[0] - 0.5, self._lims[1] - 0.5
+        stable = (x <= low) | (x > high)
+        cut = torch("where")(stable, x, low)
+        series = 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0
+        return torch("where")(stable, cut.expm1().abs().log() - cut.abs().log(), series)

@@ -1,0 +1,462 @@
+"""Distributions of functions of random numbers and vectors."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jtorch.distributions import constraints
+from jtorch.distributions.continuous import EULER, Cauchy, Exponential, Normal, Uniform
+from jtorch.distributions.distribution import Distribution, broadcast_all, checked, sum_last
+from jtorch.distributions.gamma import Gamma
+from jtorch.distributions.transforms import (
+    AbsTransform,
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    PowerTransform,
+    StickBreakingTransform,
+    Transform,
+)
+from jtorch.distributions.vectors import Independent
+from jtorch.dtype_info import finfo
+from jtorch.nn._make import torch
+from jtorch.no_grad import no_grad
+from jtorch.size import Size
+
+
+def _listed(transforms: Any) -> list:
+    if isinstance(transforms, Transform):
+        return [transforms]
+    if not isinstance(transforms, list):
+        raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
+    if not all([isinstance(t, Transform) for t in transforms]):
+        raise ValueError("transforms must be a Transform or a list of Transforms")
+    return transforms
+
+
+def _shape(d: Any) -> tuple[int, ...]:
+    return (*d.batch_shape, *d.event_shape)
+
+
+def _fitting(base: Any, whole: Any) -> Any:
+    """The base with as large a batch and as large events as the transform needs."""
+    shape, n = _shape(base), len(base.event_shape)
+    need = whole.domain.event_dim
+    if len(shape) < need:
+        raise ValueError(f"base_distribution needs to have shape with size at least {need}, but got {Size(shape)}.")
+    wanted = tuple(whole.inverse_shape(whole.forward_shape(Size(shape))))
+    if wanted != shape:
+        base = base.expand(Size(wanted[:len(wanted) - n]))
+    return Independent(base, need - n) if need > n else base
+
+
+class TransformedDistribution(Distribution):
+    """What ``transforms`` make, one after the other, of what ``base_distribution`` draws.
+
+    Its density is the base's, by the change of volume. See torch.distributions.TransformedDistribution.
+
+    >>> D = torch.distributions
+    >>> D.TransformedDistribution(D.Normal(0.0, 1.0), D.ExpTransform()).log_prob(torch.tensor(1.0))
+    tensor(-0.9189)
+    """
+
+    arg_constraints = {}
+    _not_of_batch = ("base_dist", "transforms")
+
+    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None):
+        self.transforms = _listed(transforms)
+        whole = ComposeTransform(self.transforms)
+        self.base_dist = _fitting(base_distribution, whole)
+        shape = whole.forward_shape(Size(_shape(base_distribution)))
+        taken, given = whole.domain.event_dim, whole.codomain.event_dim
+        cut = len(shape) - max(given, len(base_distribution.event_shape) + given - taken)
+        super().__init__(shape[:cut], shape[cut:], validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape)
+        shape = ComposeTransform(self.transforms).inverse_shape(Size((*batch_shape, *self._event_shape)))
+        new.base_dist = self.base_dist.expand(shape[:len(shape) - len(self.base_dist.event_shape)])
+        return new
+
+    @constraints.dependent_property(is_discrete=False)
+    def support(self) -> Any:           # type: ignore[override]
+        """What the last transform gives."""
+        if not self.transforms:
+            return self.base_dist.support
+        last = self.transforms[-1].codomain
+        more = len(self._event_shape) - last.event_dim
+        return constraints.independent(last, more) if more > 0 else last
+
+    @property
+    def has_rsample(self) -> bool:      # type: ignore[override]
+        """As the base."""
+        return self.base_dist.has_rsample
+
+    def _forward(self, x: Any) -> Any:
+        for transform in self.transforms:
+            x = transform(x)
+        return x
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with no_grad():
+            return self._forward(self.base_dist.sample(sample_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return self._forward(self.base_dist.rsample(sample_shape))
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        n, total = len(self._event_shape), 0.0
+        for t in reversed(self.transforms):
+            x = t.inv(value)
+            n += t.domain.event_dim - t.codomain.event_dim
+            total = total - sum_last(t.log_abs_det_jacobian(x, value), n - t.domain.event_dim)
+            value = x
+        return total + sum_last(self.base_dist.log_prob(value), n - len(self.base_dist.event_shape))
+
+    def _risen(self, probability: Any) -> Any:
+        """The probability, or the rest to 1 where the transforms together fall."""
+        sign = ComposeTransform(self.transforms).sign
+        return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
+
+    def cdf(self, value: Any) -> Any:
+        for transform in reversed(self.transforms):
+            value = transform.inv(value)
+        if self._validate_args:
+            self.base_dist._validate_sample(value)
+        return self._risen(self.base_dist.cdf(value))
+
+    def icdf(self, value: Any) -> Any:
+        return self._forward(self.base_dist.icdf(self._risen(value)))
+
+
+# ---- of a normal distribution --------------------------------------------------------------------------------------
+
+class LogNormal(TransformedDistribution):
+    """e to a normally distributed number. See torch.distributions.LogNormal."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
+
+    @property
+    def loc(self) -> Any:
+        """The mean of that number."""
+        return self.base_dist.loc
+
+    @property
+    def scale(self) -> Any:
+        """The standard deviation of that number."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Any:
+        """e to (loc + half the variance of the logarithm)."""
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> Any:
+        """Where the density is highest."""
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        square = self.scale.pow(2)
+        return square.expm1() * (2 * self.loc + square).exp()
+
+    def entropy(self) -> Any:
+        return self.base_dist.entropy() + self.loc
+
+
+class LogisticNormal(TransformedDistribution):
+    """Vectors of sum 1, by stick breaking of normally distributed ones. See torch.distributions.LogisticNormal."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        base = Normal(loc, scale, validate_args)
+        super().__init__(base if base.batch_shape else base.expand((1,)), StickBreakingTransform(), validate_args)
+
+    @property
+    def loc(self) -> Any:
+        """The mean of that vector."""
+        return self.base_dist.base_dist.loc
+
+    @property
+    def scale(self) -> Any:
+        """The standard deviations of its elements."""
+        return self.base_dist.base_dist.scale
+
+
+class _Half(TransformedDistribution):
+    """The absolute value of what is symmetric about 0."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _base: type
+
+    def __init__(self, scale: Any, validate_args: bool | None = None):
+        super().__init__(self._base(0, scale, validate_args=False), AbsTransform(), validate_args)
+
+    @property
+    def scale(self) -> Any:
+        """That of the distribution on both sides."""
+        return self.base_dist.scale
+
+    @property
+    def mode(self) -> Any:
+        """0."""
+        return torch("zeros_like")(self.scale)
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        return torch("where")(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    @checked
+    def cdf(self, value: Any) -> Any:
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, prob: Any) -> Any:
+        return self.base_dist.icdf((prob + 1) / 2)
+
+    def entropy(self) -> Any:
+        return self.base_dist.entropy() - math.log(2)
+
+
+class HalfNormal(_Half):
+    """The absolute value of a normally distributed number of mean 0. See torch.distributions.HalfNormal."""
+
+    _base = Normal
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.scale.pow(2) * (1 - 2 / math.pi)
+
+
+class HalfCauchy(_Half):
+    """The absolute value of a Cauchy distributed number of median 0; mean inf. See torch.distributions.HalfCauchy."""
+
+    _base = Cauchy
+
+    @property
+    def mean(self) -> Any:
+        """inf."""
+        return torch("full_like")(self.scale, math.inf)
+
+    @property
+    def variance(self) -> Any:
+        """inf."""
+        return self.base_dist.variance
+
+
+# ---- of others -----------------------------------------------------------------------------------------------------
+
+class Gumbel(TransformedDistribution):
+    """loc - scale * log(-log(uniform numbers)): the largest of many. See torch.distributions.Gumbel."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        self.loc, self.scale = broadcast_all(loc, scale)
+        info, log = finfo(self.loc.dtype), ExpTransform().inv
+        one = torch("ones_like")(self.scale)
+        base = Uniform(one * info.tiny, one * (1 - info.eps), validate_args)
+        steps = [log, AffineTransform(0, -one), log, AffineTransform(self.loc, -self.scale)]
+        super().__init__(base, steps, validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.loc + self.scale * EULER
+
+    @property
+    def mode(self) -> Any:
+        """loc."""
+        return self.loc
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return (math.pi / math.sqrt(6)) * self.scale
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.stddev.pow(2)
+
+    @checked
+    def log_prob(self, value: Any) -> Any:
+        y = (self.loc - value) / self.scale
+        return (y - y.exp()) - self.scale.log()
+
+    def entropy(self) -> Any:
+        return self.scale.log() + (1 + EULER)
+
+
+class InverseGamma(TransformedDistribution):
+    """1 over a gamma distributed number. See torch.distributions.InverseGamma."""
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None):
+        base = Gamma(concentration, rate, validate_args)
+        super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args)
+
+    @property
+    def concentration(self) -> Any:
+        """That number's concentration."""
+        return self.base_dist.concentration
+
+    @property
+    def rate(self) -> Any:
+        """That number's rate."""
+        return self.base_dist.rate
+
+    @property
+    def mean(self) -> Any:
+        """The mean; inf up to concentration 1."""
+        return torch("where")(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+
+    @property
+    def mode(self) -> Any:
+        """Where the density is highest."""
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self) -> Any:
+        """The variance; inf up to concentration 2."""
+        a = self.concentration
+        return torch("where")(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
+
+    def entropy(self) -> Any:
+        a = self.concentration
+        return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
+
+
+class Kumaraswamy(TransformedDistribution):
+    """Numbers from 0 to 1, much like Beta's, of the density a b x**(a-1) (1-x**a)**(b-1).
+
+    See torch.distributions.Kumaraswamy.
+    """
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None):
+        a, b = self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
+        base = Uniform(torch("zeros_like")(b), torch("ones_like")(b), validate_args)
+        super().__init__(base, [PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal())],
+                         validate_args)
+
+    def _moment(self, n: int) -> Any:
+        above, b = 1 + n / self.concentration1, self.concentration0
+        return b * (above.lgamma() + b.lgamma() - (above + b).lgamma()).exp()
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self._moment(1)
+
+    @property
+    def mode(self) -> Any:
+        """Where the density is highest; nan where that is at an end."""
+        a, b = self.concentration1, self.concentration0
+        log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
+        return log_mode.masked_fill((b < 1) | (a < 1), math.nan).exp()
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self._moment(2) - self.mean.pow(2)
+
+    def entropy(self) -> Any:
+        a, b = self.concentration1, self.concentration0
+        return 1 - b.reciprocal() + (1 - a.reciprocal()) * ((b + 1).digamma() + EULER) - a.log() - b.log()
+
+
+class Weibull(TransformedDistribution):
+    """scale times a power 1 / concentration of an exponentially distributed number. See torch.distributions.Weibull."""
+
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None):
+        self.scale, self.concentration = broadcast_all(scale, concentration)
+        self.concentration_reciprocal = self.concentration.reciprocal()
+        base = Exponential(torch("ones_like")(self.scale), validate_args)
+        super().__init__(base, [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)], validate_args)
+
+    def _log_moment(self, n: int) -> Any:
+        return (1 + n * self.concentration_reciprocal).lgamma()
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.scale * self._log_moment(1).exp()
+
+    @property
+    def mode(self) -> Any:
+        """Where the density is highest."""
+        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.scale.pow(2) * (self._log_moment(2).exp() - (2 * self._log_moment(1)).exp())
+
+    def entropy(self) -> Any:
+        inverse = self.concentration_reciprocal
+        return EULER * (1 - inverse) + (self.scale * inverse).log() + 1
+
+
+class Pareto(TransformedDistribution):
+    """Numbers above ``scale`` whose density falls with the power 1 + alpha. See torch.distributions.Pareto."""
+
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
+
+    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None):
+        self.scale, self.alpha = broadcast_all(scale, alpha)
+        base = Exponential(self.alpha, validate_args)
+        super().__init__(base, [ExpTransform(), AffineTransform(0, self.scale)], validate_args)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:           # type: ignore[override]
+        """From scale on."""
+        return constraints.greater_than_eq(self.scale)
+
+    @property
+    def mean(self) -> Any:
+        """The mean; inf up to alpha 1."""
+        a = self.alpha.clamp(min=1)
+        return a * self.scale / (a - 1)
+
+    @property
+    def mode(self) -> Any:
+        """scale."""
+        return self.scale
+
+    @property
+    def variance(self) -> Any:
+        """The variance; inf up to alpha 2."""
+        a = self.alpha.clamp(min=2)
+        return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
+
+    def entropy(self) -> Any:
+        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())

@@ -1,0 +1,390 @@
+"""Functions of random numbers and vectors, with the change of density they make. See torch.distributions.transforms."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jtorch.distributions import constraints
+from jtorch.distributions.distribution import Number, broadcast_all
+from jtorch.distributions.transform import (
+    CatTransform,
+    ComposeTransform,
+    IndependentTransform,
+    OfItsKind,
+    ReshapeTransform,
+    StackTransform,
+    Transform,
+    identity_transform,
+    too_few,
+)
+from jtorch.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
+from jtorch.dtype_info import finfo
+from jtorch.nn._make import torch
+from jtorch.size import Size
+from jtorch.tensor import Tensor
+
+__all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
+           "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
+           "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
+           "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
+           "identity_transform"]
+
+
+def _f(name: str) -> Any:
+    return getattr(torch("nn").functional, name)
+
+
+# ---- numbers -------------------------------------------------------------------------------------------------------
+
+class _Rising(OfItsKind):
+    """A rising function of all numbers."""
+
+    domain = constraints.real
+    bijective = True
+    sign = 1
+
+
+class ExpTransform(_Rising):
+    """e to the number. See torch.distributions.transforms.ExpTransform."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.exp()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x
+
+
+def _inside_unit(x: Any) -> Any:
+    info = finfo(x.dtype)
+    return x.clamp(min=info.tiny, max=1.0 - info.eps)
+
+
+class SigmoidTransform(_Rising):
+    """1 / (1 + e to minus the number), not quite 0 or 1. See torch.distributions.transforms.SigmoidTransform."""
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Any) -> Any:
+        return _inside_unit(x.sigmoid())
+
+    def _inverse(self, y: Any) -> Any:
+        y = _inside_unit(y)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -_f("softplus")(-x) - _f("softplus")(x)
+
+
+class SoftplusTransform(_Rising):
+    """log(1 + e to the number). See torch.distributions.transforms.SoftplusTransform."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return _f("softplus")(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -_f("softplus")(-x)
+
+
+class TanhTransform(_Rising):
+    """The hyperbolic tangent. See torch.distributions.transforms.TanhTransform."""
+
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x: Any) -> Any:
+        return x.tanh()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return 2.0 * (math.log(2.0) - x - _f("softplus")(-2.0 * x))
+
+
+class AbsTransform(OfItsKind):
+    """The absolute value; its inverse is the positive one. See torch.distributions.transforms.AbsTransform."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.abs()
+
+    def _inverse(self, y: Any) -> Any:
+        return y
+
+
+def _broadcast(shape: Any, *parameters: Any) -> Size:
+    return Size(torch("broadcast_shapes")(shape, *[getattr(p, "shape", ()) for p in parameters]))
+
+
+class PowerTransform(Transform):
+    """The number to the power of ``exponent``. See torch.distributions.transforms.PowerTransform."""
+
+    domain = codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: Any, cache_size: int = 0):
+        super().__init__(cache_size)
+        self.exponent, = broadcast_all(exponent)
+
+    def _with_cache(self, cache_size: int) -> Any:
+        return PowerTransform(self.exponent, cache_size)
+
+    @property
+    def sign(self) -> Any:
+        return self.exponent.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
+
+    __hash__ = None     # type: ignore[assignment]
+
+    def _call(self, x: Any) -> Any:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        return _broadcast(shape, self.exponent)
+
+    inverse_shape = forward_shape
+
+
+def _same(a: Any, b: Any) -> bool:
+    same = a == b
+    return bool(same.all()) if isinstance(same, Tensor) else same
+
+
+class AffineTransform(Transform):
+    """loc + scale * number. See torch.distributions.transforms.AffineTransform."""
+
+    bijective = True
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0):
+        super().__init__(cache_size)
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+
+    @property
+    def event_dim(self) -> int:
+        return self._event_dim
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        """Numbers, or arrays of them."""
+        return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
+
+    codomain = domain
+
+    def _with_cache(self, cache_size: int) -> Any:
+        return AffineTransform(self.loc, self.scale, self.event_dim, cache_size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
+
+    __hash__ = None     # type: ignore[assignment]
+
+    @property
+    def sign(self) -> Any:
+        if isinstance(self.scale, Number):
+            return int(self.scale > 0) - int(self.scale < 0)       # type: ignore[operator]
+        return self.scale.sign()
+
+    def _call(self, x: Any) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Any) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if isinstance(self.scale, Number):
+            result = torch("full_like")(x, math.log(abs(self.scale)))
+        else:
+            result = self.scale.abs().log()
+        if not self.event_dim:
+            return result.expand(x.shape)
+        result = result.view((*result.shape[:-self.event_dim], -1)).sum(-1)
+        return result.expand(x.shape[:-self.event_dim])
+
+    def forward_shape(self, shape: Any) -> Any:
+        return _broadcast(shape, self.loc, self.scale)
+
+    inverse_shape = forward_shape
+
+
+class CumulativeDistributionTransform(Transform):
+    """A distribution's ``cdf``: numbers from 0 to 1. See torch.distributions.transforms.CumulativeDistributionTransform."""
+
+    codomain = constraints.unit_interval
+    bijective = True
+    sign = 1
+
+    def __init__(self, distribution: Any, cache_size: int = 0):
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:            # type: ignore[override]
+        """The distribution's support."""
+        return self.distribution.support
+
+    def _with_cache(self, cache_size: int) -> Any:
+        return CumulativeDistributionTransform(self.distribution, cache_size)
+
+    def _call(self, x: Any) -> Any:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return self.distribution.log_prob(x)
+
+
+# ---- vectors -------------------------------------------------------------------------------------------------------
+
+class SoftmaxTransform(OfItsKind):
+    """Vectors of sum 1, of the exponentials; its inverse is the logarithm.
+
+    See torch.distributions.transforms.SoftmaxTransform.
+    """
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+
+    def _call(self, x: Any) -> Any:
+        return x.softmax(-1)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        too_few(shape, 1)
+        return shape
+
+    inverse_shape = forward_shape
+
+
+class StickBreakingTransform(OfItsKind):
+    """Vectors of sum 1, one element longer: each number says which part of what is left is the next element.
+
+    See torch.distributions.transforms.StickBreakingTransform.
+    """
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+    bijective = True
+
+    def _call(self, x: Any) -> Any:
+        z = _inside_unit((x - _left(x).log()).sigmoid())
+        pad = _f("pad")
+        return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
+
+    def _inverse(self, y: Any) -> Any:
+        y = y[..., :-1]
+        rest = (1 - y.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
+        return y.log() - rest.log() + _left(y).log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        x = x - _left(x).log()
+        return (-x + _f("logsigmoid")(x) + y[..., :-1].log()).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return _longer(shape, 1)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return _longer(shape, -1)
+
+
+def _longer(shape: Any, by: int) -> Size:
+    too_few(shape, 1)
+    return Size((*shape[:-1], shape[-1] + by))
+
+
+def _left(x: Any) -> Any:
+    """How many elements come after each one: n … 1."""
+    n = x.shape[-1]
+    return torch("arange")(n, 0, -1, dtype=x.dtype, device=x.device)
+
+
+# ---- matrices ------------------------------------------------------------------------------------------------------
+
+class LowerCholeskyTransform(OfItsKind):
+    """Lower triangles with a positive diagonal. See torch.distributions.transforms.LowerCholeskyTransform."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.lower_cholesky
+
+    def _call(self, x: Any) -> Any:
+        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+
+
+class PositiveDefiniteTransform(OfItsKind):
+    """Positive definite matrices, by their factor. See torch.distributions.transforms.PositiveDefiniteTransform."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.positive_definite
+
+    def _call(self, x: Any) -> Any:
+        lower = LowerCholeskyTransform()(x)
+        return lower @ lower.mT
+
+    def _inverse(self, y: Any) -> Any:
+        return LowerCholeskyTransform().inv(torch("linalg").cholesky(y))
+
+
+class CorrCholeskyTransform(Transform):
+    """The factor of a matrix of correlations from the n (n - 1) / 2 numbers below its diagonal.
+
+    Each row is a vector of length 1, by stick breaking: Lewandowski, Kurowicka and Joe, Generating random correlation
+    matrices (2009). See torch.distributions.transforms.CorrCholeskyTransform.
+    """
+
+    domain = constraints.real_vector
+    codomain = constraints.corr_cholesky
+    bijective = True
+
+    def _call(self, x: Any) -> Any:
+        eps = finfo(x.dtype).eps
+        r = vec_to_tril_matrix(x.tanh().clamp(min=-1 + eps, max=1 - eps), -1)
+        left = (1 - r ** 2).sqrt().cumprod(-1)[..., :-1]
+        return (r + torch("eye")(r.shape[-1], dtype=r.dtype, device=r.device)) * _f("pad")(left, [1, 0], value=1)
+
+    def _inverse(self, y: Any) -> Any:
+        left = _f("pad")((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1)
+        t = tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(left, -1).sqrt()
+        return (t.log1p() - (-t).log1p()) / 2
+
+    def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
+        left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), -2)
+        return 0.5 * left.log().sum(-1) - 2 * (x + _f("softplus")(-2 * x) - math.log(2.0)).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        too_few(shape, 1)
+        count = shape[-1]
+        n = round((0.25 + 2 * count) ** 0.5 + 0.5)
+        if n * (n - 1) // 2 != count:
+            raise ValueError("Input is not a flattened lower-diagonal number")
+        return Size((*shape[:-1], n, n))
+
+    def inverse_shape(self, shape: Any) -> Any:
+        too_few(shape, 2)
+        if shape[-2] != shape[-1]:
+            raise ValueError("Input is not square")
+        return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
