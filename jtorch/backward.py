@@ -266,13 +266,14 @@ class PlainTask(GraphTask):
 
     def step(self, node: Any, grads: dict) -> None:
         """See GraphTask.step; an op's node without hooks goes the short way."""
-        if node.watched or node.__class__.run is not OpNode.run or node.saved is None or not grads or not _unchanged(node):
+        edges = node.raw_edges
+        wanted = tuple([i for i, e in enumerate(edges) if e is not None])
+        if node.watched or node.__class__.run is not OpNode.run or node.saved is None or not (grads and wanted) \
+                or not _unchanged(node):
             if self.learner is not None:
                 self._stop_learning()
             super().step(node, grads)
             return
-        edges = node.raw_edges
-        wanted = tuple([i for i, e in enumerate(edges) if e is not None])
         given = tuple(grads) if len(grads) == 1 else tuple(sorted(grads))
         call = node.call.vjps.get((wanted, given)) or vjp_call(node.call, wanted, given)
         try:

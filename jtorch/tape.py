@@ -143,7 +143,7 @@ class OpNode(Node):
             if counter is not None and counter.version != version:
                 self._check_versions(given)
                 break
-        if not wanted and not any(self.raw_edges) and not any(self.held(given)):
+        if not wanted and not any(self.raw_edges) and not any(self.held(given)[:len(self.saved)]):
             _holding_nothing.add(self)      # it has no gradient to give: PyTorch's has saved nothing that could be freed
         if create_graph:
             outs = Above.call(call, [*self._saved_tensors(call, grads), *[as_tensor(grads[i]) for i in given]])
