@@ -163,7 +163,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def _check_strides(array: np.ndarray | np.generic) -> None:
-    if array.size and any(s < 0 for s in array.strides):
+    if any(s < 0 for s in array.strides):
         raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
                          "currently supported. (You can probably work around this by making a copy of your array  with "
                          "array.copy().) ")

@@ -14,7 +14,7 @@ from jtorch import engine, storage, tape
 from jtorch.engine import Value
 from jtorch.ops.of_result import CHANGES, TAKES
 from jtorch.ops.registry import OPS, T
-from jtorch.storage import READ, Seen, Storage, View
+from jtorch.storage import READ, Seen, Storage, View, value_of
 
 on_host: weakref.WeakSet = weakref.WeakSet()     # nodes that have saved memory which NumPy arrays may share
 
@@ -40,7 +40,7 @@ def _refresh(node: Any, *, of_host: bool) -> None:
             continue
         s, view = _place(counter)
         if s.__class__ is Storage and (s.host is not None if of_host else s in storage.silent):
-            now = _now(s, view, node.saved[i])
+            now = _elsewhere(node, i, s) or _now(s, view, node.saved[i])
             if now is not None:
                 saved = list(node.saved) if saved is None else saved
                 saved[i] = now
@@ -100,6 +100,16 @@ def _content(s: Storage, view: View | None) -> Value:
         return Value(aval, s.host_view(view).copy())
     content = s.content()
     return content if view is None else engine.record(engine.call_of(READ, (T, *view.key())), (content,))
+
+
+def _elsewhere(node: Any, i: int, s: Storage) -> Value | None:
+    """What a tensor that was saved shows since it was given other memory by ``data =``."""
+    t = storage.left[s]() if s in storage.left else None
+    if t is None or t._storage is s or node.raw_edges[i] is None or node.call.op.composite:     # these save views of it
+        return None
+    origin, nr = node.raw_edges[i]
+    itself = t in (origin, getattr(origin, "variable", None)) if t._node is None else origin is t._node and nr == t._output_nr
+    return value_of(t) if itself and storage.aval_of(t) is node.saved[i].aval else None
 
 
 def _now(s: Storage, view: View | None, before: Value) -> Value | None:

@@ -127,6 +127,7 @@ class Seen:
 
 
 silent: weakref.WeakSet[Storage] = weakref.WeakSet()    # storages written to behind the back of somebody who may have saved them
+left: weakref.WeakKeyDictionary[Storage, weakref.ref] = weakref.WeakKeyDictionary()     # and those that one left by ``data =``
 
 
 def value_of(t: Tensor) -> Value:

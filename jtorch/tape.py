@@ -197,7 +197,8 @@ class OpNode(Node):
 
     @property
     def _input_metadata(self) -> tuple:
-        return engine.kernel_of(self.call, _avals(self.saved)).outs if self.saved else ()
+        outs = engine.kernel_of(self.call, _avals(self.saved)).outs if self.saved else ()
+        return outs if not outs or outs[-1].kind else _without_last(outs)
 
     def release(self) -> None:
         if self.call.op.saves != "none":
@@ -245,6 +246,12 @@ class SometimesNode(FewNode):
             super().release()
         elif self.saved is not None:
             self._keep_avals()
+
+
+def _without_last(outs: tuple) -> tuple:
+    """Without the results behind the others that have no derivative, as indices: PyTorch's node does not count them."""
+    known = [i for i, a in enumerate(outs) if a.kind]
+    return outs[:known[-1] + 1] if known else outs
 
 
 def modified_message(aval, origin: Edge | None, version: int, expected: int) -> str:

@@ -206,6 +206,10 @@ class Tensor(Bound):
         if storage.aval_of(other).shape != storage.aval_of(self).shape:
             tape.keep_shape(self)
         keep_counter(self)
+        before = self._storage
+        if getrefcount(before) > _ALONE and before is not other._storage:       # a graph may have saved this tensor
+            storage.silent.add(before)
+            storage.left[before] = weakref.ref(self)
         self._storage, self._view = other._storage, other._view
 
     # ------------------------------------------------------------ autograd

@@ -487,6 +487,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float):
     check.require(input.ndim > 1, f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     dim = check.wrap_dim(dim, input.ndim)
     _check_norm_dtypes(np.dtype(input.dtype), None)
-    size = vector_norm(wide(input), p, tuple(a for a in range(input.ndim) if a != dim), True)
-    factor = jnp.where(size > maxnorm, maxnorm / (size + 1e-7), jnp.ones((), size.dtype))
+    others = tuple(a for a in range(input.ndim) if a != dim)
+    long = vector_norm(wide(lax.stop_gradient(input)), p, others, True) > maxnorm
+    size = vector_norm(wide(jnp.where(long, input, 0)), p, others, True)        # no nan may come from slices that stay
+    factor = jnp.where(long, maxnorm / (size + 1e-7), jnp.ones((), size.dtype))
     return input * factor.astype(input.dtype)

@@ -36,10 +36,11 @@ def _checked(t: Tensor, name: str) -> Node | None:
     referrers = gc.get_referrers(t)
     views = sum([r.get("_base") is t for r in _states(referrers)])
     views += sum([s.get("_through") is r for r in referrers if r.__class__ is tuple for s in _states(gc.get_referrers(r))])
+    grads = sum([s.get("_grad") is t for s in _states(referrers)])
     in_graph = any([isinstance(r, AccumulateGrad) or _leads_to_a_leaf(r) for r in referrers])
     seen = [t._storage] if t._view is None else [r for r in gc.get_referrers(t._view) if r.__class__ is Seen]
     saved = sum([_uses(r, t) for s in seen for r in gc.get_referrers(s) if r.__class__ is tuple and len(r) == 2 and r[0] is s])
-    count = 1 + views + saved + in_graph
+    count = 1 + views + saved + in_graph + grads
     if count > 2 or (count == 2 and node_of(t) is not None):
         raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you "
                            "are not holding references to the tensor in other places.")

@@ -358,4 +358,34 @@ for t in (t2, t3): t.data.add_(1)
 t4 = xp.autograd.grad(t2 + 0, t1)[0].clone()
 t5 = xp.autograd.grad(t3 + 0, t1)[0].clone()
 """,
+    "a tensor that is given other memory after a graph has saved it": """
+t1 = (xp.arange(3.) + 1).requires_grad_()
+t2 = t1 * 1
+t3, t4, t5, t6 = t2 * t2, t2.exp(), t2[:2] * t2[:2], xp.nn.functional.linear(t2[None], xp.ones(2, 3) * t1)
+t2.data = xp.zeros(3)
+t4.data = xp.zeros(3)
+t7 = xp.ones(3).requires_grad_()
+t8 = (t7 * t1).sum()
+t7.data = xp.zeros(3)
+for t in (t3, t4, t5, t6, t8): t.sum().backward()
+""",
+    "renorm of rows that hold nan": """
+t1 = (xp.arange(9.) - 3).reshape(3, 3).requires_grad_()
+t2 = t1 / t1
+t3 = t2.renorm(2, 0, 1.)
+t3.sigmoid().sum().backward()
+""",
+    "nodes do not count the results behind the others that have no derivative": """
+t1 = xp.arange(6.).reshape(2, 3).requires_grad_() * 1
+t2, t3, t4 = t1.min(1).values, t1.sort(1).values, t1.frexp().mantissa
+for t in (t2, t3, t4): h = t.grad_fn.register_prehook(lambda go: log.append(('p', len(go))))
+(t2.sum() + t3.sum() + t4.sum()).backward()
+""",
+    "from_numpy of no elements with a negative stride, swapping a gradient": """
+n1 = np.zeros((2, 2, 0))
+t1 = xp.from_numpy(n1[::-1])
+t2, t3 = xp.ones(3).requires_grad_(), xp.ones(3)
+t2.grad = t3
+xp.utils.swap_tensors(t2, t3)
+""",
 }

@@ -78,7 +78,7 @@ def _linear_name(template: tuple) -> str:
     return "MmBackward0" if template[2] is None else "AddmmBackward0"
 
 
-@functional(backward_name=_linear_name)
+@functional(backward_name=_linear_name, composite=True)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``. See torch.nn.functional.linear."""
     _check_linear(input, weight, bias)
