@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from jtorch.distributions import constraints
-from jtorch.distributions.discrete import Binary, Categorical
+from jtorch.distributions.discrete import Binary, OfCategorical
 from jtorch.distributions.distribution import Distribution, broadcast_all, checked, one_of
 from jtorch.distributions.gamma import Gamma
 from jtorch.nn._make import torch
@@ -125,7 +125,7 @@ class NegativeBinomial(_Trials):
         return n * logsigmoid(-self.logits) + value * logsigmoid(self.logits) + ways.masked_fill(n + value == 0.0, 0.0)
 
 
-class Multinomial(Distribution):
+class Multinomial(OfCategorical):
     """How often each of Categorical's indices is drawn in ``total_count`` draws. See torch.distributions.Multinomial."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -133,28 +133,13 @@ class Multinomial(Distribution):
     def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
-        self.total_count, self._categorical = total_count, Categorical(probs, logits)
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+        self.total_count = total_count
+        self._set(probs, logits, validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:           # type: ignore[override]
         """Counts of the sum total_count."""
         return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Any:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Any:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Any:

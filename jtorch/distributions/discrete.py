@@ -259,14 +259,10 @@ class Categorical(Distribution):
         return self._enumerated(torch("arange")(self._num_events, device=self.probs.device), expand)
 
 
-class OneHotCategorical(Distribution):
-    """Categorical's index as a vector with a 1 at it. See torch.distributions.OneHotCategorical."""
+class OfCategorical(Distribution):
+    """A distribution over vectors with the probabilities, or logits, of a Categorical."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.one_hot
-    has_enumerate_support = True
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+    def _set(self, probs: Any, logits: Any, validate_args: bool | None) -> None:
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
 
@@ -279,6 +275,22 @@ class OneHotCategorical(Distribution):
     def logits(self) -> Any:
         """The logarithms of the probabilities."""
         return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+
+class OneHotCategorical(OfCategorical):
+    """Categorical's index as a vector with a 1 at it. See torch.distributions.OneHotCategorical."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        self._set(probs, logits, validate_args)
 
     @property
     def mean(self) -> Any:

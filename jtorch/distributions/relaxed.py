@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from jtorch.distributions import constraints
-from jtorch.distributions.discrete import Binary, Categorical
+from jtorch.distributions.discrete import Binary, OfCategorical
 from jtorch.distributions.distribution import (
     Distribution,
     ExponentialFamily,
@@ -83,7 +83,7 @@ class RelaxedBernoulli(_Relaxed):
         super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args)
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(OfCategorical):
     """The logarithms of RelaxedOneHotCategorical. See torch.distributions.relaxed_categorical.ExpRelaxedCategorical."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -92,23 +92,8 @@ class ExpRelaxedCategorical(Distribution):
     _not_of_batch = ("temperature",)
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        self._categorical, self.temperature = Categorical(probs, logits), temperature
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
-
-    @property
-    def probs(self) -> Any:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Any:
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
+        self.temperature = temperature
+        self._set(probs, logits, validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         u = clamp_probs(_uniform(self.logits, self._extended_shape(sample_shape)))
