@@ -62,7 +62,8 @@ class World:
         out: dict[str, Any] = {"log": list(self.log)} if values else {}
         for n, x in pool.items():
             if n not in tensors:
-                out[n] = {"array": x.tolist(), "type": type(x).__name__} if values and isinstance(x, np.ndarray) else {"type": type(x).__name__}
+                out[n] = {"array": x.tolist(), "type": type(x).__name__, "dtype": f"torch.{x.dtype}"} \
+                    if values and isinstance(x, np.ndarray) else {"type": type(x).__name__}
                 continue
             out[n] = _described(x, values=values, history=history)
             if x.numel():
