@@ -15,8 +15,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import jax
-
 
 class Threads(NamedTuple):
     """``inline``: in the calling thread, which waits. ``pool``: with large operations spread over the processor's cores."""
@@ -34,22 +32,13 @@ ELSEWHERE = Threads()
 SMALL = 3e-3        # seconds that the work takes call by call; below that the pool costs more than it wins
 
 
-def compiled(lowered: Any, on: Threads, options: dict[str, Any]) -> Any:
-    """``lowered.compile()`` for these threads with XLA's ``options``, but those that this XLA does not know."""
-    try:
-        return _compiled(lowered, on, options)
-    except jax.errors.JaxRuntimeError as e:
-        if "No such compile option" not in str(e):
-            raise
-        return _compiled(lowered, on, on.options)
-
-
-def _compiled(lowered: Any, on: Threads, options: dict[str, Any]) -> Any:
+def compiled(lowered: Any, on: Threads) -> Any:
+    """``lowered.compile()`` for these threads."""
     if not on.inline:
-        return lowered.compile(options)
+        return lowered.compile(on.options)
     with _private():
         lowered._lowering.compile_args["host_callbacks"] = [_never_called]
-    made = lowered.compile(options)
+    made = lowered.compile(on.options)
     with _private():        # JAX gives up its quick way of calling for callbacks
         made._executable.unsafe_call.has_host_callbacks = False
     return made
