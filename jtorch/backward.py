@@ -43,7 +43,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     Without ``captures`` every reachable leaf accumulates. With them only the paths to these edges are walked, and the
     gradients that arrive there are returned; ``accumulate`` says whether leaves among them accumulate as well.
     """
-    if overwritten.on_host or storage.silent:
+    if overwritten.on_host or storage.silent or storage.left:
         overwritten.refresh([r[0] for r in roots])
     if captures is not None or create_graph or mode.anomaly:
         return GraphTask(roots, retain_graph, create_graph, captures, accumulate).run()

@@ -24,7 +24,7 @@ def refresh(roots: list) -> None:
     for node in list(on_host):
         if node.saved is not None:
             _refresh(node, of_host=True)
-    if storage.silent:
+    if storage.silent or storage.left:
         for node in tape.reachable(roots):
             if getattr(node, "saved", None) is not None:
                 _refresh(node, of_host=False)
@@ -39,8 +39,8 @@ def _refresh(node: Any, *, of_host: bool) -> None:
                 or node.call.op.saves == "result":
             continue
         s, view = _place(counter)
-        if s.__class__ is Storage and (s.host is not None if of_host else s in storage.silent):
-            now = _elsewhere(node, i, s) or _now(s, view, node.saved[i])
+        if s.__class__ is Storage and (s.host is not None if of_host else s in storage.silent or s in storage.left):
+            now = _elsewhere(node, i, s) or (_now(s, view, node.saved[i]) if of_host or s in storage.silent else None)
             if now is not None:
                 saved = list(node.saved) if saved is None else saved
                 saved[i] = now
@@ -107,9 +107,8 @@ def _elsewhere(node: Any, i: int, s: Storage) -> Value | None:
     t = storage.left[s]() if s in storage.left else None
     if t is None or t._storage is s or node.raw_edges[i] is None or node.call.op.composite:     # these save views of it
         return None
-    origin, nr = node.raw_edges[i]
-    itself = t in (origin, getattr(origin, "variable", None)) if t._node is None else origin is t._node and nr == t._output_nr
-    return value_of(t) if itself and storage.aval_of(t) is node.saved[i].aval else None
+    fits = tape.leads_to(node.raw_edges[i], t) and storage.aval_of(t) is node.saved[i].aval
+    return value_of(t) if fits else None
 
 
 def _now(s: Storage, view: View | None, before: Value) -> Value | None:

@@ -467,6 +467,14 @@ def _in_new_shape(t, grad):
     return made
 
 
+def leads_to(edge: Any, t: Any) -> bool:
+    """Whether an edge is that of this very tensor."""
+    node, nr = edge
+    if nr == LEAF or isinstance(node, AccumulateGrad):
+        return t is (node if nr == LEAF else node.variable)
+    return node is t._node and nr == t._output_nr
+
+
 def expands_to(shape: tuple, to: tuple) -> bool:
     """Whether a shape can be broadcast to another one."""
     return len(shape) <= len(to) and all([m in (1, n) for m, n in zip(shape[::-1], to[::-1], strict=False)])

@@ -207,8 +207,8 @@ class Tensor(Bound):
             tape.keep_shape(self)
         keep_counter(self)
         before = self._storage
-        if getrefcount(before) > _ALONE and before is not other._storage:       # a graph may have saved this tensor
-            storage.silent.add(before)
+        back = storage.left.pop(other._storage, None) is not None       # as where averaged weights were shown for a while
+        if getrefcount(before) > _ALONE and before is not other._storage and not back:      # a graph may have saved this tensor
             storage.left[before] = weakref.ref(self)
         self._storage, self._view = other._storage, other._view
 

@@ -144,7 +144,7 @@ def _fitted(grad: Tensor, aval, i: int, name: str) -> Tensor:
     """A gradient in the shape and dtype of its input, as PyTorch's engine fits it; an error if it cannot be."""
     shape = tuple(grad.shape)
     if shape != aval.shape:
-        if not _expands_to(aval.shape, shape):
+        if not tape.expands_to(aval.shape, shape):
             raise RuntimeError(f"Function {name} returned an invalid gradient at index {i} - got {list(shape)} but expected "
                                f"shape compatible with {list(aval.shape)}")
         grad = _summed(grad, aval.shape)
@@ -164,10 +164,6 @@ def _summed(grad: Tensor, shape: tuple) -> Tensor:
     extra = grad.dim() - len(shape)
     dims = [*range(extra), *[extra + i for i, n in enumerate(shape) if n == 1 and grad.shape[extra + i] != 1]]
     return grad.sum(dims).reshape(shape)        # type: ignore[attr-defined]
-
-
-def _expands_to(shape: tuple, target: tuple) -> bool:
-    return len(shape) <= len(target) and all(n in (1, m) for n, m in zip(shape[::-1], target[::-1], strict=False))
 
 
 class FunctionMeta(type):

@@ -202,8 +202,7 @@ def _isreal(shape: tuple[int, ...], operands: Sequence[Geometry], template: tupl
     return _with_scalar(*_part(shape, operands)) if dtype.is_complex else like_first(shape, operands)
 
 
-_MIXED = (_copied_if(lambda d: d.is_complex), _copied_if(lambda d: not (d.is_complex or d.is_floating_point)),
-          _copied_if(lambda d: True))
+_MIXED = (_copied_if(lambda d: d.is_complex), _copied_if(lambda d: True))
 ELEMENTWISE = {iterated, *_MIXED, _isinf, _isreal}       # the rules of elementwise calls
 KEPT = "kept"       # exactly the strides and the offset of the first argument, gaps and all
 _NAMES: dict[Any, str] = {
@@ -218,7 +217,7 @@ _NAMES: dict[Any, str] = {
     _isinf: "isinf",
     _isfinite: "isfinite",
     _isreal: "isreal",
-    _MIXED[2]: "nan_to_num",
+    _MIXED[1]: "nan_to_num",
     like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
     "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize",
     _as_first_suggests: "softmax log_softmax nn.functional.softmax nn.functional.log_softmax nn.functional.softmin "

@@ -5,7 +5,7 @@ import gc
 
 from jtorch.autograd.graph import get_gradient_edge
 from jtorch.storage import Seen
-from jtorch.tape import AccumulateGrad, Node, OpNode
+from jtorch.tape import AccumulateGrad, Node, OpNode, leads_to
 from jtorch.tensor import Tensor, node_of
 from jtorch.walks import LEAF
 
@@ -73,10 +73,7 @@ def _leads_to(edge: tuple | None, t: Tensor, entry: tuple) -> bool:
     """Whether what was saved beside this edge may be the tensor, and not another one of the same memory."""
     if edge is None or entry[0].version != entry[1]:
         return True
-    node, nr = edge
-    if nr == LEAF or isinstance(node, AccumulateGrad):
-        return t is (node if nr == LEAF else node.variable)
-    return node is t._node and nr == t._output_nr
+    return leads_to(edge, t)
 
 
 def _used(node: OpNode) -> tuple[bool, ...]:
