@@ -45,6 +45,8 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     """
     if overwritten.on_host or storage.silent or storage.left:
         overwritten.refresh([r[0] for r in roots])
+    if tape.detached:
+        tape.note_detached([r[0] for r in roots])
     if captures is not None or create_graph or mode.anomaly:
         return GraphTask(roots, retain_graph, create_graph, captures, accumulate).run()
     rec, learner = local.rec, None
@@ -135,7 +137,7 @@ class GraphTask:
         if self.wanted is not None and goes_on:     # what is asked for on the way to others is what came, before the hooks
             self._capture(node, grads)
         if node.tensor_hooks:
-            grads = run_tensor_hooks(node, grads, self.create_graph)
+            grads = run_tensor_hooks(node, _fitting(node, grads), self.create_graph)
         if not goes_on:
             self._capture(node, grads)
             if self.accumulate and node.__class__ is not AccumulateGrad:
@@ -154,11 +156,9 @@ class GraphTask:
 
     def _capture(self, node: Node, grads: dict) -> None:
         """Keeps the gradients that were asked for."""
-        for nr in list(grads):
-            if (node, nr) in self.wanted:       # type: ignore[operator]
-                for aval in node._input_metadata[nr:nr + 1] if isinstance(node, OpNode) else ():
-                    check_fits(as_value(grads[nr]).aval.shape, aval.shape)
-                self.captured[node, nr] = grads[nr]
+        wanted = [nr for nr in grads if (node, nr) in self.wanted]      # type: ignore[operator]
+        for nr, grad in _fitting(node, {nr: grads[nr] for nr in wanted}).items():
+            self.captured[node, nr] = grad
 
     def _goes_on(self, node: Node) -> bool:
         """Whether the walk goes on from a node."""
@@ -190,7 +190,7 @@ class GraphTask:
         try:
             outs = run(node, grads, self.create_graph, needs)
         except ValueError:
-            outs = run(node, _validated(node, grads), self.create_graph, needs)
+            outs = run(node, _mended(node, grads), self.create_graph, needs)
         return run_hooks(node, outs, grads, self.create_graph) if node.hooks else outs
 
     def deliver(self, edge: Edge, grad: Any) -> None:
@@ -208,22 +208,31 @@ class GraphTask:
             heapq.heappush(self.heap, (-node.seq, self.order(), node))
 
 
-def _validated(node: Any, grads: dict) -> dict:
+def _fitting(node: Node, grads: dict) -> dict:
     """The gradients in the shapes and dtypes of the node's outputs; RuntimeError where they do not fit.
 
     They are others where a tensor has got another geometry, or memory of another dtype, since the node was made.
     """
-    made = {}
-    for nr, aval in enumerate(node._input_metadata):
-        if nr not in grads:
-            continue
-        have = as_value(grads[nr]).aval
-        check_fits(have.shape, aval.shape)
-        calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
-        calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)
-        made[nr] = grads[nr]
-        for call in calls:
-            made[nr] = record(call, (made[nr],)) if made[nr].__class__ is Value else Above.call(call, [made[nr]])
+    if node.__class__ is AccumulateGrad:
+        return grads
+    metadata = node._input_metadata
+    return {nr: _as_output(grad, metadata[nr]) if nr < len(metadata) else grad for nr, grad in grads.items()}
+
+
+def _as_output(grad: Any, aval: Any) -> Any:
+    """A gradient in the shape and dtype of ``aval``."""
+    have = as_value(grad).aval
+    check_fits(have.shape, aval.shape)
+    calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
+    calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)
+    for call in calls:
+        grad = record(call, (grad,)) if grad.__class__ is Value else Above.call(call, [grad])
+    return grad
+
+
+def _mended(node: Node, grads: dict) -> dict:
+    """Gradients that a node's derivative did not take, as it takes them; raises again what it raised if they were so already."""
+    made = _fitting(node, grads)
     if all([made[nr] is grads[nr] for nr in made]):
         raise
     return made
@@ -279,7 +288,7 @@ class PlainTask(GraphTask):
         try:
             outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
         except ValueError:
-            grads = _validated(node, grads)
+            grads = _mended(node, grads)
             if self.learner is not None:
                 self._stop_learning()
             outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
@@ -324,6 +333,8 @@ def _unchanged(node: Any) -> bool:
 
 def _accumulate(leaf: Any, grad: Value) -> None:
     """Adds a gradient to that of a leaf that nobody watches."""
+    if leaf._base is not None:
+        tape.check_is_leaf(leaf)
     if not leaf._requires_grad:
         return
     if leaf._grad is None:

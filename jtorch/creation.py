@@ -115,8 +115,8 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
 
 
 def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, copy: bool | None = None,
-            requires_grad: bool = False) -> Tensor:
-    """``obj`` as a tensor, shared or copied as ``copy`` says. See torch.asarray."""
+            requires_grad: bool | None = None) -> Tensor:
+    """``obj`` as a tensor, shared or copied as ``copy`` says; it requires a gradient as ``obj`` does. See torch.asarray."""
     dtype = dtypes.as_dtype(dtype, "asarray")
     if isinstance(obj, (bytes, bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
@@ -127,7 +127,13 @@ def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
         _check_shared(obj, made)
     elif isinstance(obj, (Tensor, np.ndarray)) and (copy or _is_0_dim_array(obj)) and (made is obj or made.dtype.np == obj.dtype):
         made = made.clone()     # type: ignore[attr-defined]
-    return with_grad(made, requires_grad)
+    if requires_grad is None and isinstance(obj, Tensor) and obj.requires_grad:
+        warnings.warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                      "requires_grad=False explicitly to get the old behavior and silence this warning.", stacklevel=2)
+        requires_grad = True
+    if requires_grad:
+        return with_grad(made, True)
+    return made.requires_grad_(False) if made.is_leaf else made.detach()
 
 
 def _is_0_dim_array(obj: Any) -> bool:

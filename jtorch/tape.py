@@ -112,6 +112,33 @@ FREED = ("Trying to backward through the graph a second time (or directly access
          "saved tensors after calling backward.")
 
 
+class _Detached:
+    """Stands for the counter of a saved tensor that ``detach_`` has cut off its graph since."""
+
+    version = 1
+
+
+DETACHED = (_Detached(), 0)
+DETACHED_IN_PLACE = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+                     "please use out-of-place `.detach()` instead")
+detached: weakref.WeakKeyDictionary[Node, dict[int, weakref.ref]] = weakref.WeakKeyDictionary()     # nodes' outputs cut off so
+
+
+def note_detached(roots: list[Node]) -> None:
+    """Marks what nodes under ``roots`` have saved of tensors that ``detach_`` has cut off: their backward is an error."""
+    for node in reachable(roots):
+        if isinstance(node, OpNode) and node.saved is not None:
+            node.mark_detached()
+
+
+def _is_detached(edge: Edge | None) -> bool:
+    cut_off = edge is not None and detached.get(edge[0], {}).get(edge[1])
+    if not cut_off:
+        return False
+    t = cut_off()
+    return t is None or t._node is None
+
+
 class OpNode(Node):
     """The node of a call: its arguments' values, and the versions of the tensors they were."""
 
@@ -190,7 +217,17 @@ class OpNode(Node):
         there = [len(each) == 1 or self.edges[i] is not None for i in each]
         return tuple([sum(u) > 1 or any([a and b for a, b in zip(u, there, strict=True)]) for u in zip(*uses, strict=True)])
 
+    def mark_detached(self) -> None:
+        """Lets the check of versions fail for arguments that ``detach_`` has cut off since."""
+        if self.call.op.saves != "result" and any(map(_is_detached, self.raw_edges)):
+            cut_off = [entry[0] is not None and _is_detached(edge)
+                       for entry, edge in zip(self.versions, self.raw_edges, strict=False)]
+            self.versions = tuple([DETACHED if cut else entry
+                                   for entry, cut in itertools.zip_longest(self.versions, cut_off)])
+
     def _modified(self, i: int, counter, version: int) -> str:
+        if counter is DETACHED[0]:
+            return DETACHED_IN_PLACE
         if self.call.op.saves == "result" or i >= len(self.saved):
             return modified_message(self.result or self.saved[0].aval, (self, 0), counter.version, version)
         return modified_message(self.saved[i].aval, self.edges[i], counter.version, version)
@@ -380,6 +417,7 @@ class AccumulateGrad(Node):
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         t, grad = self.variable, grads[0]
+        check_is_leaf(t)
         if self.aval is not None:
             grad = self._in_known_shape(grad)
         if not t._requires_grad:        # any more
@@ -395,7 +433,6 @@ class AccumulateGrad(Node):
                 hook(t)
         return []
 
-
     def _in_known_shape(self, grad):
         have = as_value(grad).aval
         if have.shape == self.aval.shape:
@@ -403,6 +440,12 @@ class AccumulateGrad(Node):
         check_fits(have.shape, self.aval.shape)
         call = engine.call_of(OPS["sum_to_size"], (T, self.aval.shape))
         return record(call, (grad,)) if grad.__class__ is Value else Above.call(call, [grad])
+
+
+def check_is_leaf(t) -> None:
+    """RuntimeError for a view that was a leaf until its base was written to with history."""
+    if t.grad_fn is not None:
+        raise RuntimeError("leaf variable has been moved into the graph interior")
 
 
 def keep_shape(t, anew: bool = False) -> None:

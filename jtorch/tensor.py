@@ -295,6 +295,8 @@ class Tensor(Bound):
                                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, "
                                "and hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
+        if self._node is not None:
+            tape.detached.setdefault(self._node, {})[self._output_nr] = weakref.ref(self)
         self._node, self._output_nr, self._requires_grad = None, 0, False
         return self
 

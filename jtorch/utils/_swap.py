@@ -71,9 +71,11 @@ def _uses(entry: tuple, t: Tensor) -> int:
 
 def _leads_to(edge: tuple | None, t: Tensor, entry: tuple) -> bool:
     """Whether what was saved beside this edge may be the tensor, and not another one of the same memory."""
-    if edge is None or entry[0].version != entry[1]:
+    if edge is None:
         return True
-    return leads_to(edge, t)
+    regenerated = t._node is not None and entry[0].version != entry[1] and not (
+        edge[1] == LEAF or isinstance(edge[0], AccumulateGrad))
+    return regenerated or leads_to(edge, t)
 
 
 def _used(node: OpNode) -> tuple[bool, ...]:

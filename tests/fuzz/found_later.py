@@ -388,4 +388,63 @@ t2, t3 = xp.ones(3).requires_grad_(), xp.ones(3)
 t2.grad = t3
 xp.utils.swap_tensors(t2, t3)
 """,
+    "asarray requires a gradient as what it is given does": """
+t2 = xp.ones(1).requires_grad_()
+t3 = t2 * 1
+with xp.no_grad(): t6 = t3.squeeze()
+t8 = xp.asarray(t6)
+t9 = xp.autograd.grad(t8.prod(), [t6, t8], retain_graph=True)[1]
+t10, t11 = xp.asarray(t3, requires_grad=False), xp.asarray(t2, copy=True, requires_grad=False)
+t12 = xp.asarray(t2, requires_grad=False)
+t13 = xp.asarray(t3, dtype=xp.int64)
+""",
+    "a retained gradient has the shape that its tensor's node knows": """
+t1 = xp.ones(2, 3).requires_grad_()
+t2 = t1 * 1
+with xp.no_grad(): t2.unsqueeze_(1)
+t2.sum().backward(inputs=[t2])
+t3 = t1 * 1
+t3.retain_grad()
+with xp.no_grad(): t3.unsqueeze_(0)
+t3.register_hook(lambda g: log.append(list(g.shape)))
+t3.sum().backward()
+""",
+    "a view that was a leaf until its base was written to": """
+t1 = xp.arange(4.) + 1
+t3 = t1.select(0, 0)
+t6 = t3.permute([])
+t6.requires_grad = True
+t3.sub_(t6)
+t6.prod().backward(retain_graph=True)
+""",
+    "a tensor that detach_ cuts off after it was saved": """
+t1 = (xp.arange(3.) + 1).requires_grad_()
+t2 = t1 * 1
+t3, t4, t5, t6 = t1 % t2, t1 + t2, t2.exp(), t2 * xp.ones(3)
+t7 = t1.exp()
+t8 = t7 * 2
+t2.detach_()
+t7.detach_()
+t4.sum().backward()
+t8.sum().backward()
+t5.sum().backward()
+t6.sum().backward()
+t3.sum().backward(retain_graph=True)
+t2.requires_grad_()
+t3.sum().backward(retain_graph=True)
+t2.mul_(t1)
+t3.sum().backward()
+""",
+    "swapping views of memory that was written to since it was saved": """
+t1 = xp.arange(6.).requires_grad_()
+t2, t3 = t1.sum() * t1, t1.view(-1)
+with xp.no_grad(): t3[...] = 1
+xp.utils.swap_tensors(t3, xp.ones(6))
+t4 = -t1
+t5 = t4.expand(6)
+t6 = t5.sin()
+t5.detach().add_(1)
+with xp.no_grad(): t7 = t4.view(-1)
+xp.utils.swap_tensors(t7, t5)
+""",
 }
