@@ -106,7 +106,7 @@ class GraphTask:
             return False
         if self.allowed is None:
             return id(node) in self.waiting
-        if node.__class__ is AccumulateGrad and not self.accumulate and node in self.allowed:
+        if not self.accumulate and not any(node.raw_edges) and any([n is node for n, _ in self.wanted]):    # type: ignore[union-attr]
             raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running "
                                "autograd.grad(). This is currently not supported.")
         return node in self.allowed
@@ -136,8 +136,10 @@ class GraphTask:
         goes_on = self.wanted is None or self._goes_on(node)
         if self.wanted is not None and goes_on:     # what is asked for on the way to others is what came, before the hooks
             self._capture(node, grads)
+        if node.tensor_hooks or node.prehooks:
+            grads = _fitting(node, grads)
         if node.tensor_hooks:
-            grads = run_tensor_hooks(node, _fitting(node, grads), self.create_graph)
+            grads = run_tensor_hooks(node, grads, self.create_graph)
         if not goes_on:
             self._capture(node, grads)
             if self.accumulate and node.__class__ is not AccumulateGrad:

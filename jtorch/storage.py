@@ -46,6 +46,9 @@ class Storage:
 
     def host_view(self, view: View | None) -> np.ndarray:
         """The host memory as a view shows it: writes to the result are writes to the storage."""
+        aval = self.aval if view is None else view.aval
+        if not aval.numel:      # NumPy gives arrays of no elements no strides
+            return np.lib.stride_tricks.as_strided(self.host.view(np.uint8)[:0].view(aval.np), aval.shape, [0] * len(aval.shape))
         if view is None:
             return self.host.reshape(self.aval.shape)
         flat, width = self.host, view.aval.np.itemsize
@@ -113,12 +116,12 @@ class VersionCounter:
 
 
 class Seen:
-    """What a tensor showed when it was saved for backward, where it did not simply show its storage: counter and geometry."""
+    """What a tensor showed when it was saved for backward, where it was not simply all of its storage: counter and geometry."""
 
-    __slots__ = ("counter", "storage", "view")
+    __slots__ = ("counter", "storage", "tensor", "view")
 
-    def __init__(self, counter: Any, storage: Storage, view: View | None):
-        self.counter, self.storage, self.view = counter, storage, view
+    def __init__(self, t: Tensor):
+        self.counter, self.storage, self.view, self.tensor = t._counter or t._storage, t._storage, t._view, weakref.ref(t)
 
     @property
     def version(self) -> int:

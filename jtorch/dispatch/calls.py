@@ -203,7 +203,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
                 raise RuntimeError(_INFERENCE_SAVED)
         if saves:
             s = t._storage
-            counter = s if t._view is None and t._counter is None else seen(t)
+            counter = s if t._view is None and t._counter is None and t._base is None else Seen(t)
             versions.append((counter, counter.version))
             shared = shared or s.host is not None
     node = cls(c, args, tuple(edges), tuple(versions))
@@ -216,8 +216,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
 
 def seen(t: Tensor) -> Any:
     """What says whether a tensor that was saved is written to, and where it lies."""
-    s = t._storage
-    return s if t._view is None and t._counter is None else Seen(t._counter or s, s, t._view)
+    return t._storage if t._view is None and t._counter is None and t._base is None else Seen(t)
 
 
 def _class_of(c: Call, args: list) -> type:

@@ -202,11 +202,36 @@ def _isreal(shape: tuple[int, ...], operands: Sequence[Geometry], template: tupl
     return _with_scalar(*_part(shape, operands)) if dtype.is_complex else like_first(shape, operands)
 
 
+def _reciprocal(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """Of a number divided by a tensor: PyTorch multiplies it by the reciprocal."""
+    return _with_scalar(shape, iterated(shape, _copies(operands) if _casts(dtype, float) else operands))
+
+
+def _power(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """Contiguous where a number is raised; a base that a number raises is cast first."""
+    base, exponent = template[:2]
+    if getattr(base, "number_type", None) is not None:
+        return contiguous_strides(shape)
+    if not hasattr(exponent, "number_type") and _casts(dtype, exponent[0] if isinstance(exponent, tuple) else type(exponent)):
+        operands = _copies(operands)
+    return iterated(shape, operands)
+
+
+def _copies(operands: Sequence[Geometry]) -> list[Geometry]:
+    return [(size, preserved(size, stride)) for size, stride in operands]
+
+
+def _casts(dtype: Any, number: type) -> bool:
+    """Whether a number of this type makes a tensor of this dtype one of another kind."""
+    inexact = dtype.is_floating_point or dtype.is_complex
+    return {complex: not dtype.is_complex, float: not inexact, int: dtype.name == "bool", bool: False}[number]
+
+
 _MIXED = (_copied_if(lambda d: d.is_complex), _copied_if(lambda d: True))
-ELEMENTWISE = {iterated, *_MIXED, _isinf, _isreal}       # the rules of elementwise calls
+ELEMENTWISE = {iterated, *_MIXED, _isinf, _isreal, _reciprocal, _power}       # the rules of elementwise calls
 KEPT = "kept"       # exactly the strides and the offset of the first argument, gaps and all
 _NAMES: dict[Any, str] = {
-    iterated: "complex polar float_power lerp isclose heaviside signbit isnan isposinf isneginf conj "
+    iterated: "complex polar lerp isclose heaviside signbit isnan isposinf isneginf conj "
               "relu "
     "nn.functional.hardtanh nn.functional.relu6 nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu "
     "nn.functional.selu nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
@@ -214,6 +239,8 @@ _NAMES: dict[Any, str] = {
     "nn.functional.softsign nn.functional.logsigmoid nn.functional.threshold nn.functional.binary_cross_entropy "
     "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
     _MIXED[0]: "abs angle",
+    _reciprocal: "rdiv",
+    _power: "pow float_power",
     _isinf: "isinf",
     _isfinite: "isfinite",
     _isreal: "isreal",

@@ -148,7 +148,8 @@ def merged(before: Tensor, after: Tensor, stride: tuple[int, ...], adds: bool):
     flat, index = strided_write(jnp.zeros((span,), before.dtype), before, size, stride, 0), indices(size, stride, 0)
     if adds:
         return strided_read(flat.at[index].add(after - before, mode="promise_in_bounds"), size, stride, 0)
-    index = last_wins(jnp.where(before != after, index, span), span + 1)
+    changed = (before != after) & ((before == before) | (after == after))
+    index = last_wins(jnp.where(changed, index, span), span + 1)
     return strided_read(flat.at[index].set(after, mode="drop", unique_indices=True), size, stride, 0)
 
 

@@ -38,7 +38,8 @@ def _checked(t: Tensor, name: str) -> Node | None:
     views += sum([s.get("_through") is r for r in referrers if r.__class__ is tuple for s in _states(gc.get_referrers(r))])
     grads = sum([s.get("_grad") is t for s in _states(referrers)])
     in_graph = any([isinstance(r, AccumulateGrad) or _leads_to_a_leaf(r) for r in referrers])
-    seen = [t._storage] if t._view is None else [r for r in gc.get_referrers(t._view) if r.__class__ is Seen]
+    seen = [r for r in gc.get_referrers(t._view or t._storage) if r.__class__ is Seen and r.tensor() is t]
+    seen += [t._storage] if t._view is None and t._base is None else []     # type: ignore[list-item]
     saved = sum([_uses(r, t) for s in seen for r in gc.get_referrers(s) if r.__class__ is tuple and len(r) == 2 and r[0] is s])
     count = 1 + views + saved + in_graph + grads
     if count > 2 or (count == 2 and node_of(t) is not None):
@@ -71,7 +72,7 @@ def _uses(entry: tuple, t: Tensor) -> int:
 
 def _leads_to(edge: tuple | None, t: Tensor, entry: tuple) -> bool:
     """Whether what was saved beside this edge may be the tensor, and not another one of the same memory."""
-    if edge is None:
+    if edge is None or entry[0].__class__ is Seen:
         return True
     regenerated = t._node is not None and entry[0].version != entry[1] and not (
         edge[1] == LEAF or isinstance(edge[0], AccumulateGrad))

@@ -447,4 +447,45 @@ t5.detach().add_(1)
 with xp.no_grad(): t7 = t4.view(-1)
 xp.utils.swap_tensors(t7, t5)
 """,
+    "NumPy arrays of no elements have no strides": """
+t1 = xp.arange(3).reshape(3, 1)
+t2 = t1.tensor_split(2, -1)[-1]
+n3 = t2.detach().numpy()
+log.append((n3.strides, xp.zeros(2, 0).numpy().strides))
+t4 = xp.from_numpy(n3[::-1])
+""",
+    "a number divided by integers, powers of a number": """
+t1 = xp.arange(6).reshape(2, 1, 3).movedim(0, 1)
+t2 = t1.tensor_split(2, 2)[0]
+t3, t4, t5, t6 = 0 / t2, t2 ** .5, 2 ** t2, 2. ** t2.t().float() if t2.dim() == 2 else 2. ** t2.mT.float()
+t7, t8 = xp.float_power(2, t1), xp.pow(1, t2)
+""",
+    "a write into expanded memory that holds nan": """
+t1 = xp.tensor([1., float('nan'), 3.])
+t2 = t1.expand(2, 3)
+t2[xp.tensor([0]), ...] = 0
+t3 = xp.full((2, 3), float('nan'))
+t3.expand(2, 2, 3)[xp.tensor([1])] = 5.
+""",
+    "swapping one of several tensors of the same memory, another of which was saved": """
+t1, t2 = xp.arange(6.), xp.ones(6).requires_grad_()
+t3, t4 = t1.movedim(0, 0), t1[...]
+t5 = xp.maximum(t4, t2.exp())
+xp.utils.swap_tensors(t3, xp.ones(6))
+xp.utils.swap_tensors(t4, xp.ones(6))
+xp.utils.swap_tensors(xp.ones(6), t1)
+""",
+    "hooks of a gradient that does not fit, and of a view of a leaf that was written to": """
+t1 = xp.ones(3, 1).requires_grad_()
+t2 = t1 * 1
+with xp.no_grad(): t2.squeeze_()
+h = t2.grad_fn.register_prehook(lambda go: log.append(('p', len(go))))
+(t2 * t2).sum().backward()
+t3 = xp.arange(9.).reshape(3, 3).requires_grad_()
+t4 = t3.mT
+t3.detach().add_(1)
+h = xp.autograd.graph.register_multi_grad_hook([t4, t3], lambda gs: log.append([g is None for g in gs]))
+t5 = xp.autograd.grad(t4.sum(), t4)[0]
+t4.sum().backward(inputs=[t4])
+""",
 }
