@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_PROGRAMS = 512
 MAX_CUT = 1000              # calls in a record that was cut off: XLA takes minutes for one with thousands of outputs
-TRIALS, MARGIN = 8, 1.2     # runs of a program that are timed, and by how much it may be slower than its record was call by call
+TRIALS, MARGIN = 16, 1.2    # runs of a program that are timed, and by how much it may be slower than its record was call by call
 SAVED_PER_CALL = 10e-6      # seconds of Python that a call held back takes less than one run at once
 _compiled: dict[split.Compiled, tuple[State, bytes]] = {}      # all programs, with where they hang in the trie
 

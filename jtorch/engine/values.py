@@ -1,9 +1,12 @@
 """Avals and values: what the engine computes with. A value never changes; a tensor changes by taking another value."""
 from __future__ import annotations
 
+import functools
+
 import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
+from jaxlib import xla_client
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
@@ -131,12 +134,36 @@ def is_ones(value: Value) -> bool:
     return _ones.get(value.aval) is value
 
 
+@functools.lru_cache(4096)
+def _shaped(shape: tuple[int, ...], dtype: np.dtype) -> jax.core.ShapedArray:
+    with jax.enable_x64(True):
+        return jax.core.ShapedArray(shape, dtype)
+
+
+_quick = True       # whether jaxlib has what ``jax.device_put`` ends in, behind 30 µs of Python
+
+
+def _copied_quickly(array: np.ndarray, device: devices.device) -> jax.Array | None:
+    """``array`` on a device by way of jaxlib itself; None where that is not as expected."""
+    global _quick
+    try:
+        semantics = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+        return xla_client.batched_device_put(_shaped(array.shape, array.dtype), sharding_of(device), [array],
+                                             [devices.jax_device(device)], True, True, semantics, enable_x64=True)
+    except (AttributeError, TypeError):
+        _quick = False
+        return None
+
+
 def put(array: np.ndarray, device: devices.device) -> jax.Array:
     """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
     if device.type == "meta":
         return hollow(array.shape, array.dtype)     # type: ignore[return-value]
+    made = _copied_quickly(array, device) if _quick else None
+    if made is not None:
+        return made
     with jax.enable_x64(True):
-        made = jax.device_put(array, sharding_of(device), may_alias=False)
+        made = jax.device_put(array.copy(), sharding_of(device))      # aligned memory is shared, may_alias=False or not
     if not isinstance(made, jax.core.Tracer):
         return made
     with jax.ensure_compile_time_eval():    # inside a caller's jit; the value outlives its trace

@@ -261,7 +261,7 @@ def run(seed: int, torch: ModuleType, jtorch: ModuleType, steps: int = 16, messa
                 todo = statement(chooser)
             lines.append(todo.pop(0))
             what = pair.step(lines[-1], last=not todo and len(lines) >= steps)
-            if what is not None and of_zeros(lines, torch, jtorch):
+            if what is not None and of_rounding(lines, torch, jtorch):
                 return None
             if what is not None:
                 return shrunk(Found(lines, what), torch, jtorch, looks)
@@ -270,22 +270,41 @@ def run(seed: int, torch: ModuleType, jtorch: ModuleType, steps: int = 16, messa
     return None
 
 
-def of_zeros(lines: list[str], torch: ModuleType, jtorch: ModuleType) -> bool:
-    """Whether before the last statement a zero in complex numbers has another sign.
+def of_rounding(lines: list[str], torch: ModuleType, jtorch: ModuleType) -> bool:
+    """Whether before the last statement numbers that are equal but for rounding show two different things.
 
-    PyTorch's depends on the processor's vectors, and branch cuts, angles and reciprocals show it.
+    Two are on different sides of an integer, or a zero in complex numbers has another sign: PyTorch's depends on the
+    processor's vectors, and branch cuts, angles and reciprocals show it.
     """
     worlds = World(torch), World(jtorch)
     for line in lines[:-1]:
         found = []
         for world in worlds:
             world.run(line)
-            found.append({n: _parts(t) for n, t in world.pool().items() if isinstance(t, world.xp.Tensor) and t.is_complex()})
-        for name, expected in found[0].items():
-            got = found[1].get(name, expected)
-            if got.shape == expected.shape and (np.signbit(got) != np.signbit(expected))[(got == 0) & (expected == 0)].any():
+            found.append({n: t for n, t in world.pool().items() if isinstance(t, world.xp.Tensor)})
+        for name, t in found[0].items():
+            other = found[1].get(name, t)
+            if (t.is_complex() or t.is_floating_point()) and t.shape == other.shape and _of_rounding(t, other):
                 return True
     return False
+
+
+def _of_rounding(t: Any, other: Any) -> bool:
+    try:
+        expected, got = _parts(t), _parts(other)
+    except Exception:       # one that cannot be looked at
+        return False
+    return bool((t.is_complex() and _of_other_sign(expected, got)) or _apart(expected, got))
+
+
+def _of_other_sign(a: np.ndarray, b: np.ndarray) -> bool:
+    return (np.signbit(a) != np.signbit(b))[(a == 0) & (b == 0)].any()
+
+
+def _apart(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether an integer lies between two numbers that are nearly the same."""
+    near = np.isclose(a, b, rtol=1e-6, atol=1e-9)
+    return ((np.floor(a) != np.floor(b)) | (np.ceil(a) != np.ceil(b)))[near].any()
 
 
 def _parts(t: Any) -> np.ndarray:

@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.lazy import Lazy
 from jtorch.engine.host.rules import HALF, Equation, compute_dtype, in_compute_dtype, ints, kind, require, rule
 
@@ -23,6 +24,8 @@ def _dot_general(e: Equation) -> Callable:
     wide = compute_dtype(dtype)
     require(kind(dtype) in "fc" or e.outs[0].size * prod(a.shape[d] for d in lhs_contract) <= INTEGER_LIMIT)
     cast_a, cast_b, cast_out = a.dtype != wide, b.dtype != wide, wide != dtype
+    batch, contracted = prod(shape[:len(lhs_batch)]), prod(a.shape[d] for d in lhs_contract)
+    matmul = matmul_for(prod(shape) // max(batch, 1) * contracted)
 
     def dot(x, y):
         x, y = left(x), right(y)
@@ -30,7 +33,7 @@ def _dot_general(e: Equation) -> Callable:
             x = x.astype(wide)
         if cast_b:
             y = y.astype(wide)
-        out = np.matmul(_dense(x), _dense(y)).reshape(shape)
+        out = matmul(_dense(x), _dense(y)).reshape(shape)
         return out.astype(dtype) if cast_out else out
     return dot
 

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.rules import (
     Equation,
     compute_dtype,
@@ -139,6 +140,7 @@ def _conv(e: Equation) -> Callable:
     padded, _ = _padder((n, c, *space), ((0, 0), (0, 0), *p["padding"]), (1, 1, *p["lhs_dilation"]))
     wide, ns = compute_dtype(dtype), len(space)
     zero = wide.type(0)
+    matmul = matmul_for(nb * spots * depth * taps * o // groups)
     # (batch group, nb, feature group, depth) of the operand become (group, nb, spots..., depth, taps...)
     split = (groups, nb, 1, depth) if by_batch else (1, nb, groups, depth)
 
@@ -149,7 +151,7 @@ def _conv(e: Equation) -> Callable:
         spaces = tuple(range(4, 4 + ns))
         patches = patches.transpose((0, 2, 1, *spaces, 3, *range(4 + ns, 4 + 2 * ns)))
         matrix = w.transpose(rhs_spec).astype(wide, copy=False).reshape(groups, o // groups, depth * taps)
-        out = np.matmul(patches.reshape(groups, nb * spots, depth * taps), matrix.transpose(0, 2, 1))
+        out = matmul(patches.reshape(groups, nb * spots, depth * taps), matrix.transpose(0, 2, 1))
         out = out.reshape(groups, nb, *out_space, o // groups)
         out = out.transpose((1, 0, ns + 2, *range(2, 2 + ns))).reshape(nb, o, *out_space)
         return out.transpose(inverse).astype(dtype, copy=False)
