@@ -3,13 +3,15 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from benchmarks.workloads import Step, Workload
 
-WARM_UP = 60        # steps; jtorch compiles on the way
+WARM_UP = 60        # steps at least; jtorch compiles on the way
+PATIENCE = 20.0     # seconds that a warm-up may take where steps still compile something
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,14 @@ def _seconds(step: Step, n: int) -> float:
     return (time.perf_counter() - start) / n
 
 
+def _warm_up(step: Step, n: int, compiled: Callable[[], int]) -> None:
+    """Runs ``n`` steps, and again until nothing more is compiled in so many. What that costs, ``first_use`` measures."""
+    until, before = time.perf_counter() + PATIENCE, -1
+    while compiled() != before and time.perf_counter() < until:
+        before = compiled()
+        _seconds(step, n)
+
+
 def _check_agreement(name: str, steps: list[Step]) -> None:
     first = [[float(step()) for _ in range(3)] for step in steps]
     for other in first[1:]:
@@ -53,8 +63,9 @@ def measure(workload: Workload, torch, jtorch, rounds: int) -> Result:
     steps = [workload.eager(torch), workload.eager(jtorch)]
     steps += [workload.jitted()] if workload.jitted is not None else []
     _check_agreement(workload.name, steps)
+    counters = jtorch.engine.stats.counters
     for step in steps:
-        _seconds(step, max(WARM_UP, min(workload.steps, 100)))
+        _warm_up(step, max(WARM_UP, min(workload.steps, 100)), lambda: counters.programs + counters.kernels)
     times = [[_seconds(step, workload.steps) * 1e6 for step in steps] for _ in range(rounds)]
     medians = [statistics.median(column) for column in zip(*times, strict=True)]
     of_torch = statistics.median(t[1] / t[0] for t in times)

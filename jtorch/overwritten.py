@@ -14,6 +14,7 @@ from jtorch import engine, storage, tape
 from jtorch.engine import Value
 from jtorch.ops.of_result import CHANGES, TAKES
 from jtorch.ops.registry import OPS, T
+from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import READ, Seen, Storage, View, value_of
 
 on_host: weakref.WeakSet = weakref.WeakSet()     # nodes that have saved memory which NumPy arrays may share
@@ -81,10 +82,18 @@ def _refresh_result(node: Any) -> None:
     s, view = _place(counter)
     if counter is None or counter.version != version or s not in storage.silent or not _has_change(node):
         return
+    view = _as_it_was(s, view, node.result)
     aval = s.aval if view is None else view.aval
     if aval is not node.result or not _written_by_numpy(s):
         return
     _along(node, _values(node.saved), _content(s, view), (counter, version))
+
+
+def _as_it_was(s: Storage, view: View | None, aval: Any) -> View | None:
+    """The view of what was all of a storage before that has grown; any other as it is."""
+    if view is None and s.aval is not aval and s.aval.np == aval.np and s.aval.numel > aval.numel:
+        return View(aval, contiguous_strides(aval.shape), 0, None, -1)
+    return view
 
 
 def _written_by_numpy(s: Storage) -> bool:
@@ -113,6 +122,7 @@ def _elsewhere(node: Any, i: int, s: Storage) -> Value | None:
 
 def _now(s: Storage, view: View | None, before: Value) -> Value | None:
     """What the memory holds, if that is something else than before."""
+    view = _as_it_was(s, view, before.aval)
     aval = s.aval if view is None else view.aval
     if aval is not before.aval:
         return None

@@ -6,10 +6,11 @@ optimizer's update happens in place.
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 from math import inf
 from sys import getrefcount
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -66,6 +67,9 @@ def unconsumed(path: list[State]) -> list[int]:
     return [s.first for s in path if s.outs and not any(i in used for i in range(s.first, s.first + len(s.outs)))]
 
 
+_programs: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()      # by what they compute
+
+
 class Program:
     """Calls of a record compiled together: all of them, or a stretch.
 
@@ -84,11 +88,18 @@ class Program:
         self.order = self.donated + [i for i in self.ins if i not in self.donated]
         self.checks = [s for s in self.path if s.call.check is not None]
         self._plan_numbers()
+        self.device = next((s.outs[0].device for s in reversed(path) if s.outs), CPU)
+        self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not self.device]     # 0-dim, of the CPU
+        self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
+        key = self._structure(), on
+        same = _programs.get(key)
+        if same is not None:
+            self.compiled: Any = same.compiled
+            return
         start = time.perf_counter()
         self.compiled = self._compile(on)
-        self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
-        self.seconds = time.perf_counter() - start
-        stats.program_compiled(self, why, self.seconds)
+        _programs[key] = self
+        stats.program_compiled(self, why, time.perf_counter() - start)
 
     def summary(self) -> str:
         """What was compiled, in a few words."""
@@ -169,11 +180,19 @@ class Program:
                 env[s.first + k] = x
         return *[env[i] for i in self.outs], *([jnp.stack(flags)] if flags else [])
 
+    def _structure(self) -> tuple:
+        """What the compiled code depends on: two programs alike in this compute the same, wherever in a record they stand."""
+        names = {i: k for k, i in enumerate(self.order)}
+        for s in self.path:
+            for k in range(len(s.outs)):
+                names[s.first + k] = len(names)
+        calls = tuple([(s.call, tuple([names[i] if i >= 0 else self.where[-i - 1] for i in s.args])) for s in self.path])
+        return calls, tuple([names[i] for i in self.outs]), tuple([self.avals[i] for i in self.order]), len(self.donated)
+
     def _compile(self, on: Threads):
-        self.device = device = next((s.outs[0].device for s in reversed(self.path) if s.outs), CPU)
+        device = self.device
         avals = [aval_of((len(x),), np.dtype(t), device) for x, t in ((self.floats, "f8"), (self.ints, "i8"))]
         avals += [self.avals[i] for i in self.order]
-        self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not device]      # 0-dim, of the CPU
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
         donated = tuple(range(2, 2 + len(self.donated)))
         with traced_again():

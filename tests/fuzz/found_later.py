@@ -488,4 +488,17 @@ h = xp.autograd.graph.register_multi_grad_hook([t4, t3], lambda gs: log.append([
 t5 = xp.autograd.grad(t4.sum(), t4)[0]
 t4.sum().backward(inputs=[t4])
 """,
+    "out= of .data that makes memory grow which a node has saved": """
+t1 = (xp.arange(6.) + 2).reshape(2, 3).requires_grad_()
+t2 = t1 * 1
+t3, t4 = t2.data, xp.arange(12.).reshape(3, 4) - 3
+xp.nn.functional.relu(t2, inplace=True)
+xp.tril(t4, out=t3)
+t2.sum().backward()
+t5 = t1 * 1
+t6 = t5.data
+t7 = t5 * t5
+t6.resize_(12).fill_(3)
+t7.sum().backward()
+""",
 }

@@ -1,0 +1,28 @@
+"""Stretches of records that compute the same are compiled once, whatever came before them."""
+import math
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import jtorch as torch
+from jtorch.engine import split
+split.MAX_CALLS = 50
+def chain(x):
+    for _ in range(120):
+        x = x.sin()
+    return x.tolist()[0]
+x = torch.ones(4)
+print(chain(x * 2), chain(x + 3), chain(torch.exp(x)), torch.engine.stats.counters.programs)
+"""
+
+
+def test_what_follows_different_starts():
+    env = {**os.environ, "JTORCH_ENGINE": "hot", "JTORCH_CACHE": "0"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
+    *values, programs = done.stdout.split()
+    for value, expected in zip(values, (2., 4., math.e), strict=True):
+        for _ in range(120):
+            expected = math.sin(expected)
+        assert abs(float(value) - expected) < 1e-5
+    assert int(programs) == 3 + 1 + 1       # three parts of the first chain, and of the others those that are not the same
