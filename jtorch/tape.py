@@ -132,7 +132,7 @@ def note_detached(roots: list[Node]) -> None:
 
 
 def _is_detached(edge: Edge | None) -> bool:
-    cut_off = edge is not None and detached.get(edge[0], {}).get(edge[1])
+    cut_off = edge is not None and edge[1] != LEAF and detached.get(edge[0], {}).get(edge[1])
     if not cut_off:
         return False
     t = cut_off()

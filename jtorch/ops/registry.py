@@ -65,10 +65,10 @@ def freeze(value):
         return tuple([freeze(v) for v in value])
     if value is True or value is False:
         return Frozen((bool, int(value)))
+    if isinstance(value, np.generic):       # np.float64 is a float too
+        return freeze(value.item())
     if isinstance(value, (float, complex)):
         return Frozen((type(value), repr(value)))
-    if isinstance(value, np.generic):
-        return freeze(value.item())
     if isinstance(value, slice):
         return ("slice", freeze(value.start), freeze(value.stop), freeze(value.step))
     return value
