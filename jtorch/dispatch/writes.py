@@ -39,7 +39,10 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
 
     ``name``: what PyTorch calls the node, where a call stands for another one.
     """
-    target = flat[0] if target is None else target
+    if target is None:
+        target = flat[0]
+        if not mode.grad and _written_plainly(c, flat, target):
+            return target
     op = c.op
     tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference \
         and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
@@ -83,6 +86,31 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     if node is not None and c.op.keeps_result and node.call is c:
         save_result(node, seen(target), out.aval)
     return target
+
+
+def _written_plainly(c: Call, flat, target: Tensor) -> bool:
+    """Does an update as optimizers written by hand make it: of a whole tensor, by another one or none, without history.
+
+    False, with nothing done, where there is more to see to, be it an error.
+    """
+    if target._view is not None or target._inference or len(flat) > 2:
+        return False
+    args: list = [value_of(target)]
+    for other in flat[1:]:
+        if other.__class__ in NUMBER_TYPES:
+            args.append(other)
+        elif other._storage is target._storage:
+            return False
+        else:
+            args.append(value_of(other))
+    try:
+        out = record(c, args)
+    except Exception:       # raised again with PyTorch's words
+        return False
+    if out.__class__ is list or out.aval is not target._storage.aval:
+        return False
+    storage.write(target, out)
+    return True
 
 
 def _has_room(c: Call, target: Tensor) -> bool:
