@@ -17,7 +17,6 @@ from jtorch import engine, overwritten, storage, tape, walks
 from jtorch.engine import Value
 from jtorch.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch.no_grad import mode
-from jtorch.ops.registry import OPS, T
 from jtorch.tape import (
     AT_ONCE,
     AccumulateGrad,
@@ -25,7 +24,6 @@ from jtorch.tape import (
     Node,
     OpNode,
     accumulator_of,
-    check_fits,
     is_ours,
     laid_out_like,
     running,
@@ -218,18 +216,7 @@ def _fitting(node: Node, grads: dict) -> dict:
     if node.__class__ is AccumulateGrad:
         return grads
     metadata = node._input_metadata
-    return {nr: _as_output(grad, metadata[nr]) if nr < len(metadata) else grad for nr, grad in grads.items()}
-
-
-def _as_output(grad: Any, aval: Any) -> Any:
-    """A gradient in the shape and dtype of ``aval``."""
-    have = as_value(grad).aval
-    check_fits(have.shape, aval.shape)
-    calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
-    calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)
-    for call in calls:
-        grad = record(call, (grad,)) if grad.__class__ is Value else Above.call(call, [grad])
-    return grad
+    return {nr: tape.fitted(grad, metadata[nr]) if nr < len(metadata) else grad for nr, grad in grads.items()}
 
 
 def _mended(node: Node, grads: dict) -> dict:

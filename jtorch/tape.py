@@ -219,10 +219,9 @@ class OpNode(Node):
 
     def mark_detached(self) -> None:
         """Lets the check of versions fail for arguments that ``detach_`` has cut off since."""
-        if self.call.op.saves != "result" and any(map(_is_detached, self.raw_edges)):
-            cut_off = [entry[0] is not None and _is_detached(edge)
-                       for entry, edge in zip(self.versions, self.raw_edges, strict=False)]
-            self.versions = tuple([DETACHED if cut else entry
+        cut_off = [_is_detached(edge) for edge in self.raw_edges[:len(self.versions)]]
+        if self.call.op.saves != "result" and any(cut_off):
+            self.versions = tuple([DETACHED if cut and entry[0] is not None else entry
                                    for entry, cut in itertools.zip_longest(self.versions, cut_off)])
 
     def _modified(self, i: int, counter, version: int) -> str:
@@ -419,7 +418,7 @@ class AccumulateGrad(Node):
         t, grad = self.variable, grads[0]
         check_is_leaf(t)
         if self.aval is not None:
-            grad = self._in_known_shape(grad)
+            grad = fitted(grad, self.aval)
         if not t._requires_grad:        # any more
             return []
         if t.grad is None:
@@ -432,14 +431,6 @@ class AccumulateGrad(Node):
             for hook in list(t._post_accumulate_hooks.values()):
                 hook(t)
         return []
-
-    def _in_known_shape(self, grad):
-        have = as_value(grad).aval
-        if have.shape == self.aval.shape:
-            return grad
-        check_fits(have.shape, self.aval.shape)
-        call = engine.call_of(OPS["sum_to_size"], (T, self.aval.shape))
-        return record(call, (grad,)) if grad.__class__ is Value else Above.call(call, [grad])
 
 
 def check_is_leaf(t) -> None:
@@ -528,6 +519,17 @@ def check_fits(shape: tuple, to: tuple) -> None:
     if not expands_to(to, shape):
         raise RuntimeError(f"Function returned an invalid gradient at index 0 - got {list(shape)} but expected shape "
                            f"compatible with {list(to)}")
+
+
+def fitted(grad: Any, aval: Any) -> Any:
+    """A gradient in the shape and dtype of ``aval``; RuntimeError where it does not fit."""
+    have = as_value(grad).aval
+    check_fits(have.shape, aval.shape)
+    calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
+    calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)
+    for call in calls:
+        grad = record(call, (grad,)) if grad.__class__ is Value else Above.call(call, [grad])
+    return grad
 
 
 def accumulator_of(t) -> AccumulateGrad:

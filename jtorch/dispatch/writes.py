@@ -39,15 +39,14 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
 
     ``name``: what PyTorch calls the node, where a call stands for another one.
     """
-    if target is None:
-        target = flat[0]
-        if not mode.grad and _written_plainly(c, flat, target):
-            return target
-    op = c.op
-    tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference \
-        and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
-    fills = op.fills and (op.name != "fill" or c.template[1] is not T) and not _of_batches(op, target)
-    check_inplace(target, tracked or _refuses_leaves(op, flat), once=False)
+    target = flat[0] if target is None else target
+    op, plain = c.op, not mode.grad and _is_plain(flat, target)
+    tracked = fills = False
+    if not plain:
+        tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference \
+            and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
+        fills = op.fills and (op.name != "fill" or c.template[1] is not T) and not _of_batches(op, target)
+        check_inplace(target, tracked or _refuses_leaves(op, flat), once=False)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
     try:
         if target._view is not None and not fills:
@@ -55,7 +54,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
             if of_shapes and overlaps(*geometry_of(target)[:2]):
                 errors_of_shapes(c, flat)
             check_writable(target)
-        if len(flat) > 1 and op.name != "fill":
+        if not plain and len(flat) > 1 and op.name != "fill":
             _check_overlaps(c, flat, target)
         if mode.grad and tracked and local.rec.after_backward:
             engine.end()
@@ -68,6 +67,9 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     if out.__class__ is list:
         out = out[0]
     fitted = fit(out, storage.aval_of(target))
+    if plain:
+        storage.write(target, fitted)
+        return target
     if fills and op.name not in ("fill", "zero") and target._view is not None:
         fitted = merged(c, target, fitted)
     node: Any = None
@@ -88,29 +90,12 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     return target
 
 
-def _written_plainly(c: Call, flat, target: Tensor) -> bool:
-    """Does an update as optimizers written by hand make it: of a whole tensor, by another one or none, without history.
-
-    False, with nothing done, where there is more to see to, be it an error.
-    """
-    if target._view is not None or target._inference or len(flat) > 2:
-        return False
-    args: list = [value_of(target)]
-    for other in flat[1:]:
-        if other.__class__ in NUMBER_TYPES:
-            args.append(other)
-        elif other._storage is target._storage:
+def _is_plain(flat, target: Tensor) -> bool:
+    """Whether an update without history is as optimizers written by hand make it: of a whole tensor, by other memory."""
+    for t in flat[1:]:
+        if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
             return False
-        else:
-            args.append(value_of(other))
-    try:
-        out = record(c, args)
-    except Exception:       # raised again with PyTorch's words
-        return False
-    if out.__class__ is list or out.aval is not target._storage.aval:
-        return False
-    storage.write(target, out)
-    return True
+    return target._view is None and not target._inference
 
 
 def _has_room(c: Call, target: Tensor) -> bool:
