@@ -5,6 +5,7 @@ As in PyTorch, the basic part (ints, slices, None, ellipsis) is applied first; i
 from __future__ import annotations
 
 import functools
+import itertools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -152,8 +153,16 @@ def _raise_earlier(t: Tensor, index: tuple) -> None:
     """Raises what comes before the error of an item: that there are too many, or that of an item in front of it."""
     if sum([_dims_used(x) for x in index]) > t.dim():
         raise _too_many(t, index)
-    if index:
-        _split(t, index[:-1])
+    good = list(itertools.takewhile(_is_item, index))
+    _split(t, (*good, *[slice(None)] * sum([_dims_used(x) for x in index[len(good):]])))
+
+
+def _is_item(x: Any) -> bool:
+    try:
+        _item(x)
+    except (TypeError, IndexError, ValueError):
+        return False
+    return True
 
 
 def _too_many(t: Tensor, items: Sequence) -> IndexError:
@@ -181,12 +190,23 @@ def _item(x: Any) -> Any:
         _check_index_dtype(x)
         return x
     if isinstance(x, (list, tuple, np.ndarray, range)):
-        made = tensor(list(x) if isinstance(x, range) else x) if not isinstance(x, np.ndarray) else as_tensor(x)
+        made = _tensor_of(x)
         return made.to(_LONG) if not made.numel() else _item(made)      # type: ignore[attr-defined]
     if hasattr(x, "__index__") and not isinstance(x, np.bool_):
         return x.__index__()
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
                      f"{type_name(x)})")
+
+
+def _tensor_of(x: Any) -> Tensor:
+    if isinstance(x, np.ndarray):
+        return as_tensor(x)
+    try:
+        return tensor(list(x) if isinstance(x, range) else x)
+    except ValueError as error:
+        if "'str'" in str(error):
+            raise TypeError("new(): invalid data type 'str'") from None
+        raise
 
 
 def _check_index_dtype(x: Tensor) -> None:

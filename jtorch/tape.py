@@ -143,6 +143,7 @@ class OpNode(Node):
     """The node of a call: its arguments' values, and the versions of the tensors they were."""
 
     result: Any = None          # the aval of the result, where that is what the backward uses
+    shown: tuple = ()           # the avals of the results, where hooks look at gradients after the saved values are freed
     call: Call
     raw_edges: Any = ()
 
@@ -233,11 +234,13 @@ class OpNode(Node):
 
     @property
     def _input_metadata(self) -> tuple:
-        outs = engine.kernel_of(self.call, _avals(self.saved)).outs if self.saved else ()
+        outs = engine.kernel_of(self.call, _avals(self.saved)).outs if self.saved else self.shown
         return outs if not outs or outs[-1].kind else _without_last(outs)
 
     def release(self) -> None:
         if self.call.op.saves != "none":
+            if self.watched:
+                self.shown = self._input_metadata
             self.saved, self.versions = None, ()     # versions hold storages, and with them values
         elif self.saved is not None:
             self._keep_avals()

@@ -656,12 +656,12 @@ _DETACH_INSTEAD = (" If you want to use a computed variable in a subgraph that d
 
 
 def _replayed(t: Tensor, base: Tensor) -> str | None:
-    """The node's name of a view of another dtype, which is made anew: an error if the base has another shape by now."""
+    """The node's name of a view of another dtype, which is made anew: an error if the base does not allow it by now."""
     if t._view_op is None:
         return None
     name, call = t._view_op
     if call is not None:
-        engine.kernel_of(call, (storage.aval_of(base),))
+        call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))
     return name
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -52,6 +53,15 @@ CASES = {
 EVERY = [(name, kw) for name, kws in CASES.items() for kw in kws]
 IDS = [f"{name}-{'-'.join(kw)}" for name, kw in EVERY]
 ATTRIBUTES = ("mean", "mode", "variance", "stddev", "batch_shape", "event_shape", "has_rsample", "has_enumerate_support")
+
+
+@pytest.fixture(autouse=True)
+def validated(monkeypatch):
+    """Arguments are checked, as at first: PyTorch's compiler turns that off when other tests come to it (as optimizers do)."""
+    for name in ("torch", "jtorch"):
+        distribution = getattr(sys.modules.get(f"{name}.distributions"), "Distribution", None)
+        if distribution is not None:
+            monkeypatch.setattr(distribution, "_validate_args", True)
 
 
 def made(xp, name, kw, grad=False, dtype="float32"):

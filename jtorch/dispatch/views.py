@@ -108,9 +108,8 @@ def _track_views(c: Call, flat, made: list[Tensor]) -> None:
         dim, ranges = slices_of(c.op.name, c.template, args[0].aval.shape)
         nodes = [make_node(call_of(OPS["slice"], (T, dim, start, start + n, 1)), flat, args) for start, n in ranges]
     else:
-        nodes = [make_node(c, flat, args)]
-    if len(flat) > 1:       # of the second only the shape counts
-        nodes[0].raw_edges = (nodes[0].raw_edges[0], *[None] * (len(nodes[0].raw_edges) - 1))
+        nodes = [make_node(c, flat[:1], args)]      # of a second only the shape counts
+        nodes[0].raw_edges += (None,) * (len(args) - 1)
     for i, t in enumerate(made):
         if storage.aval_of(t).kind:
             t._requires_grad, t._node, t._output_nr = True, nodes[i] if len(nodes) > 1 else nodes[0], i if len(nodes) == 1 else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
-from math import inf
+from math import copysign, inf
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +145,7 @@ class Program:
                 if i < 0:
                     self._plan_number(-i - 1, mark.number_type)
         self.last_numbers: list | None = None
+        self.zeros: list[tuple[int, str, float]] = []       # those of ``floats`` that were zero the last time, with signs
         self.stays = False
         self.packed: list = []
 
@@ -201,13 +202,18 @@ class Program:
 
     def _pack(self, numbers: list) -> None:
         """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""
-        self.stays = numbers == self.last_numbers
+        self.stays = numbers == self.last_numbers and self._signs_stay(numbers)
         if not self.stays:
-            floats = np.array([getattr(numbers[k], part) for k, part in self.floats], np.float64)
-            self.packed = [floats, np.array([numbers[k] for k in self.ints], np.int64)]
+            floats = [getattr(numbers[k], part) for k, part in self.floats]
+            self.packed = [np.array(floats, np.float64), np.array([numbers[k] for k in self.ints], np.int64)]
             self.last_numbers = list(numbers)
+            self.zeros = [(k, part, copysign(1, x)) for (k, part), x in zip(self.floats, floats, strict=True) if x == 0]
         else:
             self.packed = [put(x, self.device) for x in self.packed]
+
+    def _signs_stay(self, numbers: list) -> bool:
+        """Whether the zeros among numbers equal to the last have their signs too: ``0.0 == -0.0``."""
+        return all([copysign(1, getattr(numbers[k], part)) == sign for k, part, sign in self.zeros])
 
     def run(self, rec: Record) -> None:
         """Computes the held values of a record whose calls are all of this program's."""
@@ -229,7 +235,7 @@ class Program:
         self.runs += 1
         stats.counters.program_runs += 1
         self.last_run = stats.counters.program_runs
-        if numbers != self.last_numbers or not self.stays:
+        if numbers != self.last_numbers or not self.stays or (self.zeros and not self._signs_stay(numbers)):
             self._pack(numbers)
         arrays = [v.array for v in given]
         if np.ndarray in set(map(type, arrays)):

@@ -83,7 +83,7 @@ def _stretches(path: list[State], rec: Record) -> list[_Stretch]:
     before = known = 0      # slots and numbers that the record has met
     for at, s in enumerate(path):
         new = {i: rec.values[i] for i in range(before, s.first)}
-        numbers = [(type(x), x) for x in rec.numbers[known:s.nnumbers]]
+        numbers = [(type(x), repr(x)) for x in rec.numbers[known:s.nnumbers]]
         if at and all(map(is_ones, new.values())) and all(x in seen for x in numbers):
             out[-1].stop = at
             out[-1].constants |= new
@@ -128,7 +128,7 @@ class Early:
         begun, rec.begun = rec.begun, None
         foreseen = end - len(self.copies)
         if all([values[i] is v for i, v in self.constants.items()]) \
-                and all([numbers[foreseen + n] == numbers[k] for n, k in enumerate(self.copies)]):
+                and all([repr(numbers[foreseen + n]) == repr(numbers[k]) for n, k in enumerate(self.copies)]):
             self.trust = min(self.trust + 2, MAX_TRUST)
             if begun is not None and begun[0] is self:
                 return begun[1]

@@ -144,17 +144,17 @@ def isreal(input: Tensor):
     return input.imag == 0 if kind(input) == "c" else jnp.ones(input.shape, bool)
 
 
-def _share(a, b, wins):
-    """``a``'s share of the gradient: all where it wins, none where it loses, half at a tie."""
-    return jnp.where(a == b, jnp.asarray(0.5, a.dtype), jnp.where(wins, jnp.zeros_like(a), jnp.ones_like(a)))
+def _share(t, a, b, loses):
+    """``a``'s share of the tangent: all where it wins, none (nor of a nan) where it loses, half at a tie."""
+    return jnp.where(loses, 0, jnp.where(a == b, t / 2, t))
 
 
-@derivative(lambda t, r, a, b: t * _share(a, b, a < b), lambda t, r, a, b: t * _share(b, a, a > b))
+@derivative(lambda t, r, a, b: _share(t, a, b, a < b), lambda t, r, a, b: _share(t, b, a, a > b))
 def _maximum(a, b):
     return jnp.maximum(a, b)
 
 
-@derivative(lambda t, r, a, b: t * _share(a, b, a > b), lambda t, r, a, b: t * _share(b, a, a < b))
+@derivative(lambda t, r, a, b: _share(t, a, b, a > b), lambda t, r, a, b: _share(t, b, a, a < b))
 def _minimum(a, b):
     return jnp.minimum(a, b)
 

@@ -43,7 +43,9 @@ def _cat(tensors, dim: int):
     for i, x in enumerate(tensors):
         check.require(x.ndim > 0, f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     # PyTorch of old had no other empty tensors than 1-d ones, and still skips those.
-    kept = [x for x in tensors if x.shape != (0,)] or tensors[:1]
+    kept = [x for x in tensors if x.shape != (0,)]
+    if not kept:
+        return tensors[0]       # whatever the dim is
     dim = check.wrap_dim(dim, kept[0].ndim)
     _check_cat(kept, dim)
     return jnp.concatenate(kept, dim)

@@ -63,7 +63,8 @@ def write_through(base: Tensor, value: Tensor, base_size: tuple[int, ...], base_
     """What the base of a view shows after a write through the view, whose offset counts from the base's start."""
     dense = is_contiguous(base_size, base_stride)
     if is_expanded(base_size, base_stride):
-        raise NotImplementedError("writing through a view of an expanded tensor that is not its own base")
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")
     flat = base.reshape(-1) if dense else _spread(base, base_size, base_stride)
     flat = _written(flat, value, size, stride, offset, dtype)
     return flat.reshape(base_size) if dense else strided_read(flat, base_size, base_stride, 0)

@@ -360,7 +360,7 @@ def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = No
     high = like(input, limits.max if posinf is None else posinf)
     low = like(input, limits.min if neginf is None else neginf)
     finite = jnp.where(input == jnp.inf, high, jnp.where(input == -jnp.inf, low, input))
-    return jnp.where(input != input, like(input, nan or 0.0), finite)
+    return jnp.where(input != input, like(input, 0.0 if nan is None else nan), finite)
 
 
 def _clamp_backward(template) -> str:

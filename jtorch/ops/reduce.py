@@ -85,8 +85,34 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
     input = _summand(input, dtype)
-    axes = check.wrap_dims(None if dim is None else (dim,), input.ndim)
-    return jnp.prod(input, axes, dtype=input.dtype, keepdims=keepdim)
+    if dim is None:
+        return _product(input.reshape(-1), 0).reshape((1,) * input.ndim if keepdim else ())
+    axes = check.wrap_dims((dim,), input.ndim)
+    found = _product(input, axes[0]) if axes else input
+    return found.reshape([1 if i in axes else n for i, n in enumerate(input.shape)]) if keepdim else found
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _product(input, axis: int):
+    """The product, with PyTorch's gradient: ``result / input``, and the signs of zeros if there is one in ``input``."""
+    return jnp.prod(input, axis, dtype=input.dtype)
+
+
+@_product.defjvp
+def _product_jvp(axis: int, primals, tangents):
+    input, = primals
+    others = lax.cond(jnp.any(input == 0), partial(_product_of_others, axis=axis),
+                      lambda x: jnp.expand_dims(_product(x, axis), axis) / x, input)
+    return _product(input, axis), jnp.sum(tangents[0] * others, axis)
+
+
+def _product_of_others(input, axis: int):
+    """For each element, the product of those before it times the product of those behind it."""
+    one = jnp.ones_like(lax.slice_in_dim(input, 0, 1, axis=axis))
+    n = input.shape[axis]
+    before = lax.cumprod(jnp.concatenate([one, lax.slice_in_dim(input, 0, n - 1, axis=axis)], axis), axis)
+    behind = lax.cumprod(jnp.concatenate([lax.slice_in_dim(input, 1, n, axis=axis), one], axis), axis, reverse=True)
+    return before * behind
 
 
 @op(saves="none", backward_name=_by_dim("MeanBackward0", "MeanBackward1"))

@@ -33,7 +33,7 @@ def erfc(input: Tensor):
 
 @derivative(lambda t, r, x: t * (0.5 * math.sqrt(math.pi) * jnp.exp(r * r)))
 def _erfinv(x):
-    return lax.erf_inv(x)
+    return jnp.where(x == 0, x, lax.erf_inv(x))      # of -0 it is -0
 
 
 @op(promote="int_to_float", aliases=("special.erfinv",))

@@ -501,4 +501,62 @@ t7 = t5 * t5
 t6.resize_(12).fill_(3)
 t7.sum().backward()
 """,
+    "a node whose saved values are freed still knows the shape of its gradient": """
+t1 = (xp.arange(4.) - 3).requires_grad_()
+t2 = t1 * 1
+xp.where(t1 > 1, t1, t2).sum().backward(inputs=[t2])
+with xp.no_grad(): t2.unsqueeze_(0)
+t2.sin().sum().backward()
+""",
+    "an index that cannot be one, behind an ellipsis": """
+t1 = xp.ones(3, 1)
+t1[..., 2, 'x'].add_(1)
+t1[..., 5, 'x']
+t1[0, ..., ['x']] = 1
+t1[None, 5, 'x']
+""",
+    "tensors of no elements are joined along any dim": """
+t1 = xp.ones(6).requires_grad_().hsplit([6])[-1]
+t2, t3 = xp.cat([t1, t1], 1), xp.cat([t1], -3)
+t4 = xp.cat([t1, xp.ones(2, 2)], 1)
+xp.cat([t1, xp.ones(3)], 1)
+""",
+    "signs of zeros: relu, hardtanh, erfinv, nan_to_num, the gradient of prod": """
+t1, t2 = xp.tensor([-0., 0., -1., .5]), xp.tensor([-3., -2., -1., 0.]).requires_grad_()
+t3, t4, t5 = t1.relu().signbit(), xp.nn.functional.relu6(t1).signbit(), xp.nn.functional.hardtanh(t1, 0, 1).signbit()
+t6, t7 = t1.erfinv().signbit(), xp.full((2,), float('nan')).nan_to_num(-0.0).signbit()
+t8 = xp.autograd.grad(t2.prod(), t2)[0].signbit()
+t9 = xp.autograd.grad(t2.reshape(2, 2).prod(1, keepdim=True).sum(), t2)[0].signbit()
+t10 = xp.autograd.grad(t2.reshape(2, 2).prod(0).sum() * -0.0, t2)[0].signbit()
+""",
+    "gradients at nan, and nans that are gradients": """
+t1 = xp.tensor([float('nan'), float('inf'), -float('inf'), 0., 1.]).requires_grad_()
+for f in ("relu", "relu6", "elu", "celu", "hardswish", "hardsigmoid", "hardtanh"): log.append(xp.autograd.grad(getattr(xp.nn.functional, f)(t1).sum(), t1)[0])
+t2, t3 = xp.tensor([1., 2., 3.]).requires_grad_(), xp.tensor([3., 2., 1.]).requires_grad_()
+xp.minimum(t2, t3).backward(xp.full((3,), float('nan')))
+xp.maximum(t2, t3).sum().backward()
+""",
+    "writing through a view of a base that has become expanded": """
+t1 = (xp.arange(3.) - 3).reshape(1, 3).requires_grad_()
+t2 = xp.triu(t1 * 1, 1)
+t3 = t2.select(0, 0)
+t2.as_strided_((2, 2), (0, 1))
+t3[xp.arange(3) > 0] = t3[xp.arange(3) > 0].detach()
+t2.sum().backward()
+""",
+    "a view of another dtype whose base has got other strides": """
+t1 = xp.arange(8.).reshape(2, 2, 2).requires_grad_()
+t2 = t1 * 1
+t3 = xp.view_as_complex(t2)
+t2.as_strided_((2,), (3,))
+t3.grad_fn
+""",
+    "view_as, expand_as and reshape_as ask nothing of the other tensor": """
+t1 = xp.ones(1, 3).requires_grad_() * 1
+t2 = t1.split_with_sizes([1, 0], 0)[-1]
+t3 = t2[..., :1] * t2
+t2.detach().add_(1)
+t4, t5 = t3.view_as(t2), t3.reshape_as(t2)
+t6 = t3.expand_as(t2)
+""",
 }

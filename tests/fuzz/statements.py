@@ -85,7 +85,7 @@ def viewed(c: Chooser, name: str) -> str:
         f"{name}.as_strided({strided(c, t)})", f"{name}.view({name}.dtype)", f"{name}.T" if n == 2 else f"{name}.mT", f"{name}.reshape_as({name})",
         f"{name}.to({name}.dtype)", f"{name}.type_as({name})", f"{name}.cpu()", f"{name}.squeeze(({a},))",
     ]
-    if t.is_complex():
+    if t.is_complex() and count:
         choices += [f"xp.view_as_real({name})", f"{name}.imag", f"{name}.real", f"xp.view_as_real({name}.transpose({a}, {b}))"] * 3
     if n and t.shape[-1] == 2 and t.dtype.is_floating_point:
         choices += [f"xp.view_as_complex({name})"] * 4

@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
+from jtorch.ops.elementwise import derivative
 from jtorch.ops.nn._common import functional, not_implemented, require_float, widen
 from jtorch.ops.registry import Tensor, op
 
@@ -22,7 +23,12 @@ def relu(input: Tensor):
     """The input where it is positive, else 0. See torch.nn.functional.relu."""
     check.require(input.dtype != jnp.bool_, "Boolean inputs not supported for relu")
     _not_complex(input)
-    return jax.nn.relu(input)
+    return _relu(input)
+
+
+@derivative(lambda t, r, x: jnp.where(r <= 0, 0, t))        # passes at nan, where that of jax.nn.relu is 0
+def _relu(x):
+    return jnp.where(x < 0, jnp.zeros_like(x), x)           # jnp.maximum would make 0 of -0
 
 
 def _not_complex(x: jax.Array) -> None:
@@ -37,8 +43,12 @@ def _check_hardtanh(x: jax.Array, low: float) -> None:
 
 
 def _hardtanh(x: jax.Array, low: float, high: float) -> jax.Array:
-    bottom, top = jnp.asarray(low, x.dtype), jnp.asarray(high, x.dtype)
-    return jnp.where(x <= bottom, bottom, jnp.where(x >= top, top, x))
+    return _between(x, jnp.asarray(low, x.dtype), jnp.asarray(high, x.dtype))
+
+
+@derivative(lambda t, r, x, low, high: jnp.where((x <= low) | (x >= high), 0, t), None, None)
+def _between(x, low, high):
+    return jnp.where(x < low, low, jnp.where(x > high, high, x))
 
 
 @functional(inplace=True)
@@ -84,8 +94,8 @@ def rrelu_with_noise(input: Tensor, noise: Tensor):
 def _elu(x: jax.Array, alpha: float, scale: float = 1.0, input_scale: float = 1.0) -> jax.Array:
     require_float(x, "elu_cpu")
     wide = widen(x)
-    low = jnp.where(wide > 0, 0, wide)      # no overflow, whose gradient would be nan, where it is not selected
-    return jnp.where(wide > 0, wide * scale, scale * alpha * jnp.expm1(low * input_scale)).astype(x.dtype)
+    low = jnp.where(wide <= 0, wide, 0)     # no overflow, whose gradient would be nan, where it is not selected
+    return jnp.where(wide <= 0, scale * alpha * jnp.expm1(low * input_scale), wide * scale).astype(x.dtype)
 
 
 @functional(inplace=True)
@@ -136,15 +146,24 @@ def mish(input: Tensor):
 def hardswish(input: Tensor):
     """``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
     require_float(input, "hardswish_cpu")
-    inner = input * (input + 3) / 6
-    return jnp.where(input <= -3, 0 * lax.stop_gradient(input), jnp.where(input >= 3, input, inner))
+    return _hardswish(input)
+
+
+@derivative(lambda t, r, x: jnp.where(x <= -3, 0, t * jnp.where((x > -3) & (x < 3), x / 3 + 0.5, 1)))
+def _hardswish(x):
+    return jnp.where(x <= -3, 0 * x, jnp.where(x >= 3, x, x * (x + 3) / 6))
 
 
 @functional(inplace=True)
 def hardsigmoid(input: Tensor):
     """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
     require_float(input, "hardsigmoid_cpu")
-    return _hardtanh(input + 3, 0, 6) / 6
+    return _hardsigmoid(input)
+
+
+@derivative(lambda t, r, x: jnp.where((x > -3) & (x < 3), t / 6, 0))
+def _hardsigmoid(x):
+    return _hardtanh(x + 3, 0, 6) / 6
 
 
 @op(aliases=("nn.functional.hardshrink",), out=False)
