@@ -101,9 +101,12 @@ def _product(input, axis: int):
 @_product.defjvp
 def _product_jvp(axis: int, primals, tangents):
     input, = primals
+    result = _product(input, axis)
+    if not input.size:
+        return result, jnp.sum(tangents[0], axis)
     others = lax.cond(jnp.any(input == 0), partial(_product_of_others, axis=axis),
                       lambda x: jnp.expand_dims(_product(x, axis), axis) / x, input)
-    return _product(input, axis), jnp.sum(tangents[0] * others, axis)
+    return result, jnp.sum(tangents[0] * others, axis)
 
 
 def _product_of_others(input, axis: int):

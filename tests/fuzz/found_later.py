@@ -528,6 +528,7 @@ t6, t7 = t1.erfinv().signbit(), xp.full((2,), float('nan')).nan_to_num(-0.0).sig
 t8 = xp.autograd.grad(t2.prod(), t2)[0].signbit()
 t9 = xp.autograd.grad(t2.reshape(2, 2).prod(1, keepdim=True).sum(), t2)[0].signbit()
 t10 = xp.autograd.grad(t2.reshape(2, 2).prod(0).sum() * -0.0, t2)[0].signbit()
+t11 = xp.autograd.grad(t2[4:].prod(), t2)[0], xp.autograd.grad(t2.reshape(4, 1)[:, 1:].prod(1).sum(), t2)[0]
 """,
     "gradients at nan, and nans that are gradients": """
 t1 = xp.tensor([float('nan'), float('inf'), -float('inf'), 0., 1.]).requires_grad_()
