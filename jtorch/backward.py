@@ -186,6 +186,8 @@ class GraphTask:
         if node.prehooks:
             grads = run_prehooks(node, grads, self.create_graph)
         needs = [e is not None and (self.allowed is None or e[0] in self.allowed) for e in edges]
+        if node.hooks and node.__class__ is tape.CopySlices and needs[1]:
+            node.check_written()
         run = _run_watched if mode.anomaly else node.__class__.run
         try:
             outs = run(node, grads, self.create_graph, needs)

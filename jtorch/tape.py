@@ -394,6 +394,12 @@ class CopySlices(OpNode):
         """PyTorch's name of the node."""
         return "torch::autograd::CopySlices"
 
+    def check_written(self) -> None:
+        """RuntimeError where the node of what was written has one: PyTorch's runs in this one, before its hooks."""
+        written = self.raw_edges[1]
+        if written is not None and isinstance(written[0], OpNode):
+            written[0]._check_versions((written[1],))
+
     def release(self) -> None:
         self.saved = None       # a second backward raises, though nothing that was freed is needed
 

@@ -560,4 +560,11 @@ t2.detach().add_(1)
 t4, t5 = t3.view_as(t2), t3.reshape_as(t2)
 t6 = t3.expand_as(t2)
 """,
+    "the node of what was written through a view raises before the hooks of CopySlices": """
+t1 = (xp.arange(3.) + 2).reshape(3, 1).requires_grad_() * 1
+t2 = t1[-3, :, None]
+t2.addcdiv_(t2, t2)
+h = t1.grad_fn.register_hook(lambda gi, go: log.append(('hook', go[0].tolist())))
+(t2[..., :1] * t2).sum().backward()
+""",
 }
