@@ -655,23 +655,20 @@ _DETACH_INSTEAD = (" If you want to use a computed variable in a subgraph that d
                    "var.detach().")
 
 
-def _replayed(t: Tensor, base: Tensor) -> str | None:
-    """The node's name of a view of another dtype, which is made anew: an error if the base does not allow it by now."""
-    if t._view_op is None:
-        return None
-    name, call = t._view_op
-    if call is not None:
-        call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))
-    return name
-
-
 def _regenerate(t: Tensor, base: Tensor) -> None:
-    """Gives a stale view the history of its base: an AsStridedBackward0 from the base as it is now."""
+    """Gives a stale view the history of its base: an AsStridedBackward0 from the base as it is now.
+
+    A view of another dtype is made again by its call, which is an error if the base does not allow it by now. If it would
+    have another shape now, gradients of the view do not fit.
+    """
     size, stride, offset = geometry_of(t)
     bsize, bstride, boffset = geometry_of(base)
-    c = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))
+    name, call = t._view_op or ("AsStridedBackward0", None)
+    again = size if call is None else call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0]
+    if again == size:
+        call = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))
     edge = edge_of(base) if requires_grad(base) else None
-    node = node_class(_replayed(t, base) or "AsStridedBackward0")(c, [value_of(base)], (edge,), ())
+    node = node_class(name)(call, [value_of(base)], (edge,), ())
     move_retaining(t, node, 0)
     t._node, t._output_nr, t._requires_grad = node, 0, True
 

@@ -551,6 +551,14 @@ t2 = t1 * 1
 t3 = xp.view_as_complex(t2)
 t2.as_strided_((2,), (3,))
 t3.grad_fn
+t4 = t1 * 1
+t5 = xp.view_as_complex(t4)
+t4.unsqueeze_(-2)
+t5.sigmoid().real.sum().backward()
+t6 = t1 * 1
+t7 = xp.view_as_complex(t6)
+t6.unsqueeze_(0)
+t7.real.sum().backward()
 """,
     "view_as, expand_as and reshape_as ask nothing of the other tensor": """
 t1 = xp.ones(1, 3).requires_grad_() * 1

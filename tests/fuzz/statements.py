@@ -191,7 +191,7 @@ def other_op(c: Chooser) -> str:
         f"{name}.tril()", f"{name}.repeat({[r.choice([1, 2]) for _ in range(t.dim())] or 1})", f"{name}.new_zeros((2, 3))", f"{name}.contiguous()",
         f"xp.full_like({name}, 3)", f"{name}.clamp(-1, 2)", f"xp.lerp({name}, {other}, 0.25)", f"xp.addcmul({name}, {other}, {other})",
         f"{name}.gather({d}, xp.zeros_like({name}, dtype=xp.int64))", f"{name}.index_add({d}, xp.tensor([{k}]), {name}.narrow({d}, {k}, 1))",
-        f"{name}.select_scatter({fill}, {d}, {k})", f"{name}.slice_scatter({name}.narrow({d}, 0, {k}) * 2, {d}, 0, {k})" if not t.is_complex() else f"{name}.clone()",
+        f"{name}.select_scatter({fill}, {d}, {k})" if not t.is_complex() else f"{name}.clone()", f"{name}.slice_scatter({name}.narrow({d}, 0, {k}) * 2, {d}, 0, {k})" if not t.is_complex() else f"{name}.clone()",
         f"{name}.diagonal_scatter(xp.zeros_like({name}.diagonal()))", f"{name}.take_along_dim(xp.zeros_like({name}, dtype=xp.int64), {d})", f"{name}.sort({d})[0]",
         f"xp.{r.choice(['transpose', 'swapdims'])[:9]}({name}, {d}, {c.dim(t)})", f"xp.view_copy({name}, {factored(c, t.numel())})",
         f"xp.transpose_copy({name}, {d}, 0)", f"xp.select_copy({name}, {d}, {k})", f"xp.unsqueeze_copy({name}, {d})", f"xp.squeeze_copy({name})",
