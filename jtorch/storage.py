@@ -21,7 +21,14 @@ from jtorch.ops import memory  # noqa: F401  (declares the two ops)
 from jtorch.ops import view as _views  # noqa: F401  (declares permute)
 from jtorch.ops.layout import memory_order
 from jtorch.ops.registry import OPS, T
-from jtorch.ops.strided import contiguous_strides, extent, is_expanded, is_non_overlapping_and_dense, overlaps
+from jtorch.ops.strided import (
+    contiguous_strides,
+    extent,
+    is_expanded,
+    is_non_overlapping_and_dense,
+    overlaps,
+    require_room,
+)
 
 if TYPE_CHECKING:
     from jtorch.tensor import Tensor
@@ -189,13 +196,7 @@ def check_writable(t: Tensor) -> None:
 
 def check_bounds(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int) -> None:
     """RuntimeError where a geometry reaches beyond the end of the tensor's storage."""
-    if not aval.numel:
-        return
-    width, room = aval.np.itemsize, t._storage.aval.nbytes
-    needed = (offset + extent(aval.shape, stride)) * width
-    if needed > room:
-        raise RuntimeError(f"setStorage: sizes {list(aval.shape)}, strides {list(stride)}, storage offset {offset}, and "
-                           f"itemsize {width} requiring a storage size of {needed} are out of bounds for storage of size {room}")
+    require_room(aval.shape, stride, offset, aval.np.itemsize, t._storage.aval.nbytes)
 
 
 def check_overlap(target: Tensor, source: Tensor, entirely: bool = True) -> None:

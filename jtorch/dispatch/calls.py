@@ -145,7 +145,7 @@ def _call_with_node(c: Call, flat, args: list):
             if op.composite:
                 _refuse(flat)
             return wrap(out) if not (op.not_derived and out.aval.kind) else wrap(out, (underived(c, flat, args), 0))
-        node = make_node(c, flat, args)
+        node = make_node(c, flat, args if not op.idempotent else [out])
         if op.keeps_result:
             return _saving_result(out, node)
         return wrap(out, (node, 0))

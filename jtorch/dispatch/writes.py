@@ -76,7 +76,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     if tracked and storage.aval_of(target).kind and not (op.differentiable and out.aval.kind):
         node = underived(c, flat, args)
     elif tracked and storage.aval_of(target).kind:
-        node = make_node(c, flat, args)
+        node = make_node(c, flat, args if not op.idempotent else [out])
         if name is not None or op.inplace_name is not None:
             node.__class__ = node_class(name or inplace_name(c))
         if node.versions:       # what the target was is kept, so that writing over it now is no error

@@ -6,21 +6,25 @@ import functools
 import time
 from typing import Any
 
+SHARE = 0.01        # of the time that trimming may take
 _trimmed = 0.0
+_pause = 1.0        # seconds until the next time
 
 
 def trim() -> None:
     """Makes glibc, where there is one, return free memory: 150 MiB after a transformer's program. It takes 1 to 30 ms."""
-    global _trimmed
+    global _trimmed, _pause
     found = _malloc_trim()
+    start = time.monotonic()
     if found is not None:
         found(0)
     _trimmed = time.monotonic()
+    _pause = max(1.0, (_trimmed - start) / SHARE)
 
 
 def trim_now_and_then() -> None:
-    """``trim``, once a second at most."""
-    if time.monotonic() - _trimmed > 1:
+    """``trim``, once a second at most, and rarer where it takes long."""
+    if time.monotonic() - _trimmed > _pause:
         trim()
 
 

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.engine import cache, stats, threads, wait
+from jtorch.engine import cache, memory, stats, threads, wait
 from jtorch.engine.kernel import flatten, traced_again, value_error
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.engine.values import CPU, Value, aval_of, device_array, put
@@ -196,6 +196,7 @@ class Program:
         avals += [self.avals[i] for i in self.order]
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
         donated = tuple(range(2, 2 + len(self.donated)))
+        memory.trim()       # what the calls one by one have left free need not lie beside what the compiler takes
         with traced_again():
             lowered = jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed)
             return cache.compiled(lowered, on if device is CPU else ELSEWHERE)

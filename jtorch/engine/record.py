@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch.engine import heat, stats, wait
+from jtorch.engine import heat, memory, stats, wait
 from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
 from jtorch.engine.program import name_line, pattern
 from jtorch.engine.split import Compiled, Early
@@ -27,6 +27,7 @@ CALL_SECONDS = 15e-6        # what a call costs beside its kernel when it runs a
 EAGERNESS = 20              # a record is compiled when it has cost 1/20 of what compiling it is expected to
 MIN_REPEATS = 8
 MAX_RECENT = 16
+LONG = 0.03                 # seconds: behind a record that took longer, freed memory may be given back
 
 NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
                 bool: aval_of((), np.dtype(np.bool_), CPU), complex: aval_of((), np.dtype(np.complex128), CPU)}
@@ -305,8 +306,11 @@ def end(natural: bool = True, read: bool = False) -> None:
     try:
         if rec.held:
             _end_held(rec, state, natural, read)
-        elif natural and ENGINE_MODE == "auto":
-            _note_cost(state, rec.cost)
+        else:
+            if natural and ENGINE_MODE == "auto":
+                _note_cost(state, rec.cost)
+            if rec.cost > LONG:
+                memory.trim_now_and_then()
     finally:
         rec.reset()
         if TRIE.states > MAX_STATES or are_too_many():
@@ -344,6 +348,8 @@ def _end_held(rec: Record, state: State, natural: bool, read: bool) -> None:
             heat.on_trial(found, rec)
         else:
             found.run(rec)
+    if LONG < found.best < inf:
+        memory.trim_now_and_then()
 
 
 def _note_cost(state: State, seconds: float) -> None:

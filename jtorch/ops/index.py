@@ -297,9 +297,7 @@ def _check_room(input, dim: int, index) -> None:
     if input.size or not index.size or 0 in size:
         return
     stride = [0 if d == dim else s for d, s in enumerate(strided.contiguous_strides(input.shape))]
-    width = np.dtype(input.dtype).itemsize
-    raise RuntimeError(f"setStorage: sizes {size}, strides {stride}, storage offset 0, and itemsize {width} requiring a storage "
-                       f"size of {math.prod(size) * width} are out of bounds for storage of size 0")
+    strided.require_room(size, stride, 0, np.dtype(input.dtype).itemsize, 0)
 
 
 def _check_copy(input, dim: int, index, source) -> None:
@@ -575,8 +573,5 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: tuple[int, ...], stride
     """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
     offset = storage_offset or 0
     check_strided(size, stride, offset)
-    end, width = offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)), input.dtype.itemsize
-    check.require(0 in size or end <= input.size, f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
-                  f"{offset}, and itemsize {width} requiring a storage size of {end * width} are out of bounds for storage of "
-                  f"size {input.size * width}")
+    strided.require_room(size, stride, offset, input.dtype.itemsize, input.size * input.dtype.itemsize)
     return _write_view(input, src, (size, stride, offset))

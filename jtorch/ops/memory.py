@@ -18,6 +18,7 @@ from jtorch.ops.strided import (
     last_wins,
     overlaps,
     reinterpret,
+    require_room,
     strided_read,
     strided_write,
 )
@@ -37,6 +38,7 @@ def _fitting(flat: jax.Array, dtype: np.dtype) -> int:
 def _written(flat: jax.Array, value: jax.Array, size: tuple[int, ...], stride: tuple[int, ...], offset: int,
              dtype: np.dtype) -> jax.Array:
     """Memory after a write of elements of a dtype."""
+    require_room(size, stride, offset, np.dtype(dtype).itemsize, flat.size * flat.dtype.itemsize)
     made = strided_write(_seen_as(flat, dtype), value.astype(dtype), size, stride, offset)
     if flat.dtype == dtype:
         return made

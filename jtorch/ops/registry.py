@@ -141,6 +141,7 @@ class Op:
     creates: bool = False
     dynamic: bool = False
     saves: str = "inputs"
+    idempotent: bool = False
     checks: Callable | None = None
     frees: Callable | None = None
     backward_name: str | Callable | None = None
@@ -312,6 +313,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     saves:      ``inputs`` (the default: those that the vjp uses), ``all`` (where the vjp depends on inputs whose values it
                 does not use), ``result``, ``both`` (``all`` and the result) or ``none``: what the version check of the
                 backward looks at, as PyTorch saves it.
+    idempotent: a second call changes nothing, and its derivative at the result is that at the argument: the node keeps the
+                result alone, so that memory which only the argument holds can go.
     checks:     a function of the template and the node's edges: the positions of the arrays (and "result") that the version
                 check looks at, where they are fewer than ``saves`` says (none, where PyTorch saves indices), or None.
     frees:      a function of the template and the node's edges: whether a backward frees something, so that a second one

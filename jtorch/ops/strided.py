@@ -42,6 +42,14 @@ def extent(size: Sequence[int], stride: Sequence[int]) -> int:
     return 0 if 0 in size else _reach(list(zip(size, stride, strict=True)))
 
 
+def require_room(size: Sequence[int], stride: Sequence[int], offset: int, width: int, room: int) -> None:
+    """RuntimeError where a geometry of elements of ``width`` bytes reaches beyond ``room`` bytes of memory."""
+    needed = 0 if 0 in size else (offset + extent(size, stride)) * width
+    if needed > room:
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+                           f"{width} requiring a storage size of {needed} are out of bounds for storage of size {room}")
+
+
 def is_expanded(size: Sequence[int], stride: Sequence[int]) -> bool:
     """Whether a dim of a tensor that has elements stands still in memory, as after ``expand``."""
     return 0 not in size and any([n > 1 and s == 0 for n, s in zip(size, stride, strict=True)])

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,17 @@ def test_a_loop_leaves_nothing_behind(name):
 def test_a_loop_does_not_grow(name):
     more, _ = grown(LOOPS[name], 1500, 1000)
     assert more < 16 << 20
+
+
+@pytest.mark.parametrize("relu", [jtorch.relu, lambda t: jtorch.nn.functional.relu(t, inplace=True)])
+def test_relu_keeps_its_result_alone(relu):
+    before = jtorch.ones(1000, requires_grad=True) * 2
+    held = weakref.ref(before.jax())
+    after = relu(before)
+    after.sum().item()
+    del before
+    assert held() is None
+    after.sum().backward()
 
 
 def test_a_loop_without_an_end_keeps_few_states_and_values():

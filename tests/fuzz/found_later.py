@@ -575,4 +575,17 @@ t2.addcdiv_(t2, t2)
 h = t1.grad_fn.register_hook(lambda gi, go: log.append(('hook', go[0].tolist())))
 (t2[..., :1] * t2).sum().backward()
 """,
+    "a view of what set_ has made larger, and fill_diagonal_ in a graph that was freed": """
+t1 = (xp.arange(12.) - 3).reshape(3, 4).requires_grad_()
+t2 = xp.ones(())
+t2.set_(t1)
+t3 = t2.hsplit([2])[-1].select(1, 1)
+xp.nn.functional.relu(t3, inplace=True)
+(t3 / 2).sum().backward()
+t4 = t1 * 1
+h = t4.register_hook(lambda g: log.append(('hook', g.tolist())))
+t4.fill_diagonal_(2)
+t4.mean().backward()
+(t4.view(6, 2) * 1).sum().backward()
+""",
 }

@@ -18,7 +18,7 @@ from jtorch.ops.registry import Tensor, op
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@op(aliases=("nn.functional.relu",), inplace=True, out=False, saves="result", dtypes_first=True)
+@op(aliases=("nn.functional.relu",), inplace=True, out=False, saves="result", idempotent=True, dtypes_first=True)
 def relu(input: Tensor):
     """The input where it is positive, else 0. See torch.nn.functional.relu."""
     check.require(input.dtype != jnp.bool_, "Boolean inputs not supported for relu")
