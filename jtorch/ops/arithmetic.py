@@ -6,7 +6,7 @@ import numpy as np
 from jax import lax
 
 import jtorch.dtype as dtypes
-from jtorch.ops import check, promotion
+from jtorch.ops import _branch_cuts, check, promotion
 from jtorch.ops.elementwise import (
     NEVER,
     beyond_first,
@@ -167,7 +167,8 @@ def _static_power(x, exponent):
     if exponent == 0:
         return lax.stop_gradient(jnp.ones_like(x))
     if exponent in (0.5, -0.5):
-        return jnp.sqrt(x) if exponent > 0 else lax.rsqrt(x)
+        root = _branch_cuts.sqrt if kind(x) == "c" else jnp.sqrt
+        return root(x) if exponent > 0 else lax.rsqrt(x)
     if kind(x) == "i" or (not isinstance(exponent, complex) and float(exponent).is_integer() and abs(exponent) <= 16):
         return lax.integer_pow(x, int(exponent))
     return _power(x, like(x, exponent))

@@ -243,7 +243,7 @@ def backward(c: Chooser) -> list[str]:
         f"{new} = xp.autograd.grad({loss}, {leaf}, allow_unused=True{', ' + keep if keep else ''})[0]; {new} = xp.zeros(()) if {new} is None else {new}.clone({CONTIGUOUS})",
         f"{new} = xp.autograd.grad({loss}, {leaf}{', ' + keep if keep else ''})[0].clone({CONTIGUOUS})",
         f"{name}.backward({name}.detach().clone(){', ' + keep if keep else ''})", f"{name}.retain_grad()", f"{leaf}.grad.zero_()", f"{leaf}.grad.add_(1)",
-        f"{loss}.backward({'inputs=[' + leaf + ']'}{', ' + keep if keep else ''})", f"{new} = {leaf}.grad.clone()",
+        f"{loss}.backward({'inputs=[' + leaf + ']'}{', ' + keep if keep else ''})", f"{new} = {leaf}.grad.clone(memory_format=xp.contiguous_format)",
         f"{leaf}.grad = xp.ones_like({leaf})", f"{leaf}.grad = None", f"xp.autograd.backward([{loss}, {leaf}.sum()])",
         f"{new} = xp.autograd.grad({loss}, [{leaf}, {name}], allow_unused=True, retain_graph=True)[1]; {new} = xp.zeros(()) if {new} is None else {new}.clone({CONTIGUOUS})",
         f"{new} = {name}.detach().requires_grad_()", f"{name}.sum().backward(); {leaf}.grad = None",
