@@ -51,7 +51,7 @@ def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
         made = data.detach().to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
     else:
         made = from_host(_host_array(data, dtype), place)
-        if isinstance(data, np.ndarray) and data.size:
+        if isinstance(data, np.ndarray):
             storage.lay_out(made, preserved(data.shape, [s // data.itemsize for s in data.strides]))
     return with_grad(made, requires_grad)
 

@@ -224,7 +224,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     return input + (tensor1 if isinstance(value, int) and value == 1 else value * tensor1) * tensor2
 
 
-@op(promote="numeric", frees=beyond_first)
+@op(promote="numeric")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
     check.require(kind(input) not in "ib", _ADDCDIV)

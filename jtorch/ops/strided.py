@@ -136,7 +136,9 @@ def is_contiguous(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def is_non_overlapping_and_dense(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether some permutation of the dims is contiguous."""
+    """Whether some permutation of the dims is contiguous, as any is of no elements."""
+    if 0 in size:
+        return True
     expected = 1
     for s, n in sorted((s, n) for n, s in zip(size, stride, strict=True) if n > 1):
         if s != expected:

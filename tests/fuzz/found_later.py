@@ -588,4 +588,15 @@ t4.fill_diagonal_(2)
 t4.mean().backward()
 (t4.view(6, 2) * 1).sum().backward()
 """,
+    "the strides of tensors without elements, and what addcdiv has freed": """
+t1 = (xp.arange(12.) + 1).reshape(3, 4).split([4, 0], -1)[-1]
+n2 = np.asarray(t1)
+t3, t4, t5, t6 = xp.as_tensor(n2, dtype=xp.float64), xp.tensor(n2), xp.from_numpy(n2).clone(), t1.clone().long()
+log.append([t.stride() for t in (t3, t4, t5, t6)])
+t7 = t3.narrow(0, 1, 2)
+t8 = (xp.arange(6.) + 2).requires_grad_().unique()
+t8.addcdiv_(xp.ones(6), xp.ones(6))
+t8.sum().backward()
+t8.prod().backward()
+""",
 }
