@@ -24,9 +24,9 @@ from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import (
     contiguous_strides,
     extent,
-    is_expanded,
     is_non_overlapping_and_dense,
     overlaps,
+    require_not_expanded,
     require_room,
 )
 
@@ -187,11 +187,8 @@ def geometry_of(t: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int]:
 
 def check_writable(t: Tensor) -> None:
     """RuntimeError where several elements of the tensor are one place in memory, as after ``expand``."""
-    if t._view is None or not t._view.aval.numel:
-        return
-    if is_expanded(t._view.aval.shape, t._view.stride):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                           "location. Please clone() the tensor before performing the operation.")
+    if t._view is not None:
+        require_not_expanded(t._view.aval.shape, t._view.stride)
 
 
 def check_bounds(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int) -> None:

@@ -1,8 +1,5 @@
 """Stretches of records that compute the same are compiled once, whatever came before them."""
 import math
-import os
-import subprocess
-import sys
 
 PROGRAM = """
 import jtorch as torch
@@ -17,10 +14,8 @@ print(chain(x * 2), chain(x + 3), chain(torch.exp(x)), torch.engine.stats.counte
 """
 
 
-def test_what_follows_different_starts():
-    env = {**os.environ, "JTORCH_ENGINE": "hot", "JTORCH_CACHE": "0"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
-    *values, programs = done.stdout.split()
+def test_what_follows_different_starts(run_python):
+    *values, programs = run_python(PROGRAM, {"JTORCH_ENGINE": "hot", "JTORCH_CACHE": "0"}).split()
     for value, expected in zip(values, (2., 4., math.e), strict=True):
         for _ in range(120):
             expected = math.sin(expected)

@@ -167,8 +167,7 @@ def _static_power(x, exponent):
     if exponent == 0:
         return lax.stop_gradient(jnp.ones_like(x))
     if exponent in (0.5, -0.5):
-        root = _branch_cuts.sqrt if kind(x) == "c" else jnp.sqrt
-        return root(x) if exponent > 0 else lax.rsqrt(x)
+        return _branch_cuts.sqrt(x) if exponent > 0 else lax.rsqrt(x)
     if kind(x) == "i" or (not isinstance(exponent, complex) and float(exponent).is_integer() and abs(exponent) <= 16):
         return lax.integer_pow(x, int(exponent))
     return _power(x, like(x, exponent))

@@ -25,8 +25,7 @@ def zero(input: Tensor):
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, out=False, function=False, method=True, saves="inputs", checks=nothing, tested=False, inplace_name="CopySlices",
-    fills=True)
+@op(inplace=True, out=False, function=False, method=True, checks=nothing, tested=False, inplace_name="CopySlices", fills=True)
 def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False):
     """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
     require(input.ndim >= 2, "dimensions must larger than 1")

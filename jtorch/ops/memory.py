@@ -14,10 +14,10 @@ from jtorch.ops.strided import (
     extent,
     indices,
     is_contiguous,
-    is_expanded,
     last_wins,
     overlaps,
     reinterpret,
+    require_not_expanded,
     require_room,
     strided_read,
     strided_write,
@@ -64,9 +64,7 @@ def write_through(base: Tensor, value: Tensor, base_size: tuple[int, ...], base_
                   size: tuple[int, ...], stride: tuple[int, ...], offset: int, dtype: np.dtype):
     """What the base of a view shows after a write through the view, whose offset counts from the base's start."""
     dense = is_contiguous(base_size, base_stride)
-    if is_expanded(base_size, base_stride):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                           "location. Please clone() the tensor before performing the operation.")
+    require_not_expanded(base_size, base_stride)
     flat = base.reshape(-1) if dense else _spread(base, base_size, base_stride)
     flat = _written(flat, value, size, stride, offset, dtype)
     return flat.reshape(base_size) if dense else strided_read(flat, base_size, base_stride, 0)

@@ -165,25 +165,25 @@ def rad2deg(input: Tensor):
 @op(promote="int_to_float", aliases=("arccos",))
 def acos(input: Tensor):
     """The angle whose cosine it is. See torch.acos."""
-    return _branch_cuts.arccos(input) if kind(input) == "c" else jnp.arccos(input)
+    return _branch_cuts.arccos(input)
 
 
 @op(promote="int_to_float", aliases=("arccosh",))
 def acosh(input: Tensor):
     """The inverse of cosh. See torch.acosh."""
-    return _branch_cuts.arccosh(input) if kind(input) == "c" else jnp.arccosh(input)
+    return _branch_cuts.arccosh(input)
 
 
 @op(promote="int_to_float", aliases=("arcsin",))
 def asin(input: Tensor):
     """The angle whose sine it is. See torch.asin."""
-    return _branch_cuts.arcsin(input) if kind(input) == "c" else jnp.arcsin(input)
+    return _branch_cuts.arcsin(input)
 
 
 @op(promote="int_to_float", aliases=("arcsinh",))
 def asinh(input: Tensor):
     """The inverse of sinh. See torch.asinh."""
-    return _branch_cuts.arcsinh(input) if kind(input) == "c" else jnp.arcsinh(input)
+    return _branch_cuts.arcsinh(input)
 
 
 @op(promote="int_to_float", aliases=("arctan",))
@@ -317,7 +317,7 @@ def sinh(input: Tensor):
 @op(promote="int_to_float", saves="result")
 def sqrt(input: Tensor):
     """The square root. See torch.sqrt."""
-    return _branch_cuts.sqrt(input) if kind(input) == "c" else jnp.sqrt(input)
+    return _branch_cuts.sqrt(input)
 
 
 @op(promote="int_to_float", saves="result")

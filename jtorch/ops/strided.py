@@ -124,6 +124,13 @@ def contiguous_strides(size: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def require_not_expanded(size: Sequence[int], stride: Sequence[int]) -> None:
+    """RuntimeError where several elements are one place in memory, as after ``expand``, so that a write is ambiguous."""
+    if is_expanded(size, stride):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")
+
+
 def is_contiguous(size: Sequence[int], stride: Sequence[int]) -> bool:
     """Whether the elements lie in order without gaps."""
     expected = 1
