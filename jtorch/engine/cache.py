@@ -55,7 +55,7 @@ def get_cache_dir() -> str | None:
 
 def compiled(lowered: Any, on: Threads = ELSEWHERE) -> Any:
     """``lowered.compile()`` for these threads, or the same read from disk."""
-    memory.trim_now_and_then()
+    memory.trim_now_and_then()      # kernels come by the dozen, and take little; for a program memory was trimmed just now
     start = time.perf_counter()
     made = _compiled_or_read(lowered, on)
     if time.perf_counter() - start > 0.1:
