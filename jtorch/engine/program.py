@@ -196,7 +196,7 @@ class Program:
         avals += [self.avals[i] for i in self.order]
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
         donated = tuple(range(2, 2 + len(self.donated)))
-        memory.trim()       # or what calls one by one left free lies beside what the compiler takes: 820 MiB for ResNet-18, now 780
+        memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
         with traced_again():
             lowered = jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed)
             return cache.compiled(lowered, on if device is CPU else ELSEWHERE)
