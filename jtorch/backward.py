@@ -104,10 +104,12 @@ class GraphTask:
             return False
         if self.allowed is None:
             return id(node) in self.waiting
+        if node not in self.allowed:
+            return False
         if not self.accumulate and not any(node.raw_edges) and any([n is node for n, _ in self.wanted]):    # type: ignore[union-attr]
             raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running "
                                "autograd.grad(). This is currently not supported.")
-        return node in self.allowed
+        return True
 
     def run(self) -> dict[Edge, Any]:
         """Walks to the end; gives the captured gradients."""
@@ -203,7 +205,7 @@ class GraphTask:
             if have is None:
                 self.pending[node] = {nr: grad}
             else:
-                have[nr] = grad if nr not in have else _added(have[nr], grad)
+                have[nr] = grad if nr not in have else _added(node, nr, have[nr], grad)
         key = id(node)
         self.waiting[key] -= 1
         if not self.waiting[key]:
@@ -229,10 +231,22 @@ def _mended(node: Node, grads: dict) -> dict:
     return made
 
 
-def _added(a: Any, b: Any) -> Any:
+def _added(node: Node, nr: int, a: Any, b: Any) -> Any:
     if a.__class__ is Value and b.__class__ is Value:
+        if a.aval.shape != b.aval.shape:
+            a, b = _fitted(node, nr, a), _fitted(node, nr, b)
         return record(tape.ADD, (a, b))
-    return Above.call(tape.ADD, [as_tensor(a), as_tensor(b)])
+    a, b = as_tensor(a), as_tensor(b)
+    if tape.aval_of(a).shape != tape.aval_of(b).shape:
+        a, b = _fitted(node, nr, a), _fitted(node, nr, b)
+    return Above.call(tape.ADD, [a, b])
+
+
+def _fitted(node: Node, nr: int, grad: Any) -> Any:
+    """One of several gradients, as the node takes it by itself."""
+    if node.__class__ is AccumulateGrad:
+        return tape.fitted(grad, node.aval) if node.aval is not None else grad      # type: ignore[attr-defined]
+    return _fitting(node, {nr: grad})[nr]
 
 
 class PlainTask(GraphTask):
@@ -332,7 +346,7 @@ def _accumulate(leaf: Any, grad: Value) -> None:
         made = Above.wrap(grad)
         leaf._grad = made if leaf._view is None and grad.aval is leaf._storage.aval else laid_out_like(leaf, made)
     else:
-        storage.write(leaf.grad, record(tape.ADD, (storage.value_of(leaf.grad), grad)))
+        tape.add_to_grad(leaf, grad)
 
 
 # ---------------------------------------------------------------- walks that are known

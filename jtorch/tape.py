@@ -435,11 +435,20 @@ class AccumulateGrad(Node):
         elif create_graph:
             t._grad = Above.call(ADD, [t.grad, as_tensor(grad)])
         else:
-            write(t.grad, engine.record(ADD, (value_of(t.grad), grad)))
+            add_to_grad(t, grad)
         if t._post_accumulate_hooks:
             for hook in list(t._post_accumulate_hooks.values()):
                 hook(t)
         return []
+
+
+def add_to_grad(t, grad: Any) -> None:
+    """Adds to the gradient that a leaf has, in place; RuntimeError where the sum would be larger (the leaf was another shape once)."""
+    have = value_of(t.grad)
+    made = record(ADD, (have, grad))
+    if made.aval.shape != have.aval.shape:
+        raise RuntimeError(f"output with shape {list(have.aval.shape)} doesn't match the broadcast shape {list(made.aval.shape)}")
+    write(t.grad, made)
 
 
 def check_is_leaf(t) -> None:

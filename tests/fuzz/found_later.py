@@ -599,4 +599,34 @@ t8.addcdiv_(xp.ones(6), xp.ones(6))
 t8.sum().backward()
 t8.prod().backward()
 """,
+    "gradients of a leaf of both shapes that it has had": """
+t3 = (xp.arange(6.) - 3).requires_grad_()
+t4 = t3 * 1
+with xp.no_grad(): t3.set_(xp.ones(()))
+xp.autograd.backward([t3.sum(), t4.sum()])
+t5 = xp.ones(2, 3).requires_grad_()
+t6 = t5 * 2
+t5.data = xp.ones(3)
+xp.autograd.backward([(t5 * 3).sum(), t6.sum()])
+xp.autograd.backward([t5.sum(), (t5 * 2).sum()])
+""",
+    "a multi-grad hook on a leaf that is not in the graph": """
+t4 = xp.ones(3).requires_grad_()
+t5 = xp.ones(2).requires_grad_()
+t6 = t5 * 1
+xp.autograd.graph.register_multi_grad_hook([t4, t6], lambda gs: log.append([g is None for g in gs]))
+t8 = xp.autograd.grad(t6.sum(), [t4, t6], allow_unused=True)[1].clone(memory_format=xp.contiguous_format)
+xp.autograd.grad((t5 * t4[:2]).sum(), [t4])
+""",
+    "a complex view that set_ has given more memory than its base has": """
+t1 = (xp.arange(8.) - 3j).reshape(2, 2, 2).requires_grad_()
+t2 = xp.ones(()).requires_grad_()
+t3 = (xp.arange(6.) - 3j).reshape(2, 1, 3)
+t3.set_(t1.detach())
+t4 = t3[:1]
+t6 = t3.imag
+t6 -= t2
+t4 -= t2
+(t4 * 1).abs().sum().backward()
+""",
 }
