@@ -218,8 +218,9 @@ def _fitting(node: Node, grads: dict) -> dict:
     They are others where a tensor has got another geometry, or memory of another dtype, since the node was made.
     """
     if node.__class__ is AccumulateGrad:
-        return grads
-    metadata = node._input_metadata
+        metadata: tuple = (node.aval,) if node.aval is not None else ()     # type: ignore[attr-defined]
+    else:
+        metadata = node._input_metadata
     return {nr: tape.fitted(grad, metadata[nr]) if nr < len(metadata) else grad for nr, grad in grads.items()}
 
 
@@ -234,19 +235,12 @@ def _mended(node: Node, grads: dict) -> dict:
 def _added(node: Node, nr: int, a: Any, b: Any) -> Any:
     if a.__class__ is Value and b.__class__ is Value:
         if a.aval.shape != b.aval.shape:
-            a, b = _fitted(node, nr, a), _fitted(node, nr, b)
+            a, b = [_fitting(node, {nr: grad})[nr] for grad in (a, b)]
         return record(tape.ADD, (a, b))
     a, b = as_tensor(a), as_tensor(b)
     if tape.aval_of(a).shape != tape.aval_of(b).shape:
-        a, b = _fitted(node, nr, a), _fitted(node, nr, b)
+        a, b = [_fitting(node, {nr: grad})[nr] for grad in (a, b)]
     return Above.call(tape.ADD, [a, b])
-
-
-def _fitted(node: Node, nr: int, grad: Any) -> Any:
-    """One of several gradients, as the node takes it by itself."""
-    if node.__class__ is AccumulateGrad:
-        return tape.fitted(grad, node.aval) if node.aval is not None else grad      # type: ignore[attr-defined]
-    return _fitting(node, {nr: grad})[nr]
 
 
 class PlainTask(GraphTask):
@@ -362,8 +356,8 @@ def _follow_known(rec: Any, root: tuple[Node, int, Any], retain_graph: bool) -> 
         for leaf, value in [(found[number], values[slot]) for number, slot in walk.leaves]:
             _accumulate(leaf, value)
         if not retain_graph:
-            for step in walk.steps:
-                found[step[1]].release()
+            for at in walk.through:
+                found[at].release()
         rec.after_backward = True
         return True
     return False
@@ -381,7 +375,7 @@ class _Learner:
         """Keeps the walk, if all of it was held back in one record."""
         rec, (node, nr, grad) = self.rec, self.root
         if rec.held and rec.stamp is self.stamp and self.steps:
-            walks.learn(self.state, node, nr, walks.Walk(self.steps, self.leaves, as_value(grad), self.first, rec))
+            walks.learn(self.state, node, nr, self.steps, self.leaves, as_value(grad), self.first, rec)
 
 
 # ---------------------------------------------------------------- which nodes a walk comes to

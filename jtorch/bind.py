@@ -500,7 +500,7 @@ _OPERANDS = {Tensor, Parameter, int, float, bool, complex}
 
 
 def _operator(name: str, forms: dict):
-    """The function behind ``__add__``, ``__radd__`` (arguments swapped) or ``__iadd__`` (in place)."""
+    """The function behind ``__add__``, ``__rsub__`` (arguments swapped) or ``__iadd__`` (in place)."""
     fn = forms["function"]
     if name in _UNARY:
         return lambda self: fn(self)
@@ -530,7 +530,7 @@ def _subtracted_from(fn, self: Tensor, other: Any):
 
 
 _UNARY = {"__neg__", "__pos__", "__abs__", "__invert__"}
-_REFLECTED = {f"__r{n}__" for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
+_REFLECTED = {f"__r{n}__" for n in ("sub", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
                                     "lshift", "rshift", "div")}
 
 

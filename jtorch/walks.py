@@ -7,11 +7,13 @@ the gradients go, hooks and versions. Nothing is assumed of it.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from jtorch.engine import Value
 
 MAX_WALKS = 4       # known from one state and one first call
+MAX_LEARNT = 32     # and learnt there in all: generating a function costs about as much as 30 walks without
 LEAF = -1           # the output number in an edge whose target is a leaf tensor itself
 
 
@@ -22,33 +24,30 @@ def is_watched(leaf) -> bool:
 
 
 class Walk:
-    """One known walk: its steps in order, and the state of the record behind them.
+    """One known walk: which of the nodes met it goes through, and the state of the record behind it."""
 
-    A step is (call, which of the nodes met so far, the slots of the saved values, the edges as (number of the target in
-    the order met, output number) or None).
-    """
-
-    __slots__ = ("after", "avals", "entering", "leaves", "root_slot", "steps")
+    __slots__ = ("_meet", "after", "avals", "entering", "leaves", "through")
 
     def __init__(self, trace: list[tuple[Any, list]], leaves: list[tuple[Any, Value]], root: Value, first: int, rec: Any):
         new = rec.values[first:]
         self.after = rec.state
         self.avals = [v.aval for v in new]
         self.entering = {first + i: v.aval for i, v in enumerate(new) if v.born is not rec.stamp}
-        self.root_slot = root.slot
         met: dict[int, int] = {id(trace[0][0]): 0}
-        self.steps = []
+        steps = []
         for node, saved in trace:
             edges = [e and (met.setdefault(id(e[0]), len(met)), e[1]) for e in node.raw_edges]
             slots = [v.slot if v.__class__ is Value else -1 for v in saved]
-            self.steps.append((node.call, met[id(node)], slots, edges))
+            steps.append((node.call, met[id(node)], slots, edges))
+        self.through = [at for _, at, _, _ in steps]        # as numbers in the order met
         self.leaves = [(met[id(leaf)], value.slot) for leaf, value in leaves]    # (number in the order met, slot)
+        self._meet = _meeting(root.slot, steps, self.leaves, len(met))
 
     def follow(self, root: Any, grad: Value, rec: Any) -> list | None:
         """Records the walk from ``root``. Gives what it met, nodes and leaves in order; None if this is not the walk."""
         entered: list[tuple[int, Value]] = []
         numbers: list = []
-        found = self._meet(root, grad, rec.stamp, entered, numbers)
+        found = self._meet(root, grad, rec.stamp, self._enters, entered, numbers)
         if found is None:
             for _, v in entered:
                 v.stamp = None
@@ -63,38 +62,6 @@ class Walk:
         rec.state, rec.held = self.after, True
         return found
 
-    def _meet(self, root: Any, grad: Value, stamp: Any, entered: list, numbers: list) -> list | None:
-        """What is on the way from ``root``, compared with what was there when the walk became known; changes only stamps."""
-        if not self._enters(grad, self.root_slot, stamp, entered):
-            return None
-        found, met = [root], {id(root): 0}
-        for call, at, slots, targets in self.steps:
-            node = found[at]
-            if node.call is not call or node.watched or node.saved is None:
-                return None
-            for counter, version in node.versions:
-                if counter is not None and counter.version != version:
-                    return None
-            for v, slot in zip(node.saved, slots):          # noqa: B905  (the hot path)
-                if v.__class__ is not Value:
-                    if slot >= 0:       # then it was a value, and is now what a hook has packed
-                        return None
-                    numbers.append(v)
-                elif (v.stamp is not stamp or v.slot != slot) and not self._enters(v, slot, stamp, entered):
-                    return None
-            for edge, target in zip(node.raw_edges, targets):       # noqa: B905
-                if edge is not None:
-                    key = id(edge[0])
-                    number = met.get(key)
-                    if number is None:
-                        number = met[key] = len(found)
-                        found.append(edge[0])
-                    if target is None or target[0] != number or target[1] != edge[1]:
-                        return None
-                elif target is not None:
-                    return None
-        return None if any([is_watched(found[i]) for i, _ in self.leaves]) else found
-
     def _enters(self, v: Value, slot: int, stamp: Any, entered: list) -> bool:
         """Whether a value is where it was, or comes into the record now as it did then."""
         if v.stamp is stamp:
@@ -106,13 +73,66 @@ class Walk:
         return True
 
 
+def _meeting(root_slot: int, steps: list, leaves: list[tuple[int, int]], count: int) -> Callable:
+    """A function that goes from a root along these steps: what it met, or None where anything is not as it was.
+
+    A step is (call, which of the nodes met so far, the slots of the saved values, the edges as (number of the target in
+    the order met, output number) or None). The function changes nothing but the stamps of values that enter the record,
+    which it notes in ``entered``. Its source is generated, since a loop over the steps takes two to three times as long.
+    """
+    lines = [*_value_lines("grad", root_slot)]
+    met = {0}
+    for k, (_, at, slots, targets) in enumerate(steps):
+        lines += [f"if n{at}.call is not calls[{k}] or n{at}.watched or n{at}.saved is None: return",
+                  f"for counter, version in n{at}.versions:",
+                  "    if counter is not None and counter.version != version: return",
+                  "".join(f"v{i}, " for i in range(len(slots))) + f"= n{at}.saved",
+                  *[line for i, slot in enumerate(slots) for line in _value_lines(f"v{i}", slot)],
+                  "".join(f"e{i}, " for i in range(len(targets))) + f"= n{at}.raw_edges"]
+        for i, target in enumerate(targets):
+            if target is None:
+                lines.append(f"if e{i} is not None: return")
+                continue
+            lines += [f"if e{i} is None or e{i}[1] != {target[1]}: return",
+                      f"if e{i}[0] is not n{target[0]}: return" if target[0] in met else f"n{target[0]} = e{i}[0]"]
+            met.add(target[0])
+    names = [f"n{i}" for i in range(count)]
+    lines += [f"if is_watched(n{i}): return" for i, _ in leaves]
+    lines += [f"if len({{{', '.join([f'id({n})' for n in names])}}}) != {count}: return", f"return [{', '.join(names)}]"]
+    source = "\n    ".join(["def meet(n0, grad, stamp, enters, entered, numbers):", *lines])
+    space: dict[str, Any] = {"calls": tuple([call for call, *_ in steps]), "Value": Value, "is_watched": is_watched}
+    exec(compile(source, "<jtorch walk>", "exec"), space)
+    return space["meet"]
+
+
+def _value_lines(name: str, slot: int) -> list[str]:
+    """Where a saved value is no longer where it was (or a number is a value now, or packed by a hook), it is another walk."""
+    if slot < 0:
+        return [f"if {name}.__class__ is Value: return", f"numbers.append({name})"]
+    return [f"if {name}.__class__ is not Value: return",
+            f"if ({name}.stamp is not stamp or {name}.slot != {slot}) and not enters({name}, {slot}, stamp, entered): return"]
+
+
 def known(state: Any, root: Any, nr: int) -> list[Walk]:
     """The walks known from a state of the record and a first node with a gradient of its output ``nr``."""
-    return state.walks.get((root.call, nr), ())
+    found = state.walks.get((root.call, nr))
+    return found.walks if found is not None else []
 
 
-def learn(state: Any, root: Any, nr: int, walk: Walk) -> None:
-    """Adds a walk, forgetting the oldest beyond the few that are kept."""
-    walks = state.walks.setdefault((root.call, nr), [])
-    walks.append(walk)
-    del walks[:-MAX_WALKS]
+class _Known:
+    """The walks known from one place, and how many have been learnt there."""
+
+    __slots__ = ("learnt", "walks")
+
+    def __init__(self):
+        self.learnt, self.walks = 0, []
+
+
+def learn(state: Any, root: Any, nr: int, trace: list[tuple[Any, list]], leaves: list[tuple[Any, Value]], grad: Value, first: int,
+          rec: Any) -> None:
+    """Adds a walk (see ``Walk``), forgetting the oldest beyond the few that are kept."""
+    found = state.walks.setdefault((root.call, nr), _Known())
+    if found.learnt < MAX_LEARNT:
+        found.learnt += 1
+        found.walks.append(Walk(trace, leaves, grad, first, rec))
+        del found.walks[:-MAX_WALKS]

@@ -47,7 +47,7 @@ class State:
         self.programs: dict[bytes, Compiled] = {}     # by pattern of held values
         self.recent: dict[tuple[int, ...], Compiled] = {}       # the same by plain reference counts: quicker to look up
         self.seen: dict[bytes, int] = {}
-        self.walks: dict[Any, list] = {}    # for the tape: what backward from here has recorded before
+        self.walks: dict[Any, Any] = {}     # for the tape: what backward from here has recorded before
         self.early: Early | None = None     # what may start here, before the record has ended
         self.why: str | None = None         # why the record was given a program, once it was
         self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()

@@ -27,7 +27,19 @@ from jtorch.ops.registry import Number, T, Tensor, op
 @op(promote="numeric", operators=("__add__", "__radd__", "__iadd__"), saves="none")
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Adds ``alpha`` times ``other``. See torch.add."""
-    return input + (other if isinstance(alpha, int) and alpha == 1 else alpha * other)
+    return input + _scaled(other, alpha)
+
+
+def _scaled(x, alpha):
+    """``alpha`` times ``x``. PyTorch's kernels multiply complex numbers by 1 too, which makes infinities nan."""
+    if not isinstance(alpha, int) or alpha != 1:
+        return alpha * x
+    return _times_one(x) if jnp.iscomplexobj(x) else x
+
+
+@derivative(lambda t, r, x: t)
+def _times_one(x):
+    return lax.complex(x.real - x.imag * 0, x.imag + x.real * 0)
 
 
 def no_bools(dtypes):
@@ -44,14 +56,25 @@ def no_bools(dtypes):
     backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1", dtypes_first=True)
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
-    return input - (other if isinstance(alpha, int) and alpha == 1 else alpha * other)
+    return _less(input, other, alpha)
+
+
+def _less(x, y, alpha):
+    if isinstance(alpha, int) and alpha == 1:
+        return x + _times_minus_one(y) if jnp.iscomplexobj(y) else x - y
+    return x - alpha * y
+
+
+@derivative(lambda t, r, x: -t)
+def _times_minus_one(x):
+    return lax.complex(-x.real - x.imag * 0, x.real * 0 - x.imag)
 
 
 @op(promote="numeric", saves="none", method=False, inplace=False, out=False, refuses=no_bools,
     backward_name=numbered("Rsub", 1, tensor=0, number=1))
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
     """``other`` minus ``alpha`` times ``input``. See torch.rsub."""
-    return other - (input if isinstance(alpha, int) and alpha == 1 else alpha * input)
+    return _less(other, input, alpha)
 
 
 @op(promote="numeric", aliases=("multiply",), operators=("__mul__", "__rmul__", "__imul__"))
@@ -220,14 +243,14 @@ def square(input: Tensor):
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
     unsupported("addcmul_cpu_out", input, "b")
-    return input + (tensor1 if isinstance(value, int) and value == 1 else value * tensor1) * tensor2
+    return input + _scaled(tensor1, value) * tensor2
 
 
 @op(promote="numeric")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
     check.require(kind(input) not in "ib", _ADDCDIV)
-    return input + _true_div(tensor1 if isinstance(value, int) and value == 1 else value * tensor1, tensor2)
+    return input + _true_div(_scaled(tensor1, value), tensor2)
 
 
 _ADDCDIV = (

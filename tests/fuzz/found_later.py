@@ -629,4 +629,15 @@ t6 -= t2
 t4 -= t2
 (t4 * 1).abs().sum().backward()
 """,
+    "infinite complex numbers in a sum, and a leaf of another shape that is asked for": """
+t1 = (xp.arange(6.) - 3j).reshape(2, 1, 3)
+t2 = t1 / 0
+t2.add_(t2)
+t3 = t1 - 1 / (t1 * 0)
+t6 = (xp.arange(6.) + 1).reshape(2, 1, 3).requires_grad_()
+t7 = t6 * 1
+with xp.no_grad(): t6.squeeze_()
+t8 = xp.autograd.grad(t6.sum(), [t7, t6], allow_unused=True)[1]
+t6.sum().backward(inputs=[t6])
+""",
 }

@@ -273,10 +273,11 @@ def run(seed: int, torch: ModuleType, jtorch: ModuleType, steps: int = 16, messa
 def of_rounding(lines: list[str], torch: ModuleType, jtorch: ModuleType) -> bool:
     """Whether before the last statement numbers that are equal but for rounding show two different things.
 
-    Two are on different sides of an integer, or a zero in complex numbers has another sign: PyTorch's depends on the
-    processor's vectors, and branch cuts, angles and reciprocals show it.
+    Two are on different sides of an integer, or are large angles, or a zero in complex numbers has another sign: PyTorch's
+    depends on the processor's vectors, and branch cuts, angles and reciprocals show it.
     """
     worlds = World(torch), World(jtorch)
+    of_angles = re.search(r"\b(sin|cos|tan|polar|sinc)_?\(", lines[-1]) is not None
     for line in lines[:-1]:
         found = []
         for world in worlds:
@@ -284,17 +285,18 @@ def of_rounding(lines: list[str], torch: ModuleType, jtorch: ModuleType) -> bool
             found.append({n: t for n, t in world.pool().items() if isinstance(t, world.xp.Tensor)})
         for name, t in found[0].items():
             other = found[1].get(name, t)
-            if (t.is_complex() or t.is_floating_point()) and t.shape == other.shape and _of_rounding(t, other):
+            if (t.is_complex() or t.is_floating_point()) and t.shape == other.shape and _of_rounding(t, other, of_angles):
                 return True
     return False
 
 
-def _of_rounding(t: Any, other: Any) -> bool:
+def _of_rounding(t: Any, other: Any, of_angles: bool) -> bool:
     try:
         expected, got = _parts(t), _parts(other)
     except Exception:       # one that cannot be looked at
         return False
-    return bool((t.is_complex() and _of_other_sign(expected, got)) or _apart(expected, got))
+    return bool((t.is_complex() and _of_other_sign(expected, got)) or _apart(expected, got)
+                or (of_angles and (np.abs(expected - got) > 1e-5).any()))
 
 
 def _of_other_sign(a: np.ndarray, b: np.ndarray) -> bool:
