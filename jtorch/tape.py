@@ -20,6 +20,7 @@ from jtorch.engine import Call, Value
 from jtorch.engine.values import stand_in
 from jtorch.hooks import Above, RemovableHandle, as_tensor, as_value
 from jtorch.no_grad import mode
+from jtorch.ops.check import broadcast_shapes, expands_to
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides, is_contiguous
 from jtorch.storage import Storage, aval_of, geometry_of, is_dense, lay_out, value_of, write
@@ -409,6 +410,7 @@ class AccumulateGrad(Node):
 
     edges = ()
     aval: Any = None            # what graphs made with the leaf take it for, where it has got another shape since
+    replaced = False            # whether that was by ``leaf.data = other``
 
     seq = AT_ONCE
 
@@ -431,7 +433,7 @@ class AccumulateGrad(Node):
         if not t._requires_grad:        # any more
             return []
         if t.grad is None:
-            t._grad = laid_out_like(t, as_tensor(grad)) if not create_graph else _copied(t, as_tensor(grad))
+            t._grad = laid_out_like(t, as_tensor(grad), self.replaced) if not create_graph else _copied(t, as_tensor(grad))
         elif create_graph:
             t._grad = Above.call(ADD, [t.grad, as_tensor(grad)])
         else:
@@ -457,12 +459,12 @@ def check_is_leaf(t) -> None:
         raise RuntimeError("leaf variable has been moved into the graph interior")
 
 
-def keep_shape(t, anew: bool = False) -> None:
+def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
     """Called before a leaf takes another shape: graphs that it is part of go on with the shape it had.
 
-    ``anew``: for those that come it is another leaf, with a node of its own.
+    ``anew``: for those that come it is another leaf, with a node of its own. ``replaced``: by ``leaf.data = other``.
     """
-    if not t._requires_grad or t._node is not None:
+    if t._node is not None or (not t._requires_grad and t._accumulator is None):
         return
     node = t._accumulator() if t._accumulator is not None else None
     for edge in gc.get_referrers(t):
@@ -473,9 +475,13 @@ def keep_shape(t, anew: bool = False) -> None:
             for n in _nodes_of(edges):
                 n.edges     # noqa: B018  (leads to the node from here on)
     if node is not None and node.aval is None:
-        node.aval = aval_of(t)
+        node.aval, node.replaced = aval_of(t), replaced
     if anew:
         t._accumulator = None
+
+
+def no_accumulator() -> None:
+    """In place of the reference to a leaf's node, where there is none but graphs may lead to the leaf: it was one once."""
 
 
 def _nodes_of(edges: tuple) -> list[OpNode]:
@@ -493,10 +499,10 @@ def _copied(t, grad):
     return Above.call(engine.call_of(OPS["clone"], (T,)), [grad])
 
 
-def laid_out_like(t, grad):
-    """A gradient with the strides of its leaf, where these are dense."""
+def laid_out_like(t, grad, replaced: bool = False):
+    """A gradient with the strides of its leaf, where these are dense. ``replaced``: see ``AccumulateGrad``."""
     if aval_of(grad).shape != aval_of(t).shape:
-        return _in_new_shape(t, grad)
+        return _in_new_shape(t, grad, replaced)
     view = t._view
     if view is not None and not view.in_order and grad._view is None and grad._storage.value is not None:
         size, stride = view.aval.shape, view.stride
@@ -505,15 +511,18 @@ def laid_out_like(t, grad):
     return grad
 
 
-def _in_new_shape(t, grad):
+def _in_new_shape(t, grad, replaced: bool):
     """A gradient for a leaf that by now has another shape: it stays where its strides are the leaf's, else it is copied."""
     size, stride, _ = geometry_of(t)
     have = aval_of(grad)
-    alike = [n == 1 or a == b for n, a, b in zip(have.shape, contiguous_strides(have.shape), stride, strict=False)]
+    strides = contiguous_strides(have.shape)
+    theirs = (*(stride or (1,)), *[None] * len(strides)) if replaced else stride    # behind them PyTorch finds none, or earlier ones
+    alike = [n == 1 or a == b for n, a, b in zip(have.shape, strides, theirs, strict=False)]
     if not is_dense(size, stride) or all(alike):
         return grad
     if not expands_to(have.shape, size):
-        raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(have.shape)}")
+        raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape "
+                           f"{list(broadcast_shapes(size, have.shape))}")
     made = Above.wrap(record(engine.call_of(OPS["_copy_into"], (T, size, have.dtype)), (value_of(grad),)))
     lay_out(made, stride)
     return made
@@ -525,11 +534,6 @@ def leads_to(edge: Any, t: Any) -> bool:
     if nr == LEAF or isinstance(node, AccumulateGrad):
         return t is (node if nr == LEAF else node.variable)
     return node is t._node and nr == t._output_nr
-
-
-def expands_to(shape: tuple, to: tuple) -> bool:
-    """Whether a shape can be broadcast to another one."""
-    return len(shape) <= len(to) and all([m in (1, n) for m, n in zip(shape[::-1], to[::-1], strict=False)])
 
 
 def check_fits(shape: tuple, to: tuple) -> None:

@@ -204,7 +204,7 @@ class Tensor(Bound):
         if requires_grad(self) and not storage.aval_of(other).kind:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if storage.aval_of(other).shape != storage.aval_of(self).shape:
-            tape.keep_shape(self)
+            tape.keep_shape(self, replaced=True)
         keep_counter(self)
         before = self._storage
         back = storage.left.pop(other._storage, None) is not None       # as where averaged weights were shown for a while
@@ -238,6 +238,8 @@ class Tensor(Bound):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self._inference and not mode.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if self._requires_grad and not requires_grad and self._accumulator is None:
+            self._accumulator = tape.no_accumulator
         self._requires_grad = bool(requires_grad)
         return self
 

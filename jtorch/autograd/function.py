@@ -16,6 +16,7 @@ from jtorch.dispatch import call_view, check_inplace, write_with_history
 from jtorch.engine import call_of
 from jtorch.hooks import as_tensor, as_value
 from jtorch.no_grad import mode, no_grad
+from jtorch.ops import check
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import aval_of, value_of
 from jtorch.tape import Node, sequence
@@ -144,7 +145,7 @@ def _fitted(grad: Tensor, aval, i: int, name: str) -> Tensor:
     """A gradient in the shape and dtype of its input, as PyTorch's engine fits it; an error if it cannot be."""
     shape = tuple(grad.shape)
     if shape != aval.shape:
-        if not tape.expands_to(aval.shape, shape):
+        if not check.expands_to(aval.shape, shape):
             raise RuntimeError(f"Function {name} returned an invalid gradient at index {i} - got {list(shape)} but expected "
                                f"shape compatible with {list(aval.shape)}")
         grad = _summed(grad, aval.shape)

@@ -52,7 +52,12 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
         if target._view is not None and not fills:
             of_shapes = op.dtypes_first or (op.promote is None and op.layout not in ELEMENTWISE)
             if of_shapes and overlaps(*geometry_of(target)[:2]):
-                errors_of_shapes(c, flat)
+                try:
+                    errors_of_shapes(c, flat)
+                except NotImplementedError as error:        # "not implemented for 'Bool'" is the kernel's, which would come later
+                    if "_cpu" in str(error):
+                        check_writable(target)
+                    raise
             check_writable(target)
         if not plain and len(flat) > 1 and op.name != "fill":
             _check_overlaps(c, flat, target)
@@ -191,7 +196,7 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
         return
     before = value_of(base)
     edge = edge_of(base) if requires_grad(base) else None
-    if isinstance(node, OpNode) and _watched_between(target._node, edge and edge[0]):
+    if isinstance(node, OpNode) and (target._storage is not base._storage or _watched_between(target._node, edge and edge[0])):
         _lead_past(target, node, base, before, edge)
     storage.write(target, value)
     size, stride, offset = geometry_of(target)
@@ -213,7 +218,10 @@ def _watched_between(node: Node | None, end: Any) -> bool:
 
 
 def _lead_past(target: Tensor, node: OpNode, base: Tensor, before: Value, edge: Any) -> None:
-    """Leads what ``node`` gives the target past the target's node, whose hooks PyTorch does not run then."""
+    """Leads what ``node`` gives the target past the target's node, whose hooks PyTorch does not run then.
+
+    Nor does it ask how the target was a view of its base, if it is elsewhere by now (``target.data = other``).
+    """
     past = node_class("AsStridedBackward0")(read_through(base, target), [before], (edge,), ())
     first, *others = node.raw_edges
     if first is not None and first[0] is target._node:

@@ -640,4 +640,37 @@ with xp.no_grad(): t6.squeeze_()
 t8 = xp.autograd.grad(t6.sum(), [t7, t6], allow_unused=True)[1]
 t6.sum().backward(inputs=[t6])
 """,
+    "a view that data= has moved is written to": """
+t3 = (xp.arange(6.) + 1).reshape(2, 3).requires_grad_()
+t4 = t3 * 1
+t7 = t4[:1].expand(2, 3)
+t7.data = (xp.arange(6.) + 2).reshape(2, 3)
+t7.index_add_(1, xp.tensor([0, 2]), xp.ones(2, 2))
+(t7 * t7).sum().backward()
+""",
+    "leaves that have fewer dims by now": """
+t1 = (xp.arange(6.) + 1).reshape(2, 3).requires_grad_()
+t2 = t1 * 1
+t1.data = xp.ones(())
+t2.sum().backward()
+t3 = (xp.arange(3.) + 1).reshape(1, 3).requires_grad_()
+t4 = t3 * 1
+with xp.no_grad(): t3.squeeze_()
+t4.sum().backward()
+t5 = (xp.arange(6.) + 1).reshape(2, 3).requires_grad_()
+t6 = t5 * 1
+t5.requires_grad_(False)
+t5.unsqueeze_(-1)
+t5.requires_grad_(True)
+t5.sum().backward()
+""",
+    "errors of dtypes and of expanded memory": """
+t1 = (xp.arange(3) % 2 == 0).reshape(1, 3).expand(3, 3)
+t1.floor_()
+xp.nn.functional.hardtanh(t1, inplace=True)
+xp.nn.functional.relu6(t1 * 1j, inplace=True)
+t2 = (xp.arange(3.) - 1).reshape(1, 3).expand(3, 3)
+xp.nn.functional.threshold(t2, 0, 7, inplace=True)
+t2.floor_()
+""",
 }

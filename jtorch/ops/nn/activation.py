@@ -51,7 +51,7 @@ def _between(x, low, high):
     return jnp.where(x < low, low, jnp.where(x > high, high, x))
 
 
-@functional(inplace=True)
+@functional(inplace=True, dtypes_first=True)
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0):
     """The input, at least ``min_val`` and at most ``max_val``. See torch.nn.functional.hardtanh."""
     check.require(min_val <= max_val, "min_val cannot be greater than max_val", ValueError)
@@ -59,7 +59,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0):
     return _hardtanh(input, min_val, max_val)
 
 
-@functional(inplace=True, backward_name="HardtanhBackward0")
+@functional(inplace=True, backward_name="HardtanhBackward0", dtypes_first=True)
 def relu6(input: Tensor):
     """The input, at least 0 and at most 6. See torch.nn.functional.relu6."""
     _check_hardtanh(input, 0)
@@ -234,7 +234,7 @@ def prelu(input: Tensor, weight: Tensor):
     return jnp.where(input > 0, input, slope * input)
 
 
-@functional(inplace=True, aliases=("threshold",))
+@functional(inplace=True, aliases=("threshold",), fills=True)
 def threshold(input: Tensor, threshold: float, value: float):
     """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
     if input.dtype == jnp.bool_ or promotion.is_complex(np.dtype(input.dtype)):
