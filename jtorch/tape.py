@@ -445,7 +445,7 @@ class AccumulateGrad(Node):
 
 
 def add_to_grad(t, grad: Any) -> None:
-    """Adds to the gradient that a leaf has, in place; RuntimeError where the sum would be larger (the leaf was another shape once)."""
+    """Adds to a leaf's gradient in place; RuntimeError where the sum would be larger (the leaf was another shape once)."""
     have = value_of(t.grad)
     made = record(ADD, (have, grad))
     if made.aval.shape != have.aval.shape:
@@ -516,7 +516,7 @@ def _in_new_shape(t, grad, replaced: bool):
     size, stride, _ = geometry_of(t)
     have = aval_of(grad)
     strides = contiguous_strides(have.shape)
-    theirs = (*(stride or (1,)), *[None] * len(strides)) if replaced else stride    # behind them PyTorch finds none, or earlier ones
+    theirs = (*(stride or (1,)), *[None] * len(strides)) if replaced else stride    # behind them PyTorch finds none
     alike = [n == 1 or a == b for n, a, b in zip(have.shape, strides, theirs, strict=False)]
     if not is_dense(size, stride) or all(alike):
         return grad

@@ -666,7 +666,7 @@ def _regenerate(t: Tensor, base: Tensor) -> None:
     size, stride, offset = geometry_of(t)
     bsize, bstride, boffset = geometry_of(base)
     if t.dtype is not base.dtype:
-        storage.check_bounds(base, storage.aval_of(t), stride, offset)      # (base may be elsewhere than its view by now: ``set_``)
+        storage.check_bounds(base, storage.aval_of(t), stride, offset)      # (base may have been moved by ``set_``)
     name, call = t._view_op or ("AsStridedBackward0", None)
     again = size if call is None else call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0]
     if again == size:

@@ -1,6 +1,7 @@
 """torch.amp against PyTorch: what autocast casts, its state, and the gradient scaler."""
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import threading
@@ -347,12 +348,23 @@ def test_the_dtypes_of_modules_are_pytorchs(torch, module, low):
     for xp in (torch, library("jtorch")):
         x = f32(xp, 2, 5, 4).requires_grad_()
         made = MODULES[module](xp.nn)
-        with xp.autocast("cpu"):
+        with xp.autocast("cpu"), where_pytorch_can(xp):
             out = made(x.bfloat16() if low else x)
         dtypes = [name(t.dtype) for t in leaves(out)]
         leaves(out)[0].float().sum().backward()
         found.append((dtypes, name(x.grad.dtype)))
     assert found[0] == found[1]
+
+
+@contextlib.contextmanager
+def where_pytorch_can(xp):
+    """PyTorch's LSTM has no bfloat16 on processors whose vector instructions oneDNN finds too few (AVX2 without more)."""
+    try:
+        yield
+    except RuntimeError as error:
+        if xp.__name__ == "torch" and "could not create a primitive descriptor" in str(error):
+            pytest.skip("PyTorch can't run it on this processor")
+        raise
 
 
 def leaves(out) -> list:
