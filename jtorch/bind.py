@@ -22,6 +22,7 @@ from jtorch.dispatch import (
     call,
     call_inplace,
     call_kept,
+    call_laid_out,
     call_out,
     call_view,
     call_writing,
@@ -30,9 +31,9 @@ from jtorch.dispatch import (
     refuse_unusable,
     write_resized,
 )
-from jtorch.engine import Value, call_of
+from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops.layout import KEPT
+from jtorch.ops.layout import ALWAYS, KEPT
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
 from jtorch.storage import aval_of, lay_out, value_of
 from jtorch.tape import UnderivedNode, node_class
@@ -176,6 +177,7 @@ def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_gr
         place = devices.canonical(devices.as_device(device))
     c = call_of(op, template, place)
     if out is not None:
+        _check_created(c, out)
         return call_out(c, flat, out)
     made = call(c, flat)
     if made.__class__ is list:
@@ -183,6 +185,13 @@ def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_gr
     else:
         in_format(made, memory_format)
     return with_grad(made, requires_grad)
+
+
+def _check_created(c: Call, out: Any) -> None:
+    """RuntimeError where ``dtype=`` and ``out=`` say two things."""
+    wanted = dict(zip([p.name for p in c.op.params], c.template, strict=True)).get("dtype")
+    if wanted is not None and isinstance(out, Tensor) and out.dtype is not wanted:
+        raise RuntimeError(f"dtype {wanted.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})")
 
 
 def _call_dynamic(op: Op, template: tuple, flat: list):
@@ -219,6 +228,8 @@ def _dynamic_out(op: Op, made: Any, out: Any):
     for t, r in zip(outs, results, strict=True):
         if not isinstance(t, Tensor):
             raise TypeError(f"{op.name.split('.')[-1]}(): argument 'out' must be Tensor, not {_type_name(t)}")
+        if op.refuses_out is not None and r.dtype is not t.dtype:
+            op.refuses_out(aval_of(r).sds, aval_of(t).sds, (), aval_of(r).sds)
         write_resized(t, cast_value(value_of(r), aval_of(t)))
     return out
 
@@ -359,7 +370,7 @@ class _Writer:
         if op.writes:
             targets = " + ".join(f"_targets({w})" for w in op.writes)
             return [*lines, f"return call_writing(c, {flat}, {targets})"]
-        called = "call_kept" if op.layout is KEPT else "call"
+        called = "call_kept" if op.layout is KEPT else "call_laid_out" if op.layout in ALWAYS else "call"
         return [*lines, f"r = {called}(c, {flat})", "return named(c, r) if r.__class__ is list else r"]
 
     def lookup(self, key: str) -> list[str]:
@@ -418,7 +429,8 @@ def _targets(given) -> list:
 
 
 _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
-          "call_kept": call_kept, "call_view": call_view, "call_out": call_out, "call_inplace": call_inplace,
+          "call_kept": call_kept, "call_laid_out": call_laid_out, "call_view": call_view, "call_out": call_out,
+          "call_inplace": call_inplace,
           "call_writing": call_writing,
           "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
           "_varargs": _varargs, "_int": _int, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating,

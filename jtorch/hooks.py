@@ -80,7 +80,7 @@ def run_tensor_hooks(node: Any, grads: dict, create_graph: bool) -> dict:
     for nr, hooks in node.tensor_hooks.items():         # type: ignore[union-attr]
         for hook in _in_order(hooks):
             given = as_tensor(grads[nr]) if nr in grads else None       # of another output a gradient may have come
-            if given is None and hook is hooks.get(RETAIN):
+            if hook is hooks.get(RETAIN) and (given is None or hasattr(node, "variable")):     # (a leaf's: by ``detach_``)
                 continue
             new = hook(given)
             if new is None:

@@ -477,6 +477,8 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         found._node.__class__ = tape.node_class("MaskedSelectBackward0")
     if out is not None:
         from jtorch.dispatch import write_resized
+        if out.dtype is not found.dtype:
+            raise RuntimeError("masked_select(): self and result must have the same scalar type")
         write_resized(out, value_of(found))
         return out
     return found

@@ -31,6 +31,7 @@ def _inplace_view(name: str):
         self._view, self._storage = shown._view, shown._storage
         tape.counter_of(self).version += 1
         if tracked:
+            self._kept_hooks = self._hooks_to_keep()
             self._node, self._output_nr, self._requires_grad = shown._node, shown._output_nr, True
             self._node_version = tape.counter_of(self).version
         return self

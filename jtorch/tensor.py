@@ -48,6 +48,7 @@ class Tensor(Bound):
     _inference = False
     _accumulator: Callable[[], AccumulateGrad | None] | None = None
     _leaf_hooks: dict | None = None
+    _kept_hooks: dict | None = None         # where further hooks go too, though the tensor's node is another by now
     _unheard_hooks: dict | None = None
     _post_accumulate_hooks: dict | None = None
     _retains_grad = False
@@ -299,6 +300,7 @@ class Tensor(Bound):
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         if self._node is not None:
             tape.detached.setdefault(self._node, {})[self._output_nr] = weakref.ref(self)
+            self._leaf_hooks, self._kept_hooks = self._hooks_to_keep(), None
         self._node, self._output_nr, self._requires_grad = None, 0, False
         return self
 
@@ -322,8 +324,9 @@ class Tensor(Bound):
         """``hook(grad)`` runs when the gradient of this tensor is known; what it returns replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        own = self._own_hooks()
-        known = own is not None and own.keys() != {hooks.RETAIN}       # where the first has gone all go
+        if self._kept_hooks is not None:
+            return RemovableHandle(self._kept_hooks, hook)
+        known = self._hooks_to_keep() is not None       # where the first has gone all go
         leaf_hooks = self._leaf_hooks = {} if self._leaf_hooks is None else self._leaf_hooks
         try:
             node = self._node if known else node_of(self)
@@ -516,7 +519,14 @@ class Tensor(Bound):
     def _own_hooks(self) -> dict | None:
         """What ``register_hook`` has put on the tensor."""
         node = self._node
-        return self._leaf_hooks if node is None else (node.tensor_hooks or {}).get(self._output_nr)
+        if node is None:
+            return self._leaf_hooks
+        return (node.tensor_hooks or {}).get(self._output_nr) if self._kept_hooks is None else self._kept_hooks
+
+    def _hooks_to_keep(self) -> dict | None:
+        """The hooks that stay the tensor's where its history changes without a rebase: in-place views and ``detach_``."""
+        own = self._own_hooks()
+        return None if own is None or own.keys() == {hooks.RETAIN} else own
 
     def _attributes(self) -> dict:
         """What the user has set on the tensor."""
@@ -665,16 +675,16 @@ def _regenerate(t: Tensor, base: Tensor) -> None:
     """
     size, stride, offset = geometry_of(t)
     bsize, bstride, boffset = geometry_of(base)
-    if t.dtype is not base.dtype:
-        storage.check_bounds(base, storage.aval_of(t), stride, offset)      # (base may have been moved by ``set_``)
     name, call = t._view_op or ("AsStridedBackward0", None)
+    if t.dtype is not base.dtype and call is None:
+        storage.check_bounds(base, storage.aval_of(t), stride, offset)      # (base may have been moved by ``set_``)
     again = size if call is None else call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0]
     if again == size:
         call = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))
     edge = edge_of(base) if requires_grad(base) else None
     node = node_class(name)(call, [value_of(base)], (edge,), ())
     move_retaining(t, node, 0)
-    t._node, t._output_nr, t._requires_grad = node, 0, True
+    t._node, t._output_nr, t._requires_grad, t._kept_hooks = node, 0, True, None
 
 
 def move_retaining(t: Tensor, node: Node, nr: int) -> None:

@@ -96,6 +96,14 @@ def call_kept(c: Call, flat) -> Tensor:
     return made
 
 
+def call_laid_out(c: Call, flat) -> Tensor:
+    """``call`` of an op whose result need not be contiguous, even where its arguments are."""
+    made = call(c, flat)
+    if made._view is None:
+        storage.lay_out(made, *layout_of(c, flat, tuple(made.shape)))
+    return made
+
+
 def _wrapped(out):
     made = [wrap(v) for v in out] if out.__class__ is list else wrap(out)
     if mode.inference:

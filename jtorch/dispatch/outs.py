@@ -2,14 +2,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from jtorch import engine, storage
 from jtorch.dispatch.calls import NUMBER_TYPES, layout_of, record, value_aval
 from jtorch.dispatch.returns import return_type
-from jtorch.dispatch.writes import cast_value, check_inplace
-from jtorch.engine import Call, Value
+from jtorch.dispatch.writes import cast_value, check_inplace, require_cast
+from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops.layout import ELEMENTWISE, KEPT
+from jtorch.ops.layout import COPIES_COMPLEX, ELEMENTWISE, KEPT
+from jtorch.ops.out_dtypes import ALWAYS_OF, COMPUTED_IN_IT
 from jtorch.ops.registry import Op
 from jtorch.storage import check_writable, value_of
 from jtorch.tensor import Tensor, requires_grad
@@ -27,13 +32,15 @@ def call_out(c: Call, flat, out):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
                            "the arguments requires grad.")
     _check_outs(c.op, flat, outs)
-    if c.op.refuses_out is not None:
-        _check_cast(c, flat, outs)
+    if c.op.name in COMPUTED_IN_IT:
+        c = _computing_in(c, outs[0].dtype)
+    _check_cast(c, flat, outs)
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
     made = made if made.__class__ is list else [made]
     fitted = [cast_value(v, storage.aval_of(t)) if v.aval.np != storage.aval_of(t).np else v
               for v, t in zip(made, outs, strict=True)]
     viewed = c.op.layout is not None and any([t._view is not None for t in flat if t.__class__ not in NUMBER_TYPES])
+    viewed = viewed and not (c.op.layout is COPIES_COMPLEX and flat[0].dtype.is_complex)
     for v, t in zip(fitted, outs, strict=True):
         if v.aval.shape != storage.aval_of(t).shape and c.op.layout in ELEMENTWISE and any([x is t for x in flat]):
             raise RuntimeError(f"output with shape {list(t.shape)} doesn't match the broadcast shape {list(v.aval.shape)}")
@@ -57,12 +64,39 @@ def _check_outs(op: Op, flat, outs: list) -> None:
                 storage.check_overlap(target, t, entirely=not op.apart)
 
 
+_NO_KERNEL = ('"', "Unsupported dtype")      # so begins what PyTorch says after it has looked at the dtype of ``out=``
+
+
 def _check_cast(c: Call, flat, outs: list) -> None:
     """Raises where a result is not cast to the dtype of ``out=``, behind the errors of shapes and before those of values."""
-    made = engine.kernel_of(c, tuple([value_aval(t) for t in flat])).outs
+    avals = tuple([value_aval(t) for t in flat])
+    made: Sequence
+    try:
+        made = engine.kernel_of(c, avals).outs
+    except (NotImplementedError, RuntimeError) as error:
+        if not str(error).startswith(_NO_KERNEL) or not avals or c.op.name in COMPUTED_IN_IT:
+            raise
+        made = [_expected(c, avals)] * len(outs)
     for aval, t in zip(made, outs, strict=True):
-        if aval.np != storage.aval_of(t).np:
-            c.op.refuses_out(aval.sds, storage.aval_of(t).sds)      # type: ignore[misc]
+        require_castable(c, avals[0] if avals else aval, aval, t)
+
+
+def _expected(c: Call, avals: tuple) -> Any:
+    return engine.aval_of((), np.dtype(ALWAYS_OF.get(c.op.name) or c.op.common_dtype(c.template, avals)), avals[0].device)
+
+
+def require_castable(c: Call, first: Any, made: Any, t: Tensor) -> None:
+    """RuntimeError where PyTorch does not cast a result to the dtype of ``out=``. All but ``t`` are avals."""
+    if made.np != storage.aval_of(t).np:
+        if c.op.refuses_out is not None:
+            c.op.refuses_out(made.sds, storage.aval_of(t).sds, c.template, first.sds)
+        require_cast(made.dtype, t.dtype)
+
+
+def _computing_in(c: Call, dtype: Any) -> Call:
+    """The call with this ``dtype=``, if it has none."""
+    at = [p.name for p in c.op.params].index("dtype")
+    return c if c.template[at] is not None else call_of(c.op, (*c.template[:at], dtype, *c.template[at + 1:]), c.creates)
 
 
 def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int, ...] | None = None) -> None:

@@ -140,11 +140,15 @@ def fit(out: Value, aval) -> Value:
     return cast_value(out, aval) if out.aval.np is not aval.np and out.aval.np != aval.np else out
 
 
+def require_cast(made: Any, to: Any) -> None:
+    """RuntimeError where PyTorch does not cast a result of this dtype implicitly."""
+    if not can_cast(made, to):
+        raise RuntimeError(f"result type {made.scalar_name} can't be cast to the desired output type {to.scalar_name}")
+
+
 def cast_value(out: Value, aval) -> Value:
     """``out`` cast to the dtype of ``aval``; RuntimeError where PyTorch does not cast implicitly."""
-    if not can_cast(out.aval.dtype, aval.dtype):
-        raise RuntimeError(f"result type {out.aval.dtype.scalar_name} can't be cast to the desired output type "
-                           f"{aval.dtype.scalar_name}")
+    require_cast(out.aval.dtype, aval.dtype)
     return record(call_of(OPS["_to_dtype"], (T, aval.dtype)), (out,))
 
 
@@ -231,7 +235,7 @@ def _lead_past(target: Tensor, node: OpNode, base: Tensor, before: Value, edge: 
 def rebase(t: Tensor, node: Node, nr: int) -> None:
     """Gives a tensor that was written to its new history. The hook of ``retain_grad`` moves to it; other hooks stay."""
     move_retaining(t, node, nr)
-    t._node, t._output_nr, t._requires_grad = node, nr, True
+    t._node, t._output_nr, t._requires_grad, t._kept_hooks = node, nr, True, None
 
 
 def call_writing(c: Call, flat, targets: list[Tensor | None]):

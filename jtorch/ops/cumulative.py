@@ -1,6 +1,7 @@
 """Running sums, products and extremes, differences and the trapezoidal rule. See torch.cumsum and the ops beside it."""
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -11,17 +12,34 @@ from jtorch.ops.registry import Number, Tensor, dtype, op
 
 
 def _running(scan, input, dim: int, dtype: np.dtype | None):
+    """``scan`` (``lax.cumsum`` or ``lax.cumprod``) in the dtype."""
     dim = check.wrap_dim(dim, input.ndim)
     if dtype is None:
         dtype = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
     input = input.astype(dtype)
+    if input.ndim:
+        refuse(f"{scan.__name__}_out_cpu", input, "b")
     return scan(wide(input), dim).astype(dtype) if input.ndim else input
 
 
 @op(saves="none", inplace=True)
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None):
     """The sums of the elements so far along ``dim``. See torch.cumsum."""
-    return _running(lax.cumsum, input, dim, dtype)
+    made = _running(lax.cumsum, input, dim, dtype)
+    return _from_zero(made) if input.ndim and made.dtype.kind in "fcV" else made
+
+
+@jax.custom_jvp
+def _from_zero(sums):
+    """Sums that start at 0 are never -0. (Adding 0 would not do: XLA leaves it out.)"""
+    if jnp.iscomplexobj(sums):
+        return lax.complex(_from_zero(sums.real), _from_zero(sums.imag))
+    return jnp.where(sums == 0, 0, sums)
+
+
+@_from_zero.defjvp
+def _from_zero_jvp(primals, tangents):
+    return _from_zero(*primals), tangents[0]
 
 
 @op(inplace=True, saves="both")

@@ -207,11 +207,13 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
 # one index along a dim
 
 
-def _of_input_dtype(result, out) -> None:
-    raise RuntimeError("index_select(): self and result must have the same scalar type")
+def _select_outside(detail, input, dim, *_, **__):
+    if check.wrap_dim(dim, input.ndim) == 1:
+        return RuntimeError(f"INDICES element is out of DATA bounds, id={detail} axis_dim={input.shape[1]}")
+    return IndexError("index out of range in self")
 
 
-@op(value_check=at_dim(0, message="index out of range in self"), apart=True, refuses_out=_of_input_dtype)
+@op(value_check=(at_dim(0)[0], _select_outside), apart=True)
 def index_select(input: Tensor, dim: int, index: Tensor):
     """The slices of a dim at an index vector. See torch.index_select."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -413,11 +415,7 @@ def _wrapped(index, n: int):
     return (index % max(n, 1)).astype(np.int32 if n < 2**31 else np.int64)
 
 
-def _of_result_dtype(result, out) -> None:
-    raise RuntimeError(f"Expected out type to be {check.scalar_name(result.dtype)} but got {check.scalar_name(out.dtype)}")
-
-
-@op(promote="numeric", promotes="input other", inplace=False, method=False, refuses_out=_of_result_dtype)
+@op(promote="numeric", promotes="input other", inplace=False, method=False)
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number):
     """``input`` where the condition holds, ``other`` elsewhere. See torch.where."""
     check.require(condition.dtype in (np.bool_, np.uint8), "where expected condition to be a boolean tensor, but got a "

@@ -14,7 +14,6 @@ from jax import lax
 
 import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion, strided
-from jtorch.ops.matmul import c_name
 from jtorch.ops.registry import Size, Tensor, Tensors, op
 from jtorch.ops.view_part import diagonal_dims, diagonal_geometry
 
@@ -51,7 +50,7 @@ def _cat(tensors, dim: int):
     return jnp.concatenate(kept, dim)
 
 
-def _not_cast(result, out) -> None:
+def _not_cast(result, out, *_) -> None:
     target = dtypes.of_numpy(np.dtype(out.dtype))
     if not dtypes.can_cast(dtypes.of_numpy(np.dtype(result.dtype)), target):
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {target.scalar_name}")
@@ -296,19 +295,14 @@ def rot90(input: Tensor, k: int = 1, dims: tuple[int, ...] = (0, 1)):
 # triangles and diagonals
 
 
-def _of_one_dtype(result, out) -> None:
-    names = [c_name(x).replace("long long", "long int") for x in (result, out)]
-    raise RuntimeError(f"Expected out tensor to have dtype {names[0]}, but got {names[1]} instead")
-
-
-@op(saves="none", inplace=True, fills=True, refuses_out=_of_one_dtype)
+@op(saves="none", inplace=True, fills=True)
 def tril(input: Tensor, diagonal: int = 0):
     """The lower triangle, zeros elsewhere. See torch.tril."""
     check.require(input.ndim >= 2, "tril: input tensor must have at least 2 dimensions")
     return jnp.tril(input, diagonal)
 
 
-@op(saves="none", inplace=True, fills=True, refuses_out=_of_one_dtype)
+@op(saves="none", inplace=True, fills=True)
 def triu(input: Tensor, diagonal: int = 0):
     """The upper triangle, zeros elsewhere. See torch.triu."""
     check.require(input.ndim >= 2, "triu: input tensor must have at least 2 dimensions")

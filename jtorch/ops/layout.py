@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jtorch.ops.strided import contiguous_strides, is_contiguous, is_non_overlapping_and_dense
+from jtorch.ops.strided import compute_view_stride, contiguous_strides, is_contiguous, is_non_overlapping_and_dense
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...]]      # size and stride
 Rule = Callable[..., tuple[int, ...]]       # of the result's shape, the arguments' geometries, the template, the first's dtype
@@ -161,6 +161,53 @@ def _as_any_suggests(shape: tuple[int, ...], operands: Sequence[Geometry], *_: A
     return _suggested_by(any, shape, operands)
 
 
+def _unless_contiguous(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
+    """Of kernels that ask first whether their input is contiguous: dims of size 1 leave a choice."""
+    return contiguous_strides(shape) if is_contiguous(*operands[0]) else _suggested_by(any, shape, operands[:1])
+
+
+def _rms_normed(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
+    return operands[0][1] if is_contiguous(*operands[0]) else _suggested_by(any, shape, operands[:1])
+
+
+def _padded(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    return contiguous_strides(shape) if template[2] == "circular" else _as_first_suggests(shape, operands)
+
+
+def _stacked(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """Parts are joined along the dim itself, which is then a view of two."""
+    dim = template[-1] % len(shape)
+    if dim == len(shape) - 1:
+        return contiguous_strides(shape)
+    joined = (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2:])
+    return compute_view_stride(joined, _suggested_by(all, joined, operands), shape) or contiguous_strides(shape)
+
+
+def _halves(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
+    return iterated(shape, [(shape, operands[0][1])])
+
+
+def _rolled(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """One dim after another: each is cut in two parts, which are joined."""
+    shifts, dims = ((d,) if isinstance(d, int) else tuple(d or ()) for d in template[1:3])
+    stride = operands[0][1] if dims else contiguous_strides(shape)
+    for shift, dim in zip(shifts, dims, strict=False):
+        start = -shift % max(shape[dim], 1)
+        sizes = [tuple(n if d == dim % len(shape) else m for d, m in enumerate(shape)) for n in (shape[dim] - start, start)]
+        stride = _suggested_by(all, shape, [(size, stride) for size in sizes])
+    return stride
+
+
+def _turned(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """A flipped copy, for odd quarters transposed."""
+    if template[1] % 4 == 0:
+        return contiguous_strides(shape)
+    stride, (a, b) = list(preserved(*operands[0])), template[2]
+    if template[1] % 2:
+        stride[a], stride[b] = stride[b], stride[a]
+    return tuple(stride)
+
+
 def _suggested_by(which: Callable, shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
     fits = len(shape) in _CHANNELS_LAST and which([suggests_channels_last(*g) for g in operands if len(g[0]) == len(shape)])
     return channels_last(shape) if fits else contiguous_strides(shape)
@@ -228,7 +275,9 @@ def _casts(dtype: Any, number: type) -> bool:
 
 
 _MIXED = (_copied_if(lambda d: d.is_complex), _copied_if(lambda d: True))
+COPIES_COMPLEX = _MIXED[0]      # by ``out=`` contiguous then
 ELEMENTWISE = {iterated, *_MIXED, _isinf, _isreal, _reciprocal, _power}       # the rules of elementwise calls
+ALWAYS = {_turned}      # the rules by which results of contiguous arguments need not be contiguous
 KEPT = "kept"       # exactly the strides and the offset of the first argument, gaps and all
 _NAMES: dict[Any, str] = {
     iterated: "complex polar lerp isclose heaviside signbit isnan isposinf isneginf conj "
@@ -236,7 +285,7 @@ _NAMES: dict[Any, str] = {
     "nn.functional.hardtanh nn.functional.relu6 nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu "
     "nn.functional.selu nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
     "nn.functional.hardsigmoid hardshrink nn.functional.softshrink nn.functional.tanhshrink nn.functional.softplus "
-    "nn.functional.softsign nn.functional.logsigmoid nn.functional.threshold nn.functional.binary_cross_entropy "
+    "nn.functional.softsign nn.functional.threshold nn.functional.binary_cross_entropy "
     "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
     _MIXED[0]: "abs angle",
     _reciprocal: "rdiv",
@@ -247,11 +296,17 @@ _NAMES: dict[Any, str] = {
     _MIXED[1]: "nan_to_num",
     like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
     "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize",
-    _as_first_suggests: "softmax log_softmax nn.functional.softmax nn.functional.log_softmax nn.functional.softmin "
-    "nn.functional.adaptive_avg_pool2d nn.functional.adaptive_max_pool2d nn.functional.pad nn.functional.interpolate "
+    _as_first_suggests: "nn.functional.adaptive_avg_pool2d nn.functional.adaptive_max_pool2d nn.functional.interpolate "
     "nn.functional.upsample nn.functional.upsample_nearest nn.functional.upsample_bilinear nn.functional.avg_pool2d "
-    "nn.functional.max_pool2d nn.functional.max_unpool2d nn.functional.batch_norm nn.functional.pixel_shuffle "
-    "nn.functional.channel_shuffle",
+    "nn.functional.lp_pool2d nn.functional.max_pool2d nn.functional.max_unpool2d nn.functional.group_norm "
+    "nn.functional.pixel_shuffle nn.functional.pixel_unshuffle nn.functional.channel_shuffle",
+    _unless_contiguous: "nn.functional.batch_norm",
+    _rms_normed: "nn.functional.rms_norm",
+    _padded: "nn.functional.pad",
+    _halves: "nn.functional.glu",
+    _stacked: "stack",
+    _rolled: "roll",
+    _turned: "rot90",
     _as_all_suggest: "cat",
     _columns: "nonzero argwhere",
     _as_any_suggests: "nn.functional.conv2d nn.functional.conv_transpose2d",

@@ -66,6 +66,9 @@ def write_through(base: Tensor, value: Tensor, base_size: tuple[int, ...], base_
     dense = is_contiguous(base_size, base_stride)
     require_not_expanded(base_size, base_stride)
     flat = base.reshape(-1) if dense else _spread(base, base_size, base_stride)
+    if offset < 0:      # the base has been moved by ``set_``
+        require_room(size, stride, 0, np.dtype(dtype).itemsize, flat.size * flat.dtype.itemsize)
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     flat = _written(flat, value, size, stride, offset, dtype)
     return flat.reshape(base_size) if dense else strided_read(flat, base_size, base_stride, 0)
 

@@ -144,7 +144,7 @@ CHANGES: dict[str, Callable] = {
 TAKES = {"hypot": (2,), "polar": (2,), "copysign": (1, 2)}
 
 
-@op(name="_along_result", function=False, method=False, out=False, tested=False)
+@op(name="_along_result", function=False, method=False, out=False, saves="all", tested=False)
 def along_result(inputs: list[Tensor], arguments: list[Tensor], result: Tensor, name: str, others: Any):
     """Linear in ``inputs``, with the derivative that the op ``name`` has at these arguments and this result."""
     inputs = [x if jnp.iscomplexobj(x) else x.astype(result.dtype) for x in inputs]

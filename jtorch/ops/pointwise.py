@@ -374,9 +374,10 @@ def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Numbe
     check.require(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
     if kind(input) == "c":
         raise NotImplementedError("clamp is not supported for complex types")
-    if min is None:
-        return _at_most(input, max)
-    return _at_least(input, min) if max is None else _between(input, min, max)
+    if min is None or max is None:
+        return _at_most(input, max) if min is None else _at_least(input, min)
+    check.require(input.dtype != np.bool_, "\"clamp_cpu\" not implemented for 'Bool'", NotImplementedError)
+    return _between(input, min, max)
 
 
 def _with_nan(result, *bounds):

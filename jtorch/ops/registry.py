@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch.ops import check, layout, promotion
+from jtorch.ops import check, layout, out_dtypes, promotion
 
 # What the annotations of bodies mean to a type checker; their text is what counts here.
 Tensor = jax.Array
@@ -211,11 +211,20 @@ class Op:
         """Which of the arrays that ``template`` marks are computed with as they are, and not cast to a common dtype first."""
         if self.promote is None:
             return [True] * len(avals)
+        common, taking, given = self._promoted(template, avals)
+        return [a.np == common or not any([a is x for x in taking]) for a in given]
+
+    def common_dtype(self, template: tuple, avals: Sequence) -> np.dtype:
+        """The dtype that the op computes in, where it promotes its arguments; else the first argument's."""
+        return avals[0].np if self.promote is None else self._promoted(template, avals)[0]
+
+    def _promoted(self, template: tuple, avals: Sequence) -> tuple[np.dtype, list, list]:
+        """The common dtype, the avals it is that of, and all."""
         left = iter(avals)
         given = [(p, t, next(left)) for p, t in zip(self.params, template, strict=True) if t.__class__ is Marker]
         taking = [(t, a) for p, t, a in given if (p.name in self.promotes if self.promotes else p.kind.startswith("tensor"))]
-        common = promotion.RULES[self.promote](promotion.result_type(_operand(t, a.sds) for t, a in taking))
-        return [a.np == common or not any([a is x for _, x in taking]) for _, _, a in given]
+        common = promotion.RULES[self.promote](promotion.result_type(_operand(t, a.sds) for t, a in taking))    # type: ignore[index]
+        return common, [a for _, a in taking], [a for _, _, a in given]
 
     @property
     def counts_numbers(self) -> bool:
@@ -330,8 +339,9 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     inplace_name: the ``grad_fn`` name of the in-place form where it is another one. An op that is not differentiable, but
                 has this, gives a tensor that it is written into a gradient of 0.
     refuses:    a function of the promoted arguments' dtypes, before promotion, that raises where they are not allowed.
-    refuses_out: a function of the result and an ``out=`` of another dtype (shapes with dtypes) that raises where PyTorch does not
-                cast. ``refuses_out_first``: one of the first argument and ``out=``, called before all other errors.
+    refuses_out: a function of the result, an ``out=`` of another dtype, the template and the first argument that raises where
+                PyTorch does not cast; by default that of ``out_dtypes.py``. ``refuses_out_first``: one of the first argument
+                and ``out=``, called before all other errors.
     not_derived: PyTorch gives the result a ``grad_fn`` whose backward raises.
     composite:  PyTorch makes it of other calls, so that the error of a view that may not be used any more comes after its own.
     looks_at_history: that error is raised though the op is not differentiable.
@@ -352,6 +362,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     full = name or fn.__name__
     is_view = facts.get("view") is not None
     facts.setdefault("layout", None if is_view else layout.rule_of(full, facts.get("promote") is not None))
+    facts.setdefault("refuses_out", out_dtypes.rule_of(full))
     record = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
                 method=("." not in full and not facts.get("creates")) if method is None else method,
                 inplace=(facts.get("promote") in ("numeric", "int_to_float", "bool")) if inplace is None else inplace,

@@ -277,7 +277,7 @@ def of_rounding(lines: list[str], torch: ModuleType, jtorch: ModuleType) -> bool
     depends on the processor's vectors, and branch cuts, angles and reciprocals show it.
     """
     worlds = World(torch), World(jtorch)
-    of_angles = re.search(r"\b(sin|cos|tan|polar|sinc)_?\(", lines[-1]) is not None
+    of_angles = any(re.search(r"\b(sin|cos|tan|polar|sinc)_?\(", line) for line in lines)
     for line in lines[:-1]:
         found = []
         for world in worlds:
@@ -296,7 +296,7 @@ def _of_rounding(t: Any, other: Any, of_angles: bool) -> bool:
     except Exception:       # one that cannot be looked at
         return False
     return bool((t.is_complex() and _of_other_sign(expected, got)) or _apart(expected, got)
-                or (of_angles and (np.abs(expected - got) > 1e-5).any()))
+                or (of_angles and (np.abs(expected - got) > (1e-8 if expected.itemsize == 8 else 1e-5)).any()))
 
 
 def _of_other_sign(a: np.ndarray, b: np.ndarray) -> bool:
