@@ -54,7 +54,7 @@ def _warm_up(step: Step, n: int, compiled: Callable[[], int]) -> None:
 def _check_agreement(name: str, steps: list[Step]) -> None:
     first = [[float(step()) for _ in range(3)] for step in steps]
     for other in first[1:]:
-        if not np.allclose(first[0], other, rtol=1e-3):
+        if not np.allclose(first[0], other, rtol=5e-3):      # ResNet-18's third: up to 1.5e-3 in float32, 1e-14 in float64
             raise AssertionError(f"{name}: the libraries compute different things: {first}")
 
 

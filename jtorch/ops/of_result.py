@@ -20,11 +20,11 @@ def _pointwise(slope: Callable) -> Callable:
 
 
 def _softmax(t, x, r, dim, *rest):
-    return r * (t - jnp.sum(r * t, dim, keepdims=True))
+    return r * (t - jnp.sum(r * t, check.wrap_dims(dim, x.ndim), keepdims=True))
 
 
 def _log_softmax(t, x, r, dim, *rest):
-    return t - jnp.sum(jnp.exp(r) * t, dim, keepdims=True)
+    return t - jnp.sum(jnp.exp(r) * t, check.wrap_dims(dim, x.ndim), keepdims=True)
 
 
 def _cumprod(t, x, r, dim, *rest):

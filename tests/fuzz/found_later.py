@@ -550,4 +550,12 @@ t1 = (xp.arange(3.) + 2j)[:1].expand(4)
 t2 = xp.ones(2, dtype=xp.complex64)
 xp.abs(t1[3:], out=t2)
 """,
+    "softmax of one number whose result is written to behind autograd's back": """
+t1 = xp.tensor(1.5).requires_grad_()
+t2, t3 = t1.softmax(0), t1.log_softmax(-1)
+t4 = t2.sin() + t3.cos()
+t2.data.add_(1)
+t3.data.add_(1)
+t4.backward()
+""",
 }
