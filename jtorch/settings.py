@@ -200,8 +200,9 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable) -> Tensor:
 def _mapped(self: Tensor, name: str, function: Callable, *tensors: Tensor) -> Tensor:
     if any(requires_grad(t) for t in tensors):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
-    made = function(*(np.asarray(t.tolist(), object) for t in tensors))
-    return self.copy_(from_host(np.asarray(made).astype(self.dtype.np)))        # type: ignore[attr-defined]
+    made = function(*(np.asarray(t.tolist(), object).reshape(t.shape) for t in tensors))
+    self.data.copy_(from_host(np.asarray(made).astype(self.dtype.np)))     # type: ignore[attr-defined]   # no new version
+    return self
 
 
 def dim_order(self: Tensor, *, ambiguity_check: bool = False) -> tuple[int, ...]:

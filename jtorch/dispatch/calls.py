@@ -133,6 +133,12 @@ def layout_of(c: Call, flat, shape: tuple) -> tuple:
     return found
 
 
+def computing_in(c: Call, dtype: Any) -> Call:
+    """The call with this ``dtype=``, if it has none."""
+    at = [p.name for p in c.op.params].index("dtype")
+    return c if c.template[at] is not None else engine.call_of(c.op, (*c.template[:at], dtype, *c.template[at + 1:]), c.creates)
+
+
 def value_aval(t):
     """The aval of an argument of a call, a tensor or a number."""
     return engine.NUMBER_AVALS[t.__class__] if t.__class__ in NUMBER_TYPES else storage.aval_of(t)

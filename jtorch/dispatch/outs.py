@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine, storage
-from jtorch.dispatch.calls import NUMBER_TYPES, layout_of, record, value_aval
+from jtorch.dispatch.calls import NUMBER_TYPES, computing_in, layout_of, record, value_aval
 from jtorch.dispatch.returns import return_type
 from jtorch.dispatch.writes import cast_value, check_inplace, require_cast
-from jtorch.engine import Call, Value, call_of
+from jtorch.engine import Call, Value
 from jtorch.no_grad import mode
 from jtorch.ops.layout import COPIES_COMPLEX, ELEMENTWISE, KEPT
 from jtorch.ops.out_dtypes import ALWAYS_OF, COMPUTED_IN_IT
@@ -33,7 +33,7 @@ def call_out(c: Call, flat, out):
                            "the arguments requires grad.")
     _check_outs(c.op, flat, outs)
     if c.op.name in COMPUTED_IN_IT:
-        c = _computing_in(c, outs[0].dtype)
+        c = computing_in(c, outs[0].dtype)
     _check_cast(c, flat, outs)
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
     made = made if made.__class__ is list else [made]
@@ -91,12 +91,6 @@ def require_castable(c: Call, first: Any, made: Any, t: Tensor) -> None:
         if c.op.refuses_out is not None:
             c.op.refuses_out(made.sds, storage.aval_of(t).sds, c.template, first.sds)
         require_cast(made.dtype, t.dtype)
-
-
-def _computing_in(c: Call, dtype: Any) -> Call:
-    """The call with this ``dtype=``, if it has none."""
-    at = [p.name for p in c.op.params].index("dtype")
-    return c if c.template[at] is not None else call_of(c.op, (*c.template[:at], dtype, *c.template[at + 1:]), c.creates)
 
 
 def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int, ...] | None = None) -> None:

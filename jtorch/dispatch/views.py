@@ -12,7 +12,7 @@ from jtorch.ops.view import ITSELF
 from jtorch.ops.view_part import slices_of
 from jtorch.storage import View, geometry_of, value_of
 from jtorch.tape import node_class
-from jtorch.tensor import Tensor, requires_grad, wrap
+from jtorch.tensor import Tensor, node_of, requires_grad, wrap
 from jtorch.vjp import backward_name
 
 
@@ -41,6 +41,8 @@ def call_view(c: Call, flat):
         shown = [(engine.traced_aval(aval.sds), *rest) for aval, *rest in shown]
     made = _views(c, flat, shown)
     if not made:
+        if mode.grad and not mode.inference and requires_grad(base):
+            node_of(base)       # a view that may not be used raises though nothing is made of it
         return made
     if c.op.remade:
         for t in made:

@@ -8,6 +8,7 @@ from jtorch.dispatch.calls import (
     NUMBER_TYPES,
     UNSAVED,
     call,
+    computing_in,
     inplace_name,
     local,
     make_node,
@@ -21,11 +22,12 @@ from jtorch.dispatch.calls import (
 )
 from jtorch.dispatch.returns import named
 from jtorch.dispatch.views import read_through
-from jtorch.dtype import can_cast
+from jtorch.dtype import can_cast, of_numpy
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.layout import ELEMENTWISE
+from jtorch.ops.out_dtypes import ALWAYS_OF, COMPUTED_IN_IT
 from jtorch.ops.registry import OPS, Op, T
 from jtorch.ops.strided import extent, overlaps
 from jtorch.storage import check_writable, geometry_of, value_of
@@ -47,6 +49,8 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
             and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
         fills = op.fills and (op.name != "fill" or c.template[1] is not T) and not _of_batches(op, target)
         check_inplace(target, tracked or _refuses_leaves(op, flat), once=False)
+    if op.name in COMPUTED_IN_IT:
+        c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
     try:
         if target._view is not None and not fills:
@@ -66,6 +70,8 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
         out = record(c, args)
     except Exception as error:
         refuse_unusable(c, flat)
+        if str(error).startswith('"'):
+            _refuse_cast(c, flat, target)
         if str(error).startswith("setStorage") and _has_room(c, target):
             raise IndexError(f"index is out of bounds for dimension {c.template[1]} with size 0") from None
         raise
@@ -101,6 +107,13 @@ def _is_plain(flat, target: Tensor) -> bool:
         if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
             return False
     return target._view is None and not target._inference
+
+
+def _refuse_cast(c: Call, flat, target: Tensor) -> None:
+    """Raises the error of a result that is not cast to the target's dtype: it comes before that of a kernel that is missing."""
+    if c.op.promote is not None and c.op.name not in ALWAYS_OF:
+        common = c.op.common_dtype(c.template, [value_aval(t) for t in flat])
+        require_cast(of_numpy(common), target.dtype)
 
 
 def _has_room(c: Call, target: Tensor) -> bool:

@@ -182,7 +182,16 @@ def _int_power(a, b):
     """Integers to integer powers, wrapping; to a negative power only 1 and -1 do not vanish."""
     odd = jnp.where(b % 2 == 0, jnp.ones_like(a), a)
     unit = (a == 1) | (a == like(a, -1)) if a.dtype.kind == "i" else a == 1
-    return jnp.where(b < 0, jnp.where(unit, odd, jnp.zeros_like(a)), jnp.power(a, jnp.maximum(b, 0)))
+    return jnp.where(b < 0, jnp.where(unit, odd, jnp.zeros_like(a)), _wrapped_power(a, jnp.maximum(b, 0)))
+
+
+def _wrapped_power(a, b):
+    """``a ** b``: jnp.power looks at six binary digits of an integer exponent, so the others are taken in turn."""
+    def further(state):
+        made, a, b = state
+        a = lax.integer_pow(a, 64)
+        return made * jnp.power(a, b & 63), a, b >> 6
+    return lax.while_loop(lambda state: jnp.any(state[2] > 0), further, (jnp.power(a, b & 63), a, b >> 6))[0]
 
 
 def _static_power(x, exponent):

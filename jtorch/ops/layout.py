@@ -274,20 +274,25 @@ def _casts(dtype: Any, number: type) -> bool:
     return {complex: not dtype.is_complex, float: not inexact, int: dtype.name == "bool", bool: False}[number]
 
 
+def _angle(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    return contiguous_strides(shape) if dtype.is_complex else iterated(shape, operands)
+
+
 _MIXED = (_copied_if(lambda d: d.is_complex), _copied_if(lambda d: True))
-COPIES_COMPLEX = _MIXED[0]      # by ``out=`` contiguous then
-ELEMENTWISE = {iterated, *_MIXED, _isinf, _isreal, _reciprocal, _power}       # the rules of elementwise calls
+COPIES_COMPLEX = _MIXED[0]      # where it makes ``out=`` larger that is contiguous
+ELEMENTWISE = {iterated, *_MIXED, _angle, _isinf, _isreal, _reciprocal, _power}       # the rules of elementwise calls
 ALWAYS = {_turned}      # the rules by which results of contiguous arguments need not be contiguous
 KEPT = "kept"       # exactly the strides and the offset of the first argument, gaps and all
 _NAMES: dict[Any, str] = {
     iterated: "complex polar lerp isclose heaviside signbit isnan isposinf isneginf conj "
               "relu "
-    "nn.functional.hardtanh nn.functional.relu6 nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu "
+    "nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu "
     "nn.functional.selu nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
     "nn.functional.hardsigmoid hardshrink nn.functional.softshrink nn.functional.tanhshrink nn.functional.softplus "
     "nn.functional.softsign nn.functional.threshold nn.functional.binary_cross_entropy "
     "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
-    _MIXED[0]: "abs angle",
+    _MIXED[0]: "abs",
+    _angle: "angle",
     _reciprocal: "rdiv",
     _power: "pow float_power",
     _isinf: "isinf",
@@ -295,7 +300,8 @@ _NAMES: dict[Any, str] = {
     _isreal: "isreal",
     _MIXED[1]: "nan_to_num",
     like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
-    "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize",
+    "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize "
+    "nn.functional.hardtanh nn.functional.relu6",
     _as_first_suggests: "nn.functional.adaptive_avg_pool2d nn.functional.adaptive_max_pool2d nn.functional.interpolate "
     "nn.functional.upsample nn.functional.upsample_nearest nn.functional.upsample_bilinear nn.functional.avg_pool2d "
     "nn.functional.lp_pool2d nn.functional.max_pool2d nn.functional.max_unpool2d nn.functional.group_norm "
@@ -307,7 +313,7 @@ _NAMES: dict[Any, str] = {
     _stacked: "stack",
     _rolled: "roll",
     _turned: "rot90",
-    _as_all_suggest: "cat",
+    _as_all_suggest: "cat hstack vstack dstack column_stack",
     _columns: "nonzero argwhere",
     _as_any_suggests: "nn.functional.conv2d nn.functional.conv_transpose2d",
     indexed: "index",

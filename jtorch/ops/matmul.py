@@ -87,7 +87,11 @@ def _check_mm(a, b) -> None:
     _no_bool("addmm_impl_cpu_", a, a, b)
 
 
-def _check_batches(a, b) -> None:
+def _check_batches(a, b, *first: int) -> None:
+    """Matrices in batches; what has not the dims that PyTorch asks for ``first`` is an IndexError."""
+    for dim in first:
+        check.require(a.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+        check.wrap_dim(dim, a.ndim)
     for name, m in (("batch1", a), ("batch2", b)):
         check.require(m.ndim == 3, f"{name} must be a 3D tensor")
 
@@ -254,7 +258,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
 @op(inplace=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
-    _check_batches(batch1, batch2)
+    _check_batches(batch1, batch2, 1, 2)
     (n, rows, k), (n2, k2, columns) = batch1.shape, batch2.shape
     check.require(n == n2, f"batch1 and batch2 must have same number of batches, got {n} and {n2}")
     check.require(k == k2, f"Incompatible matrix sizes for bmm ({rows}x{k} and {k2}x{columns})")
@@ -268,7 +272,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
 @op(inplace=True)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the products of a batch. See torch.baddbmm."""
-    _check_batches(batch1, batch2)
+    _check_batches(batch1, batch2, 0, 1, 2)
     input = expand(input, (*batch1.shape[:2], batch2.shape[2]))
     check.require(input.dtype == batch1.dtype or batch1.dtype != batch2.dtype,
                   f"Input dtypes must be the same, got: input {c_name(input)}, batch1: {c_name(batch1)}, "

@@ -294,7 +294,8 @@ def _operand(mark: Marker, array) -> tuple[np.dtype, int]:
 
 
 def _cast(array, compute: np.dtype, mark: Marker, name: str, *, in_result: bool):
-    if mark.number_type in (float, complex) and not in_result and not promotion.is_inexact(compute):
+    refused = (complex,) if name == "value" else (float, complex)       # ``addcmul`` makes it whole
+    if mark.number_type in refused and not in_result and not promotion.is_inexact(compute):
         raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     return array if array.dtype == compute else promotion.cast(array, compute)
 

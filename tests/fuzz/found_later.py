@@ -558,4 +558,32 @@ t2.data.add_(1)
 t3.data.add_(1)
 t4.backward()
 """,
+    "strides of what is stacked, of angles and of hardtanh": """
+t1 = xp.arange(16.).reshape(2, 2, 2, 2).permute(0, 3, 1, 2)
+t2, t3, t4, t5 = [f([t1, t1]) for f in (xp.hstack, xp.vstack, xp.dstack, xp.column_stack)]
+t6, t7 = (t1 + 1j).angle(), t1.angle()
+t8 = xp.nn.functional.hardtanh(xp.arange(3.).reshape(1, 3).t())
+""",
+    "integers to large powers, running sums of bools in place, errors of dtypes in place": """
+t1 = xp.tensor([2, 3, -2, 1, 0, -1])
+t2, t3 = t1 ** xp.tensor([300, 300, 63, 64, 64, 127]), 3 ** xp.tensor([64, 100, 1000])
+t4 = (xp.arange(6) % 2 == 0).reshape(2, 3)
+t4.cumsum_(1)
+t4.cumprod_(0)
+t4.hypot_(t4)
+t1.fmod_(2j)
+t1.bitwise_and_(1.5)
+t1.addcmul_(t1, t1, value=2.7)
+t5 = xp.ones(2, 2)
+t5.baddbmm_(t5, t5)
+t5.apply_(lambda x: x + 1)
+t5.softmax(1)
+""",
+    "unbind of no elements, of a view that may not be used": """
+t1 = xp.ones(2, 3).requires_grad_()
+t2 = t1 * 1
+p = t2.split([2, 0], 0); t3 = p[-1]
+t2 += 1
+t3.unbind()
+""",
 }

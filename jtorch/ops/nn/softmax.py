@@ -16,6 +16,8 @@ from jtorch.ops.registry import Tensor, op
 def _apply(fn: Callable, kernel: str, input: jax.Array, dim: int, dtype) -> jax.Array:
     x = input if dtype is None else input.astype(dtype)
     axis = check.wrap_dim(dim, x.ndim)
+    if not x.size:
+        return x
     require_float(x, f"{kernel}_lastdim_kernel_impl" if axis == max(x.ndim - 1, 0) else f"{kernel}_kernel_impl")
     if x.ndim == 0:     # JAX has no axis 0 here; the functions are written so that gradients are 0, not absent
         return fn(widen(x)[None], axis=0)[0].astype(x.dtype)
