@@ -23,7 +23,7 @@ import jax
 import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-from jtorch.engine import memory, stats, threads
+from jtorch.engine import convolutions, memory, stats, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 
 MAX_BYTES = 512 * 2**20     # the files used longest ago go first
@@ -64,12 +64,14 @@ def compiled(lowered: Any, on: Threads = ELSEWHERE) -> Any:
 
 
 def _compiled_or_read(lowered: Any, on: Threads) -> Any:
+    text = lowered.as_text() if on.pool or _directory is not None else ""
+    options = on.options | convolutions.options(text) if on.pool else on.options
     if _directory is None or not _usable(_directory):
-        return threads.compiled(lowered, on)
-    path = Path(_directory) / _name(lowered, on)
+        return threads.compiled(lowered, on, options)
+    path = Path(_directory) / _name(text, options)
     found = _load(path, on)
     if found is None:
-        found = threads.compiled(lowered, on)
+        found = threads.compiled(lowered, on, options)
         _save(path, found)
     return found
 
@@ -91,9 +93,9 @@ def _is_private(directory: str) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _name(lowered: Any, on: Threads) -> str:
-    digest = hashlib.sha256(lowered.as_text().encode())
-    digest.update(f"{_machine()}|{on.options}".encode())
+def _name(text: str, options: dict[str, Any]) -> str:
+    digest = hashlib.sha256(text.encode())
+    digest.update(f"{_machine()}|{options}".encode())
     return digest.hexdigest()
 
 

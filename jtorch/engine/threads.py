@@ -15,6 +15,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import jax
+
 
 class Threads(NamedTuple):
     """``inline``: in the calling thread, which waits. ``pool``: with large operations spread over the processor's cores."""
@@ -32,13 +34,22 @@ ELSEWHERE = Threads()
 SMALL = 3e-3        # seconds that the work takes call by call; below that the pool costs more than it wins
 
 
-def compiled(lowered: Any, on: Threads) -> Any:
-    """``lowered.compile()`` for these threads."""
+def compiled(lowered: Any, on: Threads, options: dict[str, Any]) -> Any:
+    """``lowered.compile()`` for these threads with XLA's ``options``, but those that this XLA does not know."""
+    try:
+        return _compiled(lowered, on, options)
+    except jax.errors.JaxRuntimeError as e:
+        if "No such compile option" not in str(e):
+            raise
+        return _compiled(lowered, on, on.options)
+
+
+def _compiled(lowered: Any, on: Threads, options: dict[str, Any]) -> Any:
     if not on.inline:
-        return lowered.compile(on.options)
+        return lowered.compile(options)
     with _private():
         lowered._lowering.compile_args["host_callbacks"] = [_never_called]
-    made = lowered.compile(on.options)
+    made = lowered.compile(options)
     with _private():        # JAX gives up its quick way of calling for callbacks
         made._executable.unsafe_call.has_host_callbacks = False
     return made

@@ -63,5 +63,5 @@ def test_a_jax_without_these_private_names_compiles_as_ever(monkeypatch):
             return "a program"
 
     monkeypatch.setattr(threads, "_works", True)
-    assert threads.compiled(Lowered(), WAITED_FOR) == "a program"
+    assert threads.compiled(Lowered(), WAITED_FOR, {}) == "a program"
     assert not threads.are_awaited(WAITED_FOR)      # so others are waited for
