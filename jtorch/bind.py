@@ -35,7 +35,7 @@ from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.layout import ALWAYS, KEPT
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
-from jtorch.storage import aval_of, lay_out, value_of
+from jtorch.storage import aval_of, check_writable, lay_out, value_of
 from jtorch.tape import UnderivedNode, node_class
 from jtorch.tensor import Parameter, Tensor, edge_of, requires_grad, with_grad, wrap
 from jtorch.vjp import backward_name
@@ -230,6 +230,7 @@ def _dynamic_out(op: Op, made: Any, out: Any):
             raise TypeError(f"{op.name.split('.')[-1]}(): argument 'out' must be Tensor, not {_type_name(t)}")
         if op.refuses_out is not None and r.dtype is not t.dtype:
             op.refuses_out(aval_of(r).sds, aval_of(t).sds, (), aval_of(r).sds)
+        check_writable(t)
         write_resized(t, cast_value(value_of(r), aval_of(t)))
     return out
 

@@ -29,7 +29,7 @@ from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, T
 from jtorch.python_data import type_name
-from jtorch.storage import View, value_of
+from jtorch.storage import View, check_writable, value_of
 from jtorch.tensor import Tensor, requires_grad, wrap
 
 _INTS = (int, np.integer)
@@ -479,6 +479,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         from jtorch.dispatch import write_resized
         if out.dtype is not found.dtype:
             raise RuntimeError("masked_select(): self and result must have the same scalar type")
+        check_writable(out)
         write_resized(out, value_of(found))
         return out
     return found

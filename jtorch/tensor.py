@@ -41,7 +41,7 @@ class Tensor(Bound):
     _node: Node | None = None
     _output_nr = 0
     _base: Tensor | None = None         # the tensor a view was taken of
-    _view_op: Any = None                # of a view of another dtype than its base's: its node's name, and the call on the base
+    _view_op: Any = None                # of a view of another dtype: its node's name, the call on the base, or that of a view before
     _through: tuple = ()                # what such a view, or a view of it, was taken of
     _node_version = 0                   # the version at which a view's node was made
     _creation: str | None = None        # how a view was made, where PyTorch restricts writes to it
@@ -675,7 +675,9 @@ def _regenerate(t: Tensor, base: Tensor) -> None:
     """
     size, stride, offset = geometry_of(t)
     bsize, bstride, boffset = geometry_of(base)
-    name, call = t._view_op or ("AsStridedBackward0", None)
+    name, call, earlier = t._view_op or ("AsStridedBackward0", None, None)
+    if earlier is not None:
+        earlier.op.geometry(earlier.template, geometry_of(base), (storage.aval_of(base),))
     if t.dtype is not base.dtype and call is None:
         storage.check_bounds(base, storage.aval_of(t), stride, offset)      # (base may have been moved by ``set_``)
     again = size if call is None else call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0]

@@ -70,11 +70,11 @@ class _Gather:
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable):
         self.fn, self.lock = fn, threading.Lock()
+        self.nodes = []
         for t in tensors:
-            assert requires_grad(t), "Expected gradient function to be set"
-        edges = [edge_of(t) for t in tensors]
-        assert None not in edges, "Expected gradient function to be set"
-        self.nodes = [e[0] for e in edges]
+            edge = edge_of(t) if requires_grad(t) else None
+            assert edge is not None, "Expected gradient function to be set"
+            self.nodes.append(edge[0])
         self.waiting: dict[int, list] = {}      # by backward: [how many are still to come, the gradients]
 
     def arrive(self, i: int, grad: Tensor) -> None:

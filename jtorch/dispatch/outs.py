@@ -14,7 +14,7 @@ from jtorch.dispatch.writes import cast_value, check_inplace, require_cast
 from jtorch.engine import Call, Value
 from jtorch.no_grad import mode
 from jtorch.ops.layout import COPIES_COMPLEX, ELEMENTWISE, KEPT
-from jtorch.ops.out_dtypes import ALWAYS_OF, COMPUTED_IN_IT
+from jtorch.ops.out_dtypes import ALWAYS_OF, COMPUTED_IN_IT, NOT_EXPANDED
 from jtorch.ops.registry import Op
 from jtorch.storage import check_writable, value_of
 from jtorch.tensor import Tensor, requires_grad
@@ -54,10 +54,10 @@ def _check_outs(op: Op, flat, outs: list) -> None:
     """RuntimeError where ``out=`` is of a dtype, or shares memory with an argument in a way, that the op does not allow."""
     if op.refuses_out_first is not None and flat[0].dtype is not outs[0].dtype:
         op.refuses_out_first(storage.aval_of(flat[0]).sds, storage.aval_of(outs[0]).sds)
+    for t in outs if op.layout in ELEMENTWISE or op.name in NOT_EXPANDED else ():
+        check_writable(t)
     if op.layout not in ELEMENTWISE and not op.apart:
         return
-    for t in outs if op.layout in ELEMENTWISE else ():
-        check_writable(t)
     for t in flat:
         if t.__class__ not in NUMBER_TYPES:
             for target in outs:

@@ -44,9 +44,11 @@ def call_view(c: Call, flat):
         if mode.grad and not mode.inference and requires_grad(base):
             node_of(base)       # a view that may not be used raises though nothing is made of it
         return made
-    if c.op.remade:
+    if c.op.remade or base._view_op is not None:
+        earlier = base._view_op and (base._view_op[1] or base._view_op[2])
         for t in made:
-            t._view_op = backward_name(c), c if base._base is None else None
+            t._view_op = (backward_name(c), c if base._base is None else None, earlier) if c.op.remade else (
+                "AsStridedBackward0", None, earlier)
     if c.op.replayed or base._through:
         for t in made:
             t._through = (base, *base._through) if c.op.replayed else base._through

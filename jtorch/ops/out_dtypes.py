@@ -11,6 +11,8 @@ import numpy as np
 
 from jtorch.ops import check
 
+# Ops that refuse an expanded ``out=`` even where it will take another shape; elementwise ones do so too.
+NOT_EXPANDED = {"index_select", "take", "scatter", "outer", "nonzero"}
 _FOUND = "Found dtype {out} but expected {made}"
 # What is said where the dtypes differ -> ops. {made}, {out}: the dtypes' names; {made_cpp}, {out_cpp}: those of C++.
 _TEXTS = {

@@ -586,4 +586,21 @@ p = t2.split([2, 0], 0); t3 = p[-1]
 t2 += 1
 t3.unbind()
 """,
+    "a complex view of a view whose base set_ has made one-dimensional": """
+t1 = (xp.arange(8.) + 2).reshape(2, 2, 2).requires_grad_()
+t2 = t1 * 1
+t3 = xp.view_as_complex(t2)
+t4, t5 = t3.imag, t3[0]
+t2.set_(t4.untyped_storage())
+""",
+    "out= that is expanded and would take another shape": """
+t1 = (xp.arange(9.) + 1).reshape(3, 3)
+t2 = xp.ones(1, 3).expand(3, 3)
+xp.index_select(t1, 0, xp.tensor([0]), out=t2)
+xp.take(t1, xp.tensor([0]), out=t2)
+xp.scatter(t1[:1], 0, xp.zeros(1, 3, dtype=xp.int64), 2., out=t2)
+xp.masked_select(t1, t1 > 8, out=t2)
+xp.outer(t1[0], t1[0], out=t2[0, :1].expand(2))
+xp.nonzero(t1, out=t2.long()[:1].expand(2, 3))
+""",
 }

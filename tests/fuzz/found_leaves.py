@@ -192,4 +192,20 @@ t4.detach_().requires_grad_()
 t4.register_hook(lambda g: log.append(('after', g.tolist())))
 (t4 * 2).sum().backward()
 """,
+    "a tensor of a graph that was freed is shown in another way": """
+t1 = (xp.arange(1.) + 1).requires_grad_()
+t2 = t1.sigmoid() * 2
+t2.sum().backward()
+with xp.no_grad(): t2.unsqueeze_(-1)
+t3 = xp.autograd.grad(t2.prod(), t2)[0].clone()
+""",
+    "a multi-grad hook on a view that has no node, and on one that may not be used": """
+t1 = (xp.arange(3.) + 1).reshape(3, 1).requires_grad_()
+t2, t3 = t1 * 2, t1 * t1
+p = t2.split([0, 1], 1); t4 = p[-1]
+t2.mul_(3)
+with xp.no_grad(): t5 = t3.unbind(-1)[0]
+xp.autograd.graph.register_multi_grad_hook([t5, t4], lambda gs: log.append(len(gs)))
+xp.autograd.graph.register_multi_grad_hook([t4, t5], lambda gs: log.append(len(gs)))
+""",
 }
