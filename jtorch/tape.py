@@ -462,7 +462,8 @@ def check_is_leaf(t) -> None:
 def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
     """Called before a tensor takes another shape: graphs that it is part of go on with the shape it had.
 
-    ``anew``: for those that come a leaf is another one. ``replaced``: by ``leaf.data = other``."""
+    ``anew``: for those that come a leaf is another one. ``replaced``: by ``leaf.data = other``.
+    """
     if isinstance(t._node, OpNode) and not (t._node.saved or t._node.shown or t._output_nr):    # freed, it would not know
         t._node.shown = (aval_of(t),)
     if t._node is not None or (not t._requires_grad and t._accumulator is None):

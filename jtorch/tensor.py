@@ -41,7 +41,7 @@ class Tensor(Bound):
     _node: Node | None = None
     _output_nr = 0
     _base: Tensor | None = None         # the tensor a view was taken of
-    _view_op: Any = None                # of a view of another dtype: its node's name, the call on the base, or that of a view before
+    _view_op: Any = None                # of a view of another dtype: its node's name, the call on the base, or an earlier view's
     _through: tuple = ()                # what such a view, or a view of it, was taken of
     _node_version = 0                   # the version at which a view's node was made
     _creation: str | None = None        # how a view was made, where PyTorch restricts writes to it

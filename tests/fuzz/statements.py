@@ -200,7 +200,7 @@ def other_op(c: Chooser) -> str:
         f"{name}.index_fill({d}, xp.tensor({picks}), 3)" if n else f"{name}.clone()", f"{name}.index_put((xp.tensor({picks}),), xp.tensor(2, dtype={name}.dtype))",
         f"xp.empty_like({name}).fill_(1)", f"xp.asarray({name})", f"xp.as_tensor({name})", f"xp.tensor({name}.tolist())",
         f"{name}.matmul({same}.mT)", f"xp.outer({name}.reshape(-1), {name}.reshape(-1)[:2])", f"xp.nn.functional.relu({name})",
-        f"xp.nn.functional.leaky_relu({name})", f"xp.diff({name})" if t.dim() and t.shape[-1] > 1 else f"{name}.clone()", f"{name}.max({d})[0]", f"{name}.min({d}).values", f"{name}.median()", f"{name}.unique()",
+        f"xp.nn.functional.leaky_relu({name})", f"xp.diff({name})" if t.dim() and t.shape[-1] > 1 else f"{name}.clone()", f"{name}.max({d})[0]", f"{name}.min({d}).values", f"{name}.median()" if not t.is_complex() else f"{name}.clone()", f"{name}.unique()",
         f"xp.nn.functional.pad({name}, (1, 0))", f"{name}.scatter({d}, xp.zeros_like({name}, dtype=xp.int64), 3)",
         f"xp.nan_to_num({name})" if not t.is_complex() else f"{name}.clone()", f"{name}.fill_diagonal(1) if False else {name}.diag()", f"{name}.new_tensor([1, 2])", f"{name}.new_ones(3)",
         f"xp.cumprod({name}, {d})", f"xp.triu({name}, 1)", f"{name}.expand_as({name}).clone()", f"{name}.nonzero()", f"xp.var({name}, {d})",
