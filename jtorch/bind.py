@@ -22,8 +22,8 @@ from jtorch.dispatch import (
     call,
     call_inplace,
     call_kept,
-    call_laid_out,
     call_out,
+    call_restrided,
     call_view,
     call_writing,
     cast_value,
@@ -371,7 +371,7 @@ class _Writer:
         if op.writes:
             targets = " + ".join(f"_targets({w})" for w in op.writes)
             return [*lines, f"return call_writing(c, {flat}, {targets})"]
-        called = "call_kept" if op.layout is KEPT else "call_laid_out" if op.layout in ALWAYS else "call"
+        called = "call_kept" if op.layout is KEPT else "call_restrided" if op.layout in ALWAYS else "call"
         return [*lines, f"r = {called}(c, {flat})", "return named(c, r) if r.__class__ is list else r"]
 
     def lookup(self, key: str) -> list[str]:
@@ -430,7 +430,7 @@ def _targets(given) -> list:
 
 
 _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
-          "call_kept": call_kept, "call_laid_out": call_laid_out, "call_view": call_view, "call_out": call_out,
+          "call_kept": call_kept, "call_restrided": call_restrided, "call_view": call_view, "call_out": call_out,
           "call_inplace": call_inplace,
           "call_writing": call_writing,
           "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,

@@ -1,6 +1,6 @@
 """The one way through which every call goes."""
 from jtorch.dispatch import calls
-from jtorch.dispatch.calls import NUMBER_TYPES, call, call_kept, call_laid_out, make_node, refuse_unusable, zero_node
+from jtorch.dispatch.calls import NUMBER_TYPES, call, call_kept, call_restrided, make_node, refuse_unusable, zero_node
 from jtorch.dispatch.outs import call_out, write_resized
 from jtorch.dispatch.returns import named, return_type
 from jtorch.dispatch.views import call_view, view_of
@@ -14,6 +14,6 @@ from jtorch.dispatch.writes import (
     write_with_history,
 )
 
-__all__ = ["NUMBER_TYPES", "call", "call_inplace", "call_kept", "call_laid_out", "call_out", "call_view", "call_writing", "calls",
-           "cast_value", "check_inplace", "fit", "make_node", "named", "rebase", "refuse_unusable", "return_type", "view_of",
-           "write_resized", "write_with_history", "zero_node"]
+__all__ = ["NUMBER_TYPES", "call", "call_inplace", "call_kept", "call_out", "call_restrided", "call_view", "call_writing",
+           "calls", "cast_value", "check_inplace", "fit", "make_node", "named", "rebase", "refuse_unusable", "return_type",
+           "view_of", "write_resized", "write_with_history", "zero_node"]

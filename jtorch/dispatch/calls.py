@@ -96,7 +96,7 @@ def call_kept(c: Call, flat) -> Tensor:
     return made
 
 
-def call_laid_out(c: Call, flat) -> Tensor:
+def call_restrided(c: Call, flat) -> Tensor:
     """``call`` of an op whose result need not be contiguous, even where its arguments are."""
     made = call(c, flat)
     if made._view is None:

@@ -3,18 +3,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from jtorch import engine, storage
 from jtorch.dispatch.calls import NUMBER_TYPES, computing_in, layout_of, record, value_aval
 from jtorch.dispatch.returns import return_type
-from jtorch.dispatch.writes import cast_value, check_inplace, require_cast
+from jtorch.dispatch.writes import cast_value, check_inplace, expected_dtype, require_cast
 from jtorch.engine import Call, Value
 from jtorch.no_grad import mode
 from jtorch.ops.layout import COPIES_COMPLEX, ELEMENTWISE, KEPT
-from jtorch.ops.out_dtypes import ALWAYS_OF, COMPUTED_IN_IT, NOT_EXPANDED
+from jtorch.ops.out_dtypes import NOT_EXPANDED
 from jtorch.ops.registry import Op
 from jtorch.storage import check_writable, value_of
 from jtorch.tensor import Tensor, requires_grad
@@ -32,7 +29,7 @@ def call_out(c: Call, flat, out):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
                            "the arguments requires grad.")
     _check_outs(c.op, flat, outs)
-    if c.op.name in COMPUTED_IN_IT:
+    if c.op.takes_dtype_of_out:
         c = computing_in(c, outs[0].dtype)
     _check_cast(c, flat, outs)
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
@@ -74,23 +71,14 @@ def _check_cast(c: Call, flat, outs: list) -> None:
     try:
         made = engine.kernel_of(c, avals).outs
     except (NotImplementedError, RuntimeError) as error:
-        if not str(error).startswith(_NO_KERNEL) or not avals or c.op.name in COMPUTED_IN_IT:
+        if not str(error).startswith(_NO_KERNEL) or not avals or c.op.takes_dtype_of_out:
             raise
-        made = [_expected(c, avals)] * len(outs)
+        made = [engine.aval_of((), expected_dtype(c, avals), avals[0].device)] * len(outs)
     for aval, t in zip(made, outs, strict=True):
-        require_castable(c, avals[0] if avals else aval, aval, t)
-
-
-def _expected(c: Call, avals: tuple) -> Any:
-    return engine.aval_of((), np.dtype(ALWAYS_OF.get(c.op.name) or c.op.common_dtype(c.template, avals)), avals[0].device)
-
-
-def require_castable(c: Call, first: Any, made: Any, t: Tensor) -> None:
-    """RuntimeError where PyTorch does not cast a result to the dtype of ``out=``. All but ``t`` are avals."""
-    if made.np != storage.aval_of(t).np:
-        if c.op.refuses_out is not None:
-            c.op.refuses_out(made.sds, storage.aval_of(t).sds, c.template, first.sds)
-        require_cast(made.dtype, t.dtype)
+        if aval.np != storage.aval_of(t).np:
+            if c.op.refuses_out is not None:
+                c.op.refuses_out(aval.sds, storage.aval_of(t).sds, c.template, avals[0].sds if avals else aval.sds)
+            require_cast(aval.dtype, t.dtype)
 
 
 def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int, ...] | None = None) -> None:

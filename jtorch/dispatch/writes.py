@@ -1,7 +1,10 @@
 """Calls that write into a tensor, and what that does to its history."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from jtorch import engine, storage
 from jtorch.dispatch.calls import (
@@ -27,7 +30,7 @@ from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.layout import ELEMENTWISE
-from jtorch.ops.out_dtypes import ALWAYS_OF, COMPUTED_IN_IT
+from jtorch.ops.out_dtypes import ALWAYS_OF
 from jtorch.ops.registry import OPS, Op, T
 from jtorch.ops.strided import extent, overlaps
 from jtorch.storage import check_writable, geometry_of, value_of
@@ -49,7 +52,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
             and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
         fills = op.fills and (op.name != "fill" or c.template[1] is not T) and not _of_batches(op, target)
         check_inplace(target, tracked or _refuses_leaves(op, flat), once=False)
-    if op.name in COMPUTED_IN_IT:
+    if op.takes_dtype_of_out:
         c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
     try:
@@ -111,9 +114,12 @@ def _is_plain(flat, target: Tensor) -> bool:
 
 def _refuse_cast(c: Call, flat, target: Tensor) -> None:
     """Raises the error of a result that is not cast to the target's dtype: it comes before that of a kernel that is missing."""
-    if c.op.promote is not None and c.op.name not in ALWAYS_OF:
-        common = c.op.common_dtype(c.template, [value_aval(t) for t in flat])
-        require_cast(of_numpy(common), target.dtype)
+    require_cast(of_numpy(expected_dtype(c, [value_aval(t) for t in flat])), target.dtype)
+
+
+def expected_dtype(c: Call, avals: Sequence) -> np.dtype:
+    """The dtype that a call's result would have, where no kernel says so."""
+    return np.dtype(ALWAYS_OF.get(c.op.name) or c.op.common_dtype(c.template, avals))
 
 
 def _has_room(c: Call, target: Tensor) -> bool:

@@ -26,7 +26,7 @@ def _running(scan, input, dim: int, dtype: np.dtype | None):
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None):
     """The sums of the elements so far along ``dim``. See torch.cumsum."""
     made = _running(lax.cumsum, input, dim, dtype)
-    return _from_zero(made) if input.ndim and made.dtype.kind in "fcV" else made
+    return _from_zero(made) if input.ndim and promotion.is_inexact(made.dtype) else made
 
 
 @jax.custom_jvp

@@ -163,11 +163,11 @@ def _as_any_suggests(shape: tuple[int, ...], operands: Sequence[Geometry], *_: A
 
 def _unless_contiguous(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
     """Of kernels that ask first whether their input is contiguous: dims of size 1 leave a choice."""
-    return contiguous_strides(shape) if is_contiguous(*operands[0]) else _suggested_by(any, shape, operands[:1])
+    return contiguous_strides(shape) if is_contiguous(*operands[0]) else _as_first_suggests(shape, operands)
 
 
 def _rms_normed(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
-    return operands[0][1] if is_contiguous(*operands[0]) else _suggested_by(any, shape, operands[:1])
+    return operands[0][1] if is_contiguous(*operands[0]) else _as_first_suggests(shape, operands)
 
 
 def _padded(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 
 # Ops that refuse an expanded ``out=`` even where it will take another shape; elementwise ones do so too.
-NOT_EXPANDED = {"index_select", "take", "scatter", "outer", "nonzero"}
+NOT_EXPANDED = {"index_select", "take", "scatter", "outer"}
 _FOUND = "Found dtype {out} but expected {made}"
+_EXPECTED = "Expected out tensor to have dtype {made_cpp}, but got {out_cpp} instead"
 # What is said where the dtypes differ -> ops. {made}, {out}: the dtypes' names; {made_cpp}, {out_cpp}: those of C++.
 _TEXTS = {
     _FOUND: "neg bitwise_not ceil floor trunc round frac conj_physical sgn sign",
-    "Expected out tensor to have dtype {made_cpp}, but got {out_cpp} instead":
+    _EXPECTED:
         "sum prod cumsum cumprod aminmax sort topk mm bmm mv addmm addmv addbmm baddbmm cross "
         "linalg.cross softmax log_softmax norm "
         "linalg.vector_norm argmax argmin isin diag tril triu renorm msort gather take_along_dim scatter scatter_add "
@@ -52,8 +53,6 @@ _TEXTS = {
 _COMPLEX = {"fft": "fft", "ifft": "ifft", "fft2": "fftn", "fftn": "fftn", "ifft2": "fftn", "ifftn": "fftn", "rfft": "rfft",
             "rfft2": "rfftn", "rfftn": "rfftn", "ihfft": "ihfft", "ihfft2": "ihfftn", "ihfftn": "ihfftn"}
 _REAL = {"hfft": "hfft", "hfft2": "hfftn", "hfftn": "hfftn", "irfft": "irfft", "irfft2": "irfftn", "irfftn": "irfftn"}
-
-
 # Ops that take the dtype of ``out=`` for their ``dtype=`` too.
 COMPUTED_IN_IT = {"sum", "prod", "cumsum", "cumprod", "full", "ones", "zeros", "eye", "linspace", "logspace"}
 # What results are of whatever the arguments' common dtype is.
@@ -67,12 +66,9 @@ def _refusal(text: str) -> Callable:
     return refuses
 
 
-_EXPECTED = _refusal("Expected out tensor to have dtype {made_cpp}, but got {out_cpp} instead")
-
-
-def _unless_of_kind(kinds: str, what: str, name: str) -> Callable:
+def _unless(fits: Callable, what: str, name: str) -> Callable:
     def refuses(made: Any, out: Any, *rest: Any) -> None:
-        check.require(np.dtype(out.dtype).kind in kinds, f"{name} expects a {what} output tensor, but got "
+        check.require(fits(out.dtype), f"{name} expects a {what} output tensor, but got "
                       f"{check.scalar_name(out.dtype)}")
         if name in ("ifft", "ihfft"):       # these scale what they have written
             _refusal(_FOUND)(made, out, *rest)
@@ -87,7 +83,7 @@ def _only_bool(name: str) -> Callable:
 
 def _abs(made: Any, out: Any, template: tuple, first: Any) -> None:
     """The sizes of complex numbers are written to complex numbers of the same precision, or cast."""
-    casts = np.issubdtype(first.dtype, np.complexfloating) and not np.issubdtype(out.dtype, np.complexfloating)
+    casts = promotion.is_complex(first.dtype) and not promotion.is_complex(out.dtype)
     if not casts and out.dtype != first.dtype:
         _refusal(_FOUND)(first, out, template, first)
 
@@ -95,12 +91,12 @@ def _abs(made: Any, out: Any, template: tuple, first: Any) -> None:
 def _extreme(made: Any, out: Any, template: tuple, first: Any) -> None:
     """Casts where all elements are reduced, or two tensors are compared."""
     if isinstance(template[1], int):
-        _EXPECTED(made, out, template, first)
+        _refusal(_EXPECTED)(made, out, template, first)
 
 
 def _matmul(made: Any, out: Any, template: tuple, first: Any) -> None:
     """In the words of what it calls."""
-    (_EXPECTED if first.shape[1:] or made.shape else _RULES["dot"])(made, out, template, first)
+    (_RULES["mm"] if first.shape[1:] or made.shape else _RULES["dot"])(made, out, template, first)
 
 
 def _clamp(made: Any, out: Any, template: tuple, first: Any) -> None:
@@ -111,8 +107,8 @@ def _clamp(made: Any, out: Any, template: tuple, first: Any) -> None:
 
 _RULES: dict[str, Callable] = {
     **{name: _refusal(text) for text, names in _TEXTS.items() for name in names.split()},
-    **{f"fft.{op}": _unless_of_kind("c", "complex", name) for op, name in _COMPLEX.items()},
-    **{f"fft.{op}": _unless_of_kind("fV", "floating point", name) for op, name in _REAL.items()},
+    **{f"fft.{op}": _unless(promotion.is_complex, "complex", name) for op, name in _COMPLEX.items()},
+    **{f"fft.{op}": _unless(promotion.is_float, "floating point", name) for op, name in _REAL.items()},
     **{name: _only_bool(name) for name in ("all", "any")},
     "abs": _abs, "clamp": _clamp, "max": _extreme, "min": _extreme, "matmul": _matmul}
 

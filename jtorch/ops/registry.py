@@ -157,6 +157,7 @@ class Op:
     refuses: Callable | None = None
     refuses_out: Callable | None = None
     refuses_out_first: Callable | None = None
+    takes_dtype_of_out: bool = False
     composite: bool = False
     looks_at_history: bool = False
     writes_leaves: bool = False
@@ -343,6 +344,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     refuses_out: a function of the result, an ``out=`` of another dtype, the template and the first argument that raises where
                 PyTorch does not cast; by default that of ``out_dtypes.py``. ``refuses_out_first``: one of the first argument
                 and ``out=``, called before all other errors.
+    takes_dtype_of_out: it computes in the dtype of what it is to be written to, where ``dtype=`` does not say another.
     not_derived: PyTorch gives the result a ``grad_fn`` whose backward raises.
     composite:  PyTorch makes it of other calls, so that the error of a view that may not be used any more comes after its own.
     looks_at_history: that error is raised though the op is not differentiable.
@@ -364,6 +366,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     is_view = facts.get("view") is not None
     facts.setdefault("layout", None if is_view else layout.rule_of(full, facts.get("promote") is not None))
     facts.setdefault("refuses_out", out_dtypes.rule_of(full))
+    facts.setdefault("takes_dtype_of_out", full in out_dtypes.COMPUTED_IN_IT)
     record = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
                 method=("." not in full and not facts.get("creates")) if method is None else method,
                 inplace=(facts.get("promote") in ("numeric", "int_to_float", "bool")) if inplace is None else inplace,
