@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jtorch import engine, overwritten, storage, tape, walks
 from jtorch.engine import Value
 from jtorch.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
+from jtorch.modified import FREED
 from jtorch.no_grad import mode
 from jtorch.tape import (
     AT_ONCE,
@@ -173,7 +174,7 @@ class GraphTask:
         if node.prehooks:
             grads = run_prehooks(node, grads, self.create_graph)
         if node.call is not None and node.saved is None:
-            raise RuntimeError(tape.FREED)
+            raise RuntimeError(FREED)
         if isinstance(node, OpNode):
             if grads and not _unchanged(node):
                 node._check_versions(tuple(sorted(grads)))

@@ -295,5 +295,6 @@ def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dty
     if size != s.aval.shape or stride != storage.contiguous_strides(size) or offset or dtype is not s.aval.dtype:
         t._view = View(engine.aval_of(size, dtype.np, s.aval.device), stride, offset, None, -1)
     t._requires_grad, t._counter = requires_grad, VersionCounter(0 if t._is_parameter else 1)
+    t._storage.apart = True
     t.__dict__.update(attributes or {})
     return made_here(t)

@@ -75,6 +75,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     tape.keep_shape(self, anew=True)
     keep_counter(self)
     _show(self, source, storage_offset, size, stride)
+    self._storage.apart = True
     self._counter.version += 1
     if node is not None and self._base is not None:     # as any write to a view
         node.__class__ = node_class("CopySlices", NotImplementedNode)

@@ -34,14 +34,14 @@ def refresh(roots: list) -> None:
 def _refresh(node: Any, *, of_host: bool) -> None:
     if node.call.op.keeps_result and not of_host and node.versions:
         _refresh_result(node)
-    saved = None
+    saved, copied = None, node.copied()
     for i, (counter, version) in enumerate(node.versions):
         if counter is None or counter.version != version or i >= len(node.saved) or node.saved[i].__class__ is not Value \
-                or node.call.op.saves == "result":
+                or node.call.op.saves == "result" or i in copied:
             continue
         s, view = _place(counter)
         if s.__class__ is Storage and (s.host is not None if of_host else s in storage.silent or s in storage.left):
-            now = _elsewhere(node, i, s) or (_now(s, view, node.saved[i]) if of_host or s in storage.silent else None)
+            now = _elsewhere(node, i, counter) or (_now(s, view, node.saved[i]) if of_host or s in storage.silent else None)
             if now is not None:
                 saved = list(node.saved) if saved is None else saved
                 saved[i] = now
@@ -111,13 +111,22 @@ def _content(s: Storage, view: View | None) -> Value:
     return content if view is None else engine.record(engine.call_of(READ, (T, *view.key())), (content,))
 
 
-def _elsewhere(node: Any, i: int, s: Storage) -> Value | None:
+def _elsewhere(node: Any, i: int, counter: Any) -> Value | None:
     """What a tensor that was saved shows since it was given other memory by ``data =``."""
-    t = storage.left[s]() if s in storage.left else None
-    if t is None or t._storage is s or node.raw_edges[i] is None or node.call.op.composite:     # these save views of it
+    if node.call.op.composite:      # these save views of it
         return None
-    fits = tape.leads_to(node.raw_edges[i], t) and storage.aval_of(t) is node.saved[i].aval
-    return value_of(t) if fits else None
+    s, _ = _place(counter)
+    t = counter.tensor() if counter.__class__ is Seen else storage.left[s]() if s in storage.left else None
+    if t is None or t._storage is s or storage.aval_of(t) is not node.saved[i].aval:
+        return None
+    return value_of(t) if counter.__class__ is Seen or _was_it(t, s, node.raw_edges[i]) else None
+
+
+def _was_it(t: Any, s: Storage, edge: Any) -> bool:
+    """Whether a tensor that has left a storage, and not another one of that storage, was saved beside this edge."""
+    if edge is not None:
+        return tape.leads_to(edge, t)
+    return all([o._base is not None or o._requires_grad for o in storage.sharing(s)])
 
 
 def _now(s: Storage, view: View | None, before: Value) -> Value | None:

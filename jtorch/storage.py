@@ -43,7 +43,9 @@ class Storage:
     host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any
     order: Any = None       # the dims of ``laid``, kept: the tensor made with this storage writes all of it at once
     was: Any = None         # the value that became host memory, where somebody may have saved it
+    written_by: Any = None  # a weak reference to the node of the last write that has a history
     version = generation = address = 0
+    apart = False           # whether tensors with a version of their own have shared it
     sliced = 0              # how often rows were taken of it by an index
     rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch.indexing
 
@@ -281,8 +283,8 @@ def write(t: Tensor, value: Value) -> None:
         storage.version += 1
     else:
         t._counter.version += 1
-        if t._counter is not storage and getrefcount(storage) > _FEW:
-            silent.add(storage)
+    if storage.apart and getrefcount(storage) > _FEW:
+        silent.add(storage)
 
 
 _FEW = 4        # the tensor written to, the one it was taken of, and this function's own references

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import re
 import sys
 import threading
 import traceback
@@ -19,7 +18,7 @@ from jtorch import engine
 from jtorch.engine import Call, Value
 from jtorch.engine.values import stand_in
 from jtorch.hooks import Above, RemovableHandle, as_tensor, as_value
-from jtorch.no_grad import mode
+from jtorch.modified import DETACHED_IN_PLACE, FREED, by_now, modified_message, short_name
 from jtorch.ops.check import broadcast_shapes, expands_to
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides, is_contiguous
@@ -31,6 +30,9 @@ sequence = itertools.count().__next__
 AT_ONCE = 2 ** 64 - 1       # the number of nodes that go before all others that are ready
 record = engine.record
 Edge = tuple["Node", int]      # a node's raw edges may lead to a leaf tensor itself: (tensor, LEAF)
+
+
+_NOT_GENERATED = {"AccumulateGrad", "CopySlices", "CopyBackwards", "NotImplemented"}      # functions that PyTorch has by hand
 
 
 class Node:
@@ -57,7 +59,8 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the node."""
-        return type(self).__name__
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in _NOT_GENERATED else name
 
     def __repr__(self):
         return f"<{type(self).__name__} object at {hex(id(self))}>"
@@ -107,10 +110,6 @@ class Node:
 
 
 _holding_nothing: weakref.WeakSet = weakref.WeakSet()
-FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-         "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-         "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-         "saved tensors after calling backward.")
 
 
 class _Detached:
@@ -120,8 +119,6 @@ class _Detached:
 
 
 DETACHED = (_Detached(), 0)
-DETACHED_IN_PLACE = ("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
-                     "please use out-of-place `.detach()` instead")
 detached: weakref.WeakKeyDictionary[Node, dict[int, weakref.ref]] = weakref.WeakKeyDictionary()     # nodes' outputs cut off so
 
 
@@ -214,10 +211,23 @@ class OpNode(Node):
             outs = engine.kernel_of(self.call, avals).outs
         except Exception:
             return (True,) * (len(avals) + len(given))
+        copied = self.copied()
         each = [i for i, v in enumerate(self.saved) if v.__class__ is Value and v.aval.kind]
         uses = [engine.kernel_of(vjp_call(self.call, (i,), given), (*avals, *[outs[nr] for nr in given])).used for i in each]
-        there = [len(each) == 1 or self.edges[i] is not None for i in each]
-        return tuple([sum(u) > 1 or any([a and b for a, b in zip(u, there, strict=True)]) for u in zip(*uses, strict=True)])
+        alone = len(each) == 1 and (self.call.op.promote is None or sum([v.__class__ is Value for v in self.saved]) == 1)
+        there = [alone or self.edges[i] is not None for i in each]
+        return tuple([i not in copied and (sum(u) > 1 or any([a and b for a, b in zip(u, there, strict=True)]))
+                      for i, u in enumerate(zip(*uses, strict=True))])
+
+    def copied(self) -> list[int]:
+        """The arguments of which PyTorch has saved copies."""
+        if self.call.op.saves_copies is None:
+            return []
+        views = [getattr(counter, "view", None) for counter, _ in self.versions]
+        geometries = tuple([(v.aval.shape, v.stride) if v is not None else (a.shape, contiguous_strides(a.shape))
+                            for v, a in zip(views, _avals(self.saved), strict=False)])
+        copied = self.call.op.saves_copies(geometries, tuple([e is not None for e in self.raw_edges]))
+        return [i for i, c in enumerate(copied) if c]
 
     def mark_detached(self) -> None:
         """Lets the check of versions fail for arguments that ``detach_`` has cut off since."""
@@ -230,8 +240,8 @@ class OpNode(Node):
         if counter is DETACHED[0]:
             return DETACHED_IN_PLACE
         if self.call.op.saves == "result" or i >= len(self.saved):
-            return modified_message(self.result or self.saved[0].aval, (self, 0), counter.version, version)
-        return modified_message(self.saved[i].aval, self.edges[i], counter.version, version)
+            return modified_message(self.result or self.saved[0].aval, short_name(self), 0, counter.version, version)
+        return modified_message(*by_now(self.saved[i].aval, self.edges[i], counter), 0, counter.version, version)
 
     @property
     def _input_metadata(self) -> tuple:
@@ -294,21 +304,6 @@ def _without_last(outs: tuple) -> tuple:
     return outs[:known[-1] + 1] if known else outs
 
 
-def modified_message(aval, origin: Edge | None, version: int, expected: int) -> str:
-    """PyTorch's text for a saved tensor, made by ``origin``, that was written to before backward used it."""
-    made_by = ""
-    if origin is not None and not isinstance(origin[0], AccumulateGrad):
-        made_by = f", which is output {origin[1]} of {short_name(origin[0])},"
-    return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[torch.{aval.dtype.scalar_name}Tensor {list(aval.shape)}]{made_by} is at version {version}; expected version "
-            f"{expected} instead. Hint: " + _HINT[mode.anomaly])
-
-
-def short_name(node: Node) -> str:
-    """The name that PyTorch's messages give the function that a node belongs to: ``MulBackward0`` -> ``Mul``."""
-    return re.sub(r"Backward\d*$", "", node.name())
-
-
 def _avals(saved) -> tuple:
     return tuple([engine.NUMBER_AVALS[v.__class__] if v.__class__ in engine.NUMBER_AVALS else v.aval for v in saved])
 
@@ -323,10 +318,6 @@ def used_by_backward(node: OpNode) -> tuple[bool, ...]:
     return kernel.used[:len(avals)]
 
 
-_HINT = {False: "enable anomaly detection to find the operation that failed to compute its gradient, with "
-                "torch.autograd.set_detect_anomaly(True, check_nan=False).",
-         True: "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
-               "question was changed in there or anywhere later. Good luck!"}
 _classes: dict[tuple[str, type], type] = {}
 
 
@@ -391,10 +382,6 @@ class CopySlices(OpNode):
 
     __slots__ = ()
 
-    def name(self) -> str:
-        """PyTorch's name of the node."""
-        return "torch::autograd::CopySlices"
-
     def check_written(self) -> None:
         """RuntimeError where the node of what was written has one: PyTorch's runs in this one, before its hooks."""
         written = self.raw_edges[1]
@@ -416,10 +403,6 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable):
         self.variable = variable
-
-    def name(self) -> str:
-        """PyTorch's name of the node."""
-        return "torch::autograd::AccumulateGrad"
 
     @property
     def _input_metadata(self) -> tuple:
@@ -464,30 +447,39 @@ def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
 
     ``anew``: for those that come a leaf is another one. ``replaced``: by ``leaf.data = other``.
     """
+    if (t._view_op is not None or t._through) and t._made_as is None:
+        t._made_as = geometry_of(t)
     if isinstance(t._node, OpNode) and not (t._node.saved or t._node.shown or t._output_nr):    # freed, it would not know
         t._node.shown = (aval_of(t),)
     if t._node is not None or (not t._requires_grad and t._accumulator is None):
         return
-    node = t._accumulator() if t._accumulator is not None else None
-    for edge in gc.get_referrers(t):
-        if edge.__class__ is not tuple or len(edge) != 2 or edge[1].__class__ is not int or edge[1] != LEAF:
-            continue
-        node = accumulator_of(t)
-        for edges in [r for r in gc.get_referrers(edge) if r.__class__ is tuple]:
-            for n in _nodes_of(edges):
-                n.edges     # noqa: B018  (leads to the node from here on)
+    node = lead_to_node(t)
     if node is not None and node.aval is None:
         node.aval, node.replaced = aval_of(t), replaced
     if anew:
         t._accumulator = None
 
 
+def lead_to_node(t) -> AccumulateGrad | None:
+    """Lets edges that lead to a leaf itself lead to its node from here on: the node, if there is one."""
+    node = t._accumulator() if t._accumulator is not None else None
+    for edge in gc.get_referrers(t):
+        if edge.__class__ is not tuple or len(edge) != 2 or edge[1].__class__ is not int or edge[1] != LEAF:
+            continue
+        node = accumulator_of(t)
+        for edges in [r for r in gc.get_referrers(edge) if r.__class__ is tuple]:
+            for n in nodes_of(edges):
+                n.edges     # noqa: B018  (leads to the node from here on)
+    return node
+
+
 def no_accumulator() -> None:
     """In place of the reference to a leaf's node, where there is none but graphs may lead to the leaf: it was one once."""
 
 
-def _nodes_of(edges: tuple) -> list[OpNode]:
-    holders = gc.get_referrers(edges)
+def nodes_of(held: tuple) -> list[OpNode]:
+    """The nodes whose edges or versions these are."""
+    holders = gc.get_referrers(held)
     return [o for h in holders for o in [h, *(gc.get_referrers(h) if h.__class__ is dict else ())] if isinstance(o, OpNode)]
 
 

@@ -13,6 +13,7 @@ from jtorch import engine, hooks, storage, tape
 from jtorch.device import device as Device
 from jtorch.engine import Value
 from jtorch.hooks import RemovableHandle
+from jtorch.modified import short_name
 from jtorch.no_grad import mode
 from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
@@ -42,6 +43,7 @@ class Tensor(Bound):
     _output_nr = 0
     _base: Tensor | None = None         # the tensor a view was taken of
     _view_op: Any = None                # of a view of another dtype: its node's name, the call on the base, or an earlier view's
+    _made_as: Any = None                # the geometry it had before it got other memory: a new node knows only that
     _through: tuple = ()                # what such a view, or a view of it, was taken of
     _node_version = 0                   # the version at which a view's node was made
     _creation: str | None = None        # how a view was made, where PyTorch restricts writes to it
@@ -195,7 +197,7 @@ class Tensor(Bound):
     def data(self) -> Tensor:
         """The same memory without history, whose writes autograd does not notice."""
         t = alias(self)
-        t._counter = VersionCounter()
+        t._counter, t._storage.apart = VersionCounter(), True
         return t
 
     @data.setter
@@ -212,6 +214,7 @@ class Tensor(Bound):
         if getrefcount(before) > _ALONE and before is not other._storage and not back:      # a graph may have saved this tensor
             storage.left[before] = weakref.ref(self)
         self._storage, self._view = other._storage, other._view
+        self._storage.apart = True
 
     # ------------------------------------------------------------ autograd
 
@@ -506,7 +509,7 @@ class Tensor(Bound):
         t._requires_grad = self.requires_grad
         t._grad = copy.deepcopy(self._grad, memo)
         t.__dict__.update(copy.deepcopy(self._attributes(), memo))
-        t._counter = VersionCounter(0 if t._is_parameter else 1)
+        t._counter, t._storage.apart = VersionCounter(0 if t._is_parameter else 1), True
         return t
 
     def __reduce_ex__(self, protocol):
@@ -642,7 +645,7 @@ def node_of(t: Tensor) -> Node | None:
 
 def forbidden_view(t: Tensor, what: str) -> str:
     """PyTorch's text for a view whose kind does not allow that it ``what`` (is being, or its base has been) modified."""
-    name, kind = tape.short_name(t._node) if t._node is not None else None, t._creation
+    name, kind = short_name(t._node) if t._node is not None else None, t._creation
     if kind in _MODES or name is None:
         made = "is a view of a view which was created" if name is not None else "view was created"
         start = f"Output {t._output_nr} of {name} {made}" if name is not None else f"A {made}"
@@ -673,13 +676,14 @@ def _regenerate(t: Tensor, base: Tensor) -> None:
     A view of another dtype is made again by its call, which is an error if the base does not allow it by now. If it would
     have another shape now, gradients of the view do not fit.
     """
-    size, stride, offset = geometry_of(t)
+    size, stride, offset = t._made_as or geometry_of(t)
     bsize, bstride, boffset = geometry_of(base)
     name, call, earlier = t._view_op or ("AsStridedBackward0", None, None)
     if earlier is not None:
         earlier.op.geometry(earlier.template, geometry_of(base), (storage.aval_of(base),))
     if t.dtype is not base.dtype and call is None:
-        storage.check_bounds(base, storage.aval_of(t), stride, offset)      # (base may have been moved by ``set_``)
+        aval = engine.aval_of(tuple(size), t.dtype.np, t.device)
+        storage.check_bounds(base, aval, stride, offset)        # (base may have been moved by ``set_``)
     again = size if call is None else call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0]
     if again == size:
         call = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))

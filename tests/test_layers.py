@@ -17,7 +17,7 @@ LAYERS = [
     {"engine"},
     {"storage"},
     {"no_grad"},
-    {"vjp", "hooks"},
+    {"vjp", "hooks", "modified"},
     {"walks"},
     {"tape"},
     {"overwritten"},

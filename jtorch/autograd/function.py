@@ -15,6 +15,7 @@ from jtorch.autograd.saved import Saved
 from jtorch.dispatch import call_view, check_inplace, write_with_history
 from jtorch.engine import call_of
 from jtorch.hooks import as_tensor, as_value
+from jtorch.modified import FREED
 from jtorch.no_grad import mode, no_grad
 from jtorch.ops import check
 from jtorch.ops.registry import OPS, T
@@ -79,7 +80,7 @@ class BackwardCFunction(Node, FunctionCtx):
     def saved_tensors(self) -> tuple:
         """What ``save_for_backward`` was given; an error if it was written to since, or has been freed."""
         if self._saved is None:
-            raise RuntimeError(tape.FREED)
+            raise RuntimeError(FREED)
         return tuple([None if s is None else s.unpack(self) for s in self._saved])
 
     @property

@@ -5,6 +5,7 @@ from typing import Any
 
 from jtorch import tape
 from jtorch.engine import Value
+from jtorch.modified import modified_message, short_name
 from jtorch.no_grad import mode, no_grad
 from jtorch.storage import aval_of, value_of
 from jtorch.tape import Node, OpNode
@@ -36,8 +37,9 @@ class Saved:
             return wrap(kept.value() if kept.__class__ is Packed else kept, edge or own)
         counter = tape.counter_of(self.kept)
         if counter.version != self.version:
-            origin = edge or (edge_of(self.kept) if requires_grad(self.kept) else None)
-            raise RuntimeError(tape.modified_message(aval_of(self.kept), origin, counter.version, self.version))
+            made_by = node if edge is not None else self.kept.grad_fn
+            name = short_name(made_by) if made_by is not None else None
+            raise RuntimeError(modified_message(aval_of(self.kept), name, self.number or 0, counter.version, self.version))
         if edge is None:
             return self.kept
         t = alias(self.kept)

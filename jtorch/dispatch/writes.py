@@ -1,6 +1,7 @@
 """Calls that write into a tensor, and what that does to its history."""
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -219,7 +220,8 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
         return
     before = value_of(base)
     edge = edge_of(base) if requires_grad(base) else None
-    if isinstance(node, OpNode) and (target._storage is not base._storage or _watched_between(target._node, edge and edge[0])):
+    elsewhere = target._storage is not base._storage
+    if isinstance(node, OpNode) and (elsewhere or _unlike_the_geometry(target._node, edge and edge[0])):
         _lead_past(target, node, base, before, edge)
     storage.write(target, value)
     size, stride, offset = geometry_of(target)
@@ -230,18 +232,21 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
     node_of(target)     # now, not when somebody asks, since the base's history may be another by then
 
 
-def _watched_between(node: Node | None, end: Any) -> bool:
-    """Whether a node of the views between a view and its base has hooks."""
+def _unlike_the_geometry(node: Node | None, end: Any) -> bool:
+    """Whether a way from a view to its base gives other gradients than the memory they share: by hooks, or past its ends."""
     while isinstance(node, OpNode) and node is not end and node.raw_edges:
-        if node.watched:
-            return True
         first = node.raw_edges[0]
+        if node.watched or (node.call.op.name in _ANYWHERE and first is not None and first[0] is not end):
+            return True
         node = first[0] if first is not None and first[1] != LEAF else None
     return False
 
 
+_ANYWHERE = ("as_strided", "_read_through")     # what they show need not be a part of what they were called on
+
+
 def _lead_past(target: Tensor, node: OpNode, base: Tensor, before: Value, edge: Any) -> None:
-    """Leads what ``node`` gives the target past the target's node, whose hooks PyTorch does not run then.
+    """Leads what ``node`` gives the target past the target's node, which PyTorch does not run then.
 
     Nor does it ask how the target was a view of its base, if it is elsewhere by now (``target.data = other``).
     """
@@ -255,6 +260,7 @@ def rebase(t: Tensor, node: Node, nr: int) -> None:
     """Gives a tensor that was written to its new history. The hook of ``retain_grad`` moves to it; other hooks stay."""
     move_retaining(t, node, nr)
     t._node, t._output_nr, t._requires_grad, t._kept_hooks = node, nr, True, None
+    t._storage.written_by = weakref.ref(node)
 
 
 def call_writing(c: Call, flat, targets: list[Tensor | None]):

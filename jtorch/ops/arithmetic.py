@@ -17,6 +17,7 @@ from jtorch.ops.elementwise import (
     kind,
     like,
     numbered,
+    quotient,
     trunc_div,
     unsupported,
     zero_division,
@@ -98,9 +99,9 @@ def _rounded(input, other, rounding_mode: str):
     return lax.stop_gradient(exact(input, other))
 
 
-@derivative(lambda t, r, a, b: t / b, lambda t, r, a, b: -t * (r / b))
+@derivative(lambda t, r, a, b: quotient(t, b), lambda t, r, a, b: -t * quotient(r, b))
 def _true_div(a, b):
-    return a / b
+    return quotient(a, b)
 
 
 @op(promote="numeric", aliases=("divide",), backward_name=_div_backward, value_check=(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
 from jtorch.ops import check, promotion
@@ -71,6 +72,19 @@ def numbered(name: str, position: int, *, tensor: int, number: int) -> Callable:
 def beyond_first(template: tuple, edges: tuple) -> bool:
     """Whether an argument behind the first needs a gradient; where none does, some ops save nothing (``frees``)."""
     return any([e is not None for e in edges[1:]])
+
+
+def quotient(a, b):
+    """``a / b``; nan where a complex divisor is infinite in both parts, as NumPy and PyTorch have it (XLA: 0)."""
+    if kind(b) != "c":
+        return a / b
+    both = jnp.isinf(b.real) & jnp.isinf(b.imag)
+    return jnp.where(both, jnp.array(complex(np.nan, np.nan), b.dtype), a / b)
+
+
+def logistic(x):
+    """1 / (1 + exp(-x))."""
+    return quotient(like(x, 1), 1 + jnp.exp(-x)) if kind(x) == "c" else lax.logistic(x)
 
 
 def divides_by_zero(input, other, *_, **__):

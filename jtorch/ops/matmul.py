@@ -13,6 +13,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion
 from jtorch.ops.registry import Number, Tensor, Tensors, op
+from jtorch.ops.strided import compute_view_stride
 
 _FULL = jax.lax.Precision.HIGHEST
 _C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long long",
@@ -169,7 +170,42 @@ def _matmul_name(a: tuple[int, ...], b: tuple[int, ...]) -> str:
     return {(1, 1): "DotBackward0", (2, 1): "MvBackward0", (2, 2): "MmBackward0"}.get((len(a), len(b)), "UnsafeViewBackward0")
 
 
-@op(operators=("__matmul__", "__rmatmul__", "__imatmul__"), aliases=("linalg.matmul",), backward_name_by_shapes=_matmul_name)
+def _folds(geometry: tuple, first: bool, other_needed: bool) -> bool:
+    """Whether PyTorch multiplies all rows of a batch by a matrix (or vector) at once, though it may have to copy the batch."""
+    size, stride = geometry
+    if other_needed:
+        return True
+    return first and (0 in size or compute_view_stride(size[:-1], stride[:-1], (int(np.prod(size[:-1])),)) is not None)
+
+
+def _copies(geometries: tuple, needed: tuple[bool, ...]) -> tuple[bool, ...]:
+    """Which arguments PyTorch's matmul copies, since they can't be seen as matrices, or as one batch of them."""
+    sizes = [size for size, _ in geometries]
+    larger = 0 if len(sizes[0]) >= len(sizes[1]) else 1
+    if len(sizes[larger]) < 3:
+        return (False, False)
+    if len(sizes[0]) == len(sizes[1]) == 3 and sizes[0][0] != sizes[1][0]:
+        for i in (0, 1):
+            if sizes[i][0] == 1 and needed[i]:
+                return _copies(tuple([(s[1:], t[1:]) if i == j else (s, t) for j, (s, t) in enumerate(geometries)]), needed)
+    size, stride = geometries[larger]
+    if larger == 1:     # its matrices are transposed
+        size, stride = (*size[:-2], size[-1], size[-2]), (*stride[:-2], stride[-1], stride[-2])
+    if len(sizes[1 - larger]) < 3 and _folds((size, stride), larger == 0, needed[1 - larger]):
+        copied = compute_view_stride(size, stride, (int(np.prod(size[:-1])), size[-1])) is None
+        return (copied, False) if larger == 0 else (False, copied)
+    batch = np.broadcast_shapes(*[size[:-2] for size in sizes])
+    return tuple([_copied_as_batch(size, stride, batch) for size, stride in geometries])
+
+
+def _copied_as_batch(size: tuple, stride: tuple, batch: tuple) -> bool:
+    ahead = len(batch) - len(size[:-2])
+    strides = [0] * ahead + [0 if n == 1 else s for n, s in zip(size[:-2], stride[:-2], strict=True)]
+    return compute_view_stride(batch, strides, (int(np.prod(batch)),)) is None
+
+
+@op(operators=("__matmul__", "__rmatmul__", "__imatmul__"), aliases=("linalg.matmul",), backward_name_by_shapes=_matmul_name,
+    saves_copies=_copies)
 def matmul(input: Tensor, other: Tensor):
     """The matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
     check.require(input.ndim > 0 and other.ndim > 0,

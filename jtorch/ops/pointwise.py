@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from jtorch.ops import _branch_cuts, check
-from jtorch.ops.elementwise import broadcast, derivative, kind, like, numbered, unsupported
+from jtorch.ops.elementwise import broadcast, derivative, kind, like, logistic, numbered, quotient, unsupported
 from jtorch.ops.registry import Number, Tensor, op
 
 
@@ -276,7 +275,7 @@ def log2(input: Tensor):
 @op(promote="int_to_float", saves="result")
 def reciprocal(input: Tensor):
     """1 divided by each element. See torch.reciprocal."""
-    return lax.integer_pow(input, -1)
+    return quotient(like(input, 1), input) if kind(input) == "c" else lax.integer_pow(input, -1)
 
 
 @derivative(lambda t, r, x: t * (-0.5 * (r * r * r)))
@@ -293,7 +292,7 @@ def rsqrt(input: Tensor):
 @op(promote="int_to_float", aliases=("special.expit", "nn.functional.sigmoid"), saves="result")
 def sigmoid(input: Tensor):
     """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
-    return jax.nn.sigmoid(input)
+    return logistic(input)
 
 
 @op(promote="int_to_float")

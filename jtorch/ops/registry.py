@@ -143,6 +143,7 @@ class Op:
     saves: str = "inputs"
     idempotent: bool = False
     checks: Callable | None = None
+    saves_copies: Callable | None = None
     frees: Callable | None = None
     backward_name: str | Callable | None = None
     backward_name_by_shapes: Callable | None = None
@@ -328,6 +329,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
                 result alone, so that memory which only the argument holds can go.
     checks:     a function of the template and the node's edges: the positions of the arrays (and "result") that the version
                 check looks at, where they are fewer than ``saves`` says (none, where PyTorch saves indices), or None.
+    saves_copies: a function of the arguments' (size, stride) and of which of them need gradients: which of them PyTorch has
+                saved a copy of, so that they may be written to.
     frees:      a function of the template and the node's edges: whether a backward frees something, so that a second one
                 is an error; None where ``saves`` says it.
     backward_name:  PyTorch's ``grad_fn`` name where it is not the op's in camel case + ``Backward0``, or a function of

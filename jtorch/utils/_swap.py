@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 from jtorch.autograd.graph import get_gradient_edge
 from jtorch.storage import Seen
-from jtorch.tape import AccumulateGrad, Node, OpNode, leads_to
+from jtorch.tape import AccumulateGrad, Node, OpNode, detached, lead_to_node, leads_to, nodes_of
 from jtorch.tensor import Tensor, node_of
 from jtorch.walks import LEAF
 
@@ -26,9 +27,9 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     poisoned = [_checked(t, f"t{i}") for i, t in ((1, t1), (2, t2))]
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__     # type: ignore[assignment]
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
-    for t, node in zip((t1, t2), poisoned, strict=True):
-        if node is not None:        # edges lead to the object, which now is another tensor
-            t._accumulator = lambda node=node: node     # type: ignore[misc]
+    for t, node in zip((t2, t1), poisoned, strict=True):
+        if isinstance(node, AccumulateGrad):
+            node.variable = t
 
 
 def _checked(t: Tensor, name: str) -> Node | None:
@@ -37,10 +38,8 @@ def _checked(t: Tensor, name: str) -> Node | None:
     views = sum([r.get("_base") is t for r in _states(referrers)])
     views += sum([s.get("_through") is r for r in referrers if r.__class__ is tuple for s in _states(gc.get_referrers(r))])
     grads = sum([s.get("_grad") is t for s in _states(referrers)])
-    in_graph = any([isinstance(r, AccumulateGrad) or _leads_to_a_leaf(r) for r in referrers])
-    seen = [r for r in gc.get_referrers(t._view or t._storage) if r.__class__ is Seen and r.tensor() is t]
-    seen += [t._storage] if t._view is None and t._base is None else []     # type: ignore[list-item]
-    saved = sum([_uses(r, t) for s in seen for r in gc.get_referrers(s) if r.__class__ is tuple and len(r) == 2 and r[0] is s])
+    in_graph = any([s.get("variable") is t for s in _states(referrers)]) or any([_leads_to_a_leaf(r) for r in referrers])
+    saved = sum([_uses(n, t) for n in _may_have_saved(t)])
     count = 1 + views + saved + in_graph + grads
     if count > 2 or (count == 2 and node_of(t) is not None):
         raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you "
@@ -49,44 +48,58 @@ def _checked(t: Tensor, name: str) -> Node | None:
         raise RuntimeError(f"Expected no weakrefs to {name}'s Tensor object but got  1")
     if count < 2:
         return None
+    lead_to_node(t)
     node = get_gradient_edge(t).node
     node.register_prehook(_raise)
     return node
 
 
 def _states(objects: list) -> list[dict]:
-    """What the tensors and dicts among some objects hold."""
-    return [o.__dict__ if isinstance(o, Tensor) else o for o in objects if isinstance(o, (Tensor, dict))]
+    """What the tensors, nodes and dicts among some objects hold."""
+    return [o if isinstance(o, dict) else o.__dict__ for o in objects if isinstance(o, (Tensor, AccumulateGrad, dict))]
 
 
 def _leads_to_a_leaf(entry: object) -> bool:
     return entry.__class__ is tuple and len(entry) == 2 and entry[1].__class__ is int and entry[1] == LEAF
 
 
-def _uses(entry: tuple, t: Tensor) -> int:
-    """How many nodes with this entry (counter, version) of a tensor among what they have saved use it in their backward."""
-    nodes = [n for versions in gc.get_referrers(entry) if versions.__class__ is tuple for n in _owners(versions)]
-    return sum([any(v is entry and u and _leads_to(e, t, v) for v, u, e in zip(n.versions, _used(n), n.raw_edges, strict=False))
-                for n in nodes if n.call.op.saves != "result"])        # of a result the node holds the memory, not the tensor
+def _uses(node: OpNode, t: Tensor) -> int:
+    """How often the tensor is among what a node has saved and uses in its backward."""
+    if node.call.op.saves == "result":      # of that the node holds the memory, not the tensor
+        return 0
+    return sum([u and _is_of(t, v, e) for v, u, e in zip(node.versions, _used(node), node.raw_edges, strict=False)])
 
 
-def _leads_to(edge: tuple | None, t: Tensor, entry: tuple) -> bool:
-    """Whether what was saved beside this edge may be the tensor, and not another one of the same memory."""
-    if edge is None or entry[0].__class__ is Seen:
-        return True
-    regenerated = t._node is not None and entry[0].version != entry[1] and not (
+def _is_of(t: Tensor, version: tuple, edge: tuple | None) -> bool:
+    """Whether what was saved, with this (counter, version) and beside this edge, is the tensor."""
+    counter = version[0]
+    if counter.__class__ is Seen:
+        return counter.tensor() is t
+    if edge is None:
+        return counter is t._storage and t._base is None
+    regenerated = t._node is not None and counter is t._storage and counter.version != version[1] and not (
         edge[1] == LEAF or isinstance(edge[0], AccumulateGrad))
-    return regenerated or leads_to(edge, t)
+    return regenerated or leads_to(edge, t) or edge == _edge_before_detach(t)
+
+
+def _edge_before_detach(t: Tensor) -> tuple | None:
+    """Where the tensor's gradient went until ``detach_`` cut it off."""
+    return next(((node, nr) for node, outputs in detached.items() for nr, ref in outputs.items() if ref() is t), None)
+
+
+def _may_have_saved(t: Tensor) -> list[OpNode]:
+    """The nodes that have saved the tensor, or something else of the same memory or history."""
+    counters = [s for ref in weakref.getweakrefs(t) for s in gc.get_referrers(ref) if s.__class__ is Seen] + [t._storage]
+    entries = [r for c in counters for r in gc.get_referrers(c) if r.__class__ is tuple and len(r) == 2 and r[0] is c]
+    before = _edge_before_detach(t)
+    heads = [h for h in (t, t._node, lead_to_node(t), before and before[0]) if h is not None]
+    edges = [r for h in heads for r in gc.get_referrers(h) if r.__class__ is tuple and len(r) == 2 and r[0] is h]
+    found = [r for entry in entries + edges for r in gc.get_referrers(entry) if r.__class__ is tuple]
+    return list({id(n): n for held in found for n in nodes_of(held) if n.saved is not None}.values())
 
 
 def _used(node: OpNode) -> tuple[bool, ...]:
     return node.held(tuple([i for i, a in enumerate(node._input_metadata) if a.kind]))
-
-
-def _owners(versions: tuple) -> list:
-    holders = gc.get_referrers(versions)
-    found = [o for h in holders if h.__class__ is dict for o in gc.get_referrers(h)] + holders
-    return [n for n in found if isinstance(n, OpNode) and n.versions is versions and n.saved is not None]
 
 
 def _raise(grad_outputs):

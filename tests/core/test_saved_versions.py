@@ -29,3 +29,134 @@ def outcome(xp, call, written):
     except RuntimeError as error:
         return str(error).split(":")[0]
     return "no error"
+
+
+# What a message says of a tensor that was written to is what holds by now: its shape, and the function that last made it.
+MADE = {
+    "a": lambda x, xp: x * 1, "a.t()": lambda x, xp: (x * 1).t(), "a[0]": lambda x, xp: (x * 1)[0],
+    "a.sum(0)": lambda x, xp: x.sum(0), "a ** a": lambda x, xp: x ** x, "var_mean": lambda x, xp: xp.var_mean(x, 0)[1],
+    "leaf": lambda x, xp: x, "constant": lambda x, xp: xp.ones(2, 2), "detached": lambda x, xp: (x * 1).detach(),
+}
+WRITTEN = {
+    "add_": lambda a, xp: a.add_(1), "mul_ of the base": lambda a, xp: (a if a._base is None else a._base).mul_(2),
+    "setitem": lambda a, xp: a.__setitem__(0, 1.0), "detach().add_": lambda a, xp: a.detach().add_(1),
+    "unsqueeze_": lambda a, xp: a.unsqueeze_(0), "copy_ of one with history": lambda a, xp: a.copy_(a * xp.ones(2, requires_grad=True)),
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("made", MADE)
+def test_the_message_is_pytorchs(made, written, torch):
+    assert message(jtorch, MADE[made], WRITTEN[written]) == message(torch, MADE[made], WRITTEN[written])
+
+
+def message(xp, make, write):
+    x, w = xp.ones(2, 2, requires_grad=True), xp.ones(2, requires_grad=True)
+    a = make(x, xp)
+    b = (a * w).sin()
+    try:
+        write(a, xp)
+        b.sum().backward()
+    except RuntimeError as error:
+        return str(error)
+    return "no error"
+
+
+def test_the_message_where_the_tensor_is_gone(torch):
+    def said(xp):
+        x = xp.ones(2, 2, requires_grad=True)
+        a = x * 1
+        b = a.sin()
+        a += 1
+        a = a * 2
+        with pytest.raises(RuntimeError) as caught:
+            (a + b).sum().backward()
+        return str(caught.value)
+    assert said(jtorch) == said(torch)
+
+
+LAYOUTS = {
+    "vector": lambda xp: numbered(xp, 3), "matrix": lambda xp: numbered(xp, 3, 3), "batch": lambda xp: numbered(xp, 2, 3, 3),
+    "batch of one": lambda xp: numbered(xp, 1, 3, 3), "transposed batch": lambda xp: numbered(xp, 2, 3, 3).mT,
+    "heads": lambda xp: numbered(xp, 2, 3, 2, 3).transpose(1, 2), "expanded": lambda xp: numbered(xp, 2, 3, 3).expand(2, 2, 3, 3),
+    "every second": lambda xp: numbered(xp, 2, 3, 6)[..., ::2],
+}
+
+
+def numbered(xp, *shape):
+    return ((xp.arange(1.0, 1 + xp.Size(shape).numel()) % 7) + 1).reshape(shape)
+
+
+@pytest.mark.parametrize("second", LAYOUTS)
+@pytest.mark.parametrize("first", LAYOUTS)
+def test_matmul_saves_copies_of_what_pytorch_copies(first, second, torch):
+    for needed in ((True, False), (False, True), (True, True)):
+        for written in (0, 1):
+            got, expected = [after_matmul(xp, (first, second), needed, written) for xp in (jtorch, torch)]
+            assert got == expected, (needed, written)
+
+
+def after_matmul(xp, layouts, needed, written):
+    pair = [LAYOUTS[name](xp).detach().requires_grad_(n) for name, n in zip(layouts, needed, strict=True)]
+    out = pair[0] @ pair[1]
+    pair[written].detach().select(0, 0).mul_(2)
+    try:
+        out.sum().backward()
+    except RuntimeError:
+        return "error"
+    return [t.grad.sum().item() for t in pair if t.grad is not None]
+
+
+ALIASES = {
+    "data": lambda a, xp: a.data, "data of a view": lambda a, xp: a.view(-1).data.view(3, 1), "detach": lambda a, xp: a.detach(),
+    "Parameter": lambda a, xp: xp.nn.Parameter(a.detach()), "set_": lambda a, xp: xp.ones(3, 1).set_(a.detach()),
+}
+CHANGES = {
+    "add_": lambda a: a.add_(1), "data.add_": lambda a: a.data.add_(1), "a view's mul_": lambda a: a[0].mul_(3), "exp_": lambda a: a.exp_(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("alias", ALIASES)
+def test_backward_uses_what_memory_of_another_version_holds_by_now(alias, change, torch):
+    def gradients(xp, use, changed):
+        x, w = [(xp.arange(3.0) + i).reshape(3, 1).requires_grad_() for i in (1, 2)]
+        a = x * 1
+        b = ALIASES[alias](a, xp)
+        out = use(w, b)
+        try:
+            CHANGES[change]((a, b)[changed])
+            out.sum().backward()
+        except RuntimeError as error:
+            return str(error)
+        return w.grad.flatten().tolist(), x.grad if x.grad is None else x.grad.flatten().tolist()
+    for use in (lambda w, b: w * b, lambda w, b: b.t() @ w, lambda w, b: b.exp() * w):
+        for changed in (0, 1):
+            got, expected = [gradients(xp, use, changed) for xp in (jtorch, torch)]
+            if isinstance(got, tuple) and isinstance(expected, tuple):
+                assert got[0] == pytest.approx(expected[0], rel=1e-6) and got[1] == expected[1]
+            else:
+                assert got == expected
+
+
+KEPT = {
+    "constant": lambda x, a, xp: xp.ones(3, 1), "detached": lambda x, a, xp: a.detach(), "leaf": lambda x, a, xp: x,
+    "made under no_grad": lambda x, a, xp: xp.no_grad()(lambda: x * 2)(),
+    "a view under no_grad": lambda x, a, xp: xp.no_grad()(lambda: a.view(3, 1))(), "a view": lambda x, a, xp: a.view(3, 1),
+}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_backward_uses_the_memory_that_data_was_set_to(kept, torch):
+    def gradient(xp, use, alias):
+        x = (xp.arange(3.0) - 3).reshape(3, 1).requires_grad_()
+        a = x * 1
+        v = KEPT[kept](x, a, xp)
+        same = v.type_as(v) if alias else v
+        out = use(a * 2, v)
+        same.data = xp.full((3, 1), 5.0)
+        out.sum().backward()
+        return x.grad.flatten().tolist()
+    for use in (lambda b, v: b * v, lambda b, v: b / v, lambda b, v: b.t() @ v):
+        for alias in (False, True):
+            assert gradient(jtorch, use, alias) == pytest.approx(gradient(torch, use, alias), rel=1e-6)

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from found_later import FOUND_LATER
 from found_leaves import FOUND_LEAVES
+from found_saved import FOUND_SAVED
 
-FOUND = FOUND_LATER | FOUND_LEAVES | {
+FOUND = FOUND_LATER | FOUND_LEAVES | FOUND_SAVED | {
     "stack of another dtype into out=": """
 t1 = xp.zeros(2, 2) == 0
 xp.stack([t1[0] * 2, t1[0] * 2], out=t1)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from jtorch.ops import check, promotion
-from jtorch.ops.elementwise import derivative
+from jtorch.ops.elementwise import derivative, logistic
 from jtorch.ops.nn._common import functional, not_implemented, require_float, widen
 from jtorch.ops.registry import Tensor, op
 
@@ -131,7 +130,7 @@ def silu(input: Tensor):
     if not promotion.is_inexact(np.dtype(input.dtype)):
         raise not_implemented("silu_cpu", input.dtype)
     wide = widen(input)
-    return (wide * lax.logistic(wide)).astype(input.dtype)
+    return (wide * logistic(wide)).astype(input.dtype)
 
 
 @functional(inplace=True)

@@ -1,0 +1,88 @@
+"""More of ``found.py``: what graphs have saved, and tensors that were swapped."""
+from __future__ import annotations
+
+FOUND_SAVED = {
+    "what a leaf was swapped for is used": """
+t1 = (xp.arange(8.) + 1).reshape(2, 2, 2).requires_grad_()
+t2 = (xp.arange(4.) + 2).requires_grad_()
+t3 = t2 * 1
+xp.utils.swap_tensors(t1, t2)
+t4 = t2[..., :1] * t2
+t4.sum().backward()
+t3.sum().backward()
+""",
+    "a tensor that was saved before it was transposed in place is not swapped": """
+t1 = (xp.arange(4.) + 2).reshape(2, 2).requires_grad_()
+t2 = t1 * 1
+t3 = t2 / t1
+t2.t_()
+xp.utils.swap_tensors(t3, t2)
+t4 = t1 * 2
+with xp.no_grad(): t1.t_()
+xp.utils.swap_tensors(t1, t4)
+t5 = (t1 * 1).view(4)
+t6 = t5.sin()
+t5.unsqueeze_(0)
+xp.utils.swap_tensors(t5, t4)
+""",
+    "a view that shows what it was not taken of is written to": """
+t1 = (xp.arange(4.) - 3).requires_grad_()
+t2 = t1 * 1
+t3 = t2.narrow(-1, 1, 0)
+t3.as_strided_((), ())
+t3.nan_to_num_()
+t4 = t3 / 2
+t4.sum().backward()
+""",
+    "matmul has saved a copy": """
+t1 = (xp.arange(24.) + 2).reshape(2, 3, 4).requires_grad_()
+t2 = t1 * 1
+t3 = t2.expand([2, 2, 3, 4])
+t4 = t3.matmul(t3.mT)
+t2.copy_(t2)
+t4.sum().backward(retain_graph=True)
+t2.mul_(2)
+t4.sum().backward()
+""",
+    "the real part of complex numbers is given memory of another shape": """
+t1 = (xp.arange(3, dtype=xp.float64) + 2j).to(xp.complex128).reshape(1, 3).requires_grad_()
+t2 = t1 * 1
+t3 = t2.real
+t3.set_((xp.arange(3, dtype=xp.float64) + 2).reshape(3, 1))
+t4 = xp.autograd.grad(t3.prod(), [t3], allow_unused=True, retain_graph=True)[0].clone()
+""",
+    "a view made under no_grad that was saved gets other memory": """
+t1 = (xp.arange(3.) - 3).reshape(3, 1).requires_grad_()
+t2 = t1 * 1
+t3 = t2.unfold(1, 1, 1)
+with xp.no_grad(): t4 = t1.unfold(-1, 1, 2)
+t5 = t4.type_as(t4)
+t6 = t3 * t4
+t5.data = t6
+t6.sum().backward(retain_graph=True)
+""",
+    "memory that .data shows is written to by its tensor": """
+t1 = (xp.arange(12.) + 2).reshape(3, 4).requires_grad_()
+t2 = t1 * 1
+t3 = t2.data
+t2 *= t3
+t2.sum().backward()
+""",
+    "a product of booleans and what needs no gradient has saved nothing": """
+t1 = xp.arange(6) % 2 == 0
+t2 = (xp.arange(3.) - 3).reshape(1, 3).requires_grad_()
+p = t1.split([4, 2], -1); t3, t4 = p[0], p[-1]
+t5 = t2.erf().logsumexp(-2)
+with xp.no_grad(): t6 = t5.narrow(0, 2, 1)
+t7 = t3 * t6
+t4.add_(t4)
+t7.backward(t7.detach().clone())
+""",
+    "complex numbers divided by infinity in both parts": """
+t1 = xp.tensor([-1948 + 800j, complex(float('inf'), float('-inf')), 2j], dtype=xp.complex128)
+t2 = t1.sigmoid()
+t3 = 1 / t1
+t4 = t1.reciprocal()
+t5 = t1[:1].exp().reciprocal().sigmoid()
+""",
+}
