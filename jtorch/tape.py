@@ -463,13 +463,11 @@ def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
 def lead_to_node(t) -> AccumulateGrad | None:
     """Lets edges that lead to a leaf itself lead to its node from here on: the node, if there is one."""
     node = t._accumulator() if t._accumulator is not None else None
-    for edge in gc.get_referrers(t):
-        if edge.__class__ is not tuple or len(edge) != 2 or edge[1].__class__ is not int or edge[1] != LEAF:
-            continue
+    edges = [r for r in gc.get_referrers(t) if r.__class__ is tuple and len(r) == 2 and r[1].__class__ is int and r[1] == LEAF]
+    if edges:
         node = accumulator_of(t)
-        for edges in [r for r in gc.get_referrers(edge) if r.__class__ is tuple]:
-            for n in nodes_of(edges):
-                n.edges     # noqa: B018  (leads to the node from here on)
+    for n in nodes_with(edges):
+        n.edges     # noqa: B018  (leads to the node from here on)
     return node
 
 
@@ -477,10 +475,12 @@ def no_accumulator() -> None:
     """In place of the reference to a leaf's node, where there is none but graphs may lead to the leaf: it was one once."""
 
 
-def nodes_of(held: tuple) -> list[OpNode]:
-    """The nodes whose edges or versions these are."""
-    holders = gc.get_referrers(held)
-    return [o for h in holders for o in [h, *(gc.get_referrers(h) if h.__class__ is dict else ())] if isinstance(o, OpNode)]
+def nodes_with(entries: list[tuple]) -> list[OpNode]:
+    """The nodes that have one of these among their edges or versions. Slow: it looks at all objects that there are."""
+    tuples = [r for r in gc.get_referrers(*entries) if r.__class__ is tuple] if entries else []
+    holders = gc.get_referrers(*tuples) if tuples else []
+    dicts = [h for h in holders if h.__class__ is dict]
+    return [o for o in (*holders, *(gc.get_referrers(*dicts) if dicts else ())) if isinstance(o, OpNode)]
 
 
 def _copied(t, grad):

@@ -12,12 +12,12 @@ from jtorch.ops.elementwise import (
     beyond_first,
     broadcast,
     derivative,
+    divide,
     divides_by_zero,
     floor_div,
     kind,
     like,
     numbered,
-    quotient,
     trunc_div,
     unsupported,
     zero_division,
@@ -99,11 +99,6 @@ def _rounded(input, other, rounding_mode: str):
     return lax.stop_gradient(exact(input, other))
 
 
-@derivative(lambda t, r, a, b: quotient(t, b), lambda t, r, a, b: -t * quotient(r, b))
-def _true_div(a, b):
-    return quotient(a, b)
-
-
 @op(promote="numeric", aliases=("divide",), backward_name=_div_backward, value_check=(
     lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER,
     zero_division))
@@ -115,13 +110,13 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
     if rounding_mode is not None:
         return _rounded(input, other, rounding_mode)
     to = promotion.to_float(np.dtype(input.dtype))
-    return _true_div(input.astype(to), other.astype(to))
+    return divide(input.astype(to), other.astype(to))
 
 
 @op(promote="int_to_float", operators=("__truediv__", "__itruediv__"), backward_name="DivBackward0")
 def true_divide(input: Tensor | Number, other: Tensor | Number):
     """The quotient. See torch.true_divide."""
-    return _true_div(input, other)
+    return divide(input, other)
 
 
 @op(promote="numeric", operators=("__rtruediv__", "__rdiv__"), function=False, method=False, inplace=False, out=False,
@@ -129,7 +124,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number):
 def rdiv(input: Tensor | Number, other: Tensor):
     """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
     other = other.astype(promotion.to_float(np.dtype(other.dtype)))
-    return _true_div(like(other, 1), other) * input.astype(other.dtype)
+    return divide(like(other, 1), other) * input.astype(other.dtype)
 
 
 @op(promote="numeric", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"), differentiable=False, not_derived=True,
@@ -260,7 +255,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
     check.require(kind(input) not in "ib", _ADDCDIV)
-    return input + _true_div(_scaled(tensor1, value), tensor2)
+    return input + divide(_scaled(tensor1, value), tensor2)
 
 
 _ADDCDIV = (

@@ -82,6 +82,20 @@ def quotient(a, b):
     return jnp.where(both, jnp.array(complex(np.nan, np.nan), b.dtype), a / b)
 
 
+@jax.jit
+def divided_exactly(a, b):
+    """``a / b`` of floats, each by itself. XLA would multiply by the reciprocal of a divisor that it sees to be broadcast, so
+    that 49 / 49 were less than 1; the host knows this function by its name, and divides.
+    """
+    return a / jnp.where(a != a, a, b)
+
+
+@derivative(lambda t, r, a, b: quotient(t, b), lambda t, r, a, b: -t * quotient(r, b))
+def divide(a, b):
+    """``a / b`` of floats and complex numbers."""
+    return divided_exactly(a, b) if kind(b) == "f" else quotient(a, b)
+
+
 def logistic(x):
     """1 / (1 + exp(-x))."""
     return quotient(like(x, 1), 1 + jnp.exp(-x)) if kind(x) == "c" else lax.logistic(x)
@@ -128,13 +142,14 @@ def floor_div(a, b):
     if kind(a) == "i":
         return jnp.floor_divide(a, b)
     mod = jax.lax.rem(*broadcast(a, b))
-    div = (a - mod) / b
+    div = divide(a - mod, b)
     div = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), div - 1, div)
     floor = jnp.floor(div)
     whole = jnp.where(div - floor > 0.5, floor + 1, floor)
-    return jnp.where(b == 0, a / b, jnp.where(div == 0, jnp.copysign(jnp.zeros_like(div), a / b), whole))
+    exact = divide(a, b)
+    return jnp.where(b == 0, exact, jnp.where(div == 0, jnp.copysign(jnp.zeros_like(div), exact), whole))
 
 
 def trunc_div(a, b):
     """``a / b`` rounded towards zero."""
-    return jax.lax.div(*broadcast(a, b)) if kind(a) == "i" else jnp.trunc(a / b)
+    return jax.lax.div(*broadcast(a, b)) if kind(a) == "i" else jnp.trunc(divide(a, b))

@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
+from jtorch.ops.elementwise import divide
 from jtorch.ops.registry import Size, Tensor, dtype, op
 
 Dims = int | tuple[int, ...] | None
@@ -132,7 +133,7 @@ def _mean(input, axes: tuple[int, ...], keepdim: bool):
     total = jnp.sum(wide(input), axes, keepdims=keepdim)
     # Behind the barrier since XLA would turn a division by a constant into a product that may be off in the last bit.
     count = jax.lax.optimization_barrier(jnp.asarray(_count(input.shape, axes), total.dtype))
-    return (total / count).astype(input.dtype)
+    return divide(total, count).astype(input.dtype)
 
 
 @op(backward_name="DivBackward0")

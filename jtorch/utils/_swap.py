@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 
 from jtorch.autograd.graph import get_gradient_edge
 from jtorch.storage import Seen
-from jtorch.tape import AccumulateGrad, Node, OpNode, detached, lead_to_node, leads_to, nodes_of
+from jtorch.tape import AccumulateGrad, Node, OpNode, detached, lead_to_node, leads_to, nodes_with
 from jtorch.tensor import Tensor, node_of
 from jtorch.walks import LEAF
 
@@ -39,7 +40,8 @@ def _checked(t: Tensor, name: str) -> Node | None:
     views += sum([s.get("_through") is r for r in referrers if r.__class__ is tuple for s in _states(gc.get_referrers(r))])
     grads = sum([s.get("_grad") is t for s in _states(referrers)])
     in_graph = any([s.get("variable") is t for s in _states(referrers)]) or any([_leads_to_a_leaf(r) for r in referrers])
-    saved = sum([_uses(n, t) for n in _may_have_saved(t)])
+    known = in_graph or t._node is not None or weakref.getweakrefs(t) or sys.getrefcount(t._storage) > _ALONE
+    saved = sum([_uses(n, t) for n in _may_have_saved(t)]) if known else 0
     count = 1 + views + saved + in_graph + grads
     if count > 2 or (count == 2 and node_of(t) is not None):
         raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you "
@@ -52,6 +54,9 @@ def _checked(t: Tensor, name: str) -> Node | None:
     node = get_gradient_edge(t).node
     node.register_prehook(_raise)
     return node
+
+
+_ALONE = 2      # the references of a storage that one tensor has, and getrefcount's argument
 
 
 def _states(objects: list) -> list[dict]:
@@ -73,8 +78,8 @@ def _uses(node: OpNode, t: Tensor) -> int:
 def _is_of(t: Tensor, version: tuple, edge: tuple | None) -> bool:
     """Whether what was saved, with this (counter, version) and beside this edge, is the tensor."""
     counter = version[0]
-    if counter.__class__ is Seen:
-        return counter.tensor() is t
+    if counter is None or counter.__class__ is Seen:
+        return counter is not None and counter.tensor() is t
     if edge is None:
         return counter is t._storage and t._base is None
     regenerated = t._node is not None and counter is t._storage and counter.version != version[1] and not (
@@ -90,12 +95,11 @@ def _edge_before_detach(t: Tensor) -> tuple | None:
 def _may_have_saved(t: Tensor) -> list[OpNode]:
     """The nodes that have saved the tensor, or something else of the same memory or history."""
     counters = [s for ref in weakref.getweakrefs(t) for s in gc.get_referrers(ref) if s.__class__ is Seen] + [t._storage]
-    entries = [r for c in counters for r in gc.get_referrers(c) if r.__class__ is tuple and len(r) == 2 and r[0] is c]
     before = _edge_before_detach(t)
-    heads = [h for h in (t, t._node, lead_to_node(t), before and before[0]) if h is not None]
-    edges = [r for h in heads for r in gc.get_referrers(h) if r.__class__ is tuple and len(r) == 2 and r[0] is h]
-    found = [r for entry in entries + edges for r in gc.get_referrers(entry) if r.__class__ is tuple]
-    return list({id(n): n for held in found for n in nodes_of(held) if n.saved is not None}.values())
+    heads = [h for h in (t, t._node, lead_to_node(t), before and before[0], *counters) if h is not None]
+    ids = {id(h) for h in heads}
+    entries = [r for r in gc.get_referrers(*heads) if r.__class__ is tuple and len(r) == 2 and id(r[0]) in ids]
+    return list({id(n): n for n in nodes_with(entries) if n.saved is not None}.values())
 
 
 def _used(node: OpNode) -> tuple[bool, ...]:

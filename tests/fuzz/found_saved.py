@@ -25,6 +25,12 @@ t6 = t5.sin()
 t5.unsqueeze_(0)
 xp.utils.swap_tensors(t5, t4)
 """,
+    "a tensor of which only the reciprocal was saved is swapped": """
+t1 = (xp.arange(3.) + 2).reshape(3, 1).requires_grad_()
+t2 = t1.t()
+t3 = 2 / t2
+with xp.no_grad(): xp.utils.swap_tensors(t3, t2)
+""",
     "a view that shows what it was not taken of is written to": """
 t1 = (xp.arange(4.) - 3).requires_grad_()
 t2 = t1 * 1

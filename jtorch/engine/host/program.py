@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
 from jtorch.engine.host.rules import RULES, Equation, Unsupported
+from jtorch.ops.elementwise import divided_exactly
 
 # Primitives that only wrap a jaxpr, and the parameters it may be in.
 CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "call", "custom_jvp_call", "custom_vjp_call", "remat",
@@ -118,6 +120,8 @@ class _Flat:
 
     def _equation(self, eqn, ins: list[int]) -> list[int]:
         name, params = eqn.primitive.name, eqn.params
+        if name in CALLS and params.get("name") == divided_exactly.__name__:
+            return self._append(_Stand("div", eqn.outvars), "div", {}, ins)
         if name in CALLS:
             return self.inline(next(params[p] for p in CALL_PARAMS if p in params), ins)
         if name in IDENTITIES:
@@ -159,7 +163,7 @@ class _Flat:
         for d, n in zip(dims, shape, strict=True):
             wide[d] = n
         out = self.new(jax.ShapeDtypeStruct(tuple(wide), self.avals[i].dtype))
-        self.equations.append((_Reshape(tuple(wide)), [i], [out]))
+        self.equations.append((_Stand("reshape", new_sizes=tuple(wide), dimensions=None), [i], [out]))
         return out
 
     def _without_broadcasts(self, ins: list[int], shape: tuple[int, ...]) -> list[int]:
@@ -171,13 +175,11 @@ class _Flat:
         return ins if wide is None else [i if i == wide else self.narrow.get(i, i) for i in ins]
 
 
-class _Reshape:
-    """Stands for a reshape that is in no jaxpr."""
+class _Stand:
+    """Stands for an equation that is in no jaxpr."""
 
-    def __init__(self, shape: tuple[int, ...]):
-        self.params = {"new_sizes": shape, "dimensions": None}
-        self.primitive = self
-        self.name = "reshape"
+    def __init__(self, name: str, outvars: Sequence = (), **params: Any):
+        self.params, self.primitive, self.name, self.outvars = params, self, name, outvars
 
 
 def _live(flat: _Flat, outs: list[int]) -> tuple[list, set[int]]:
