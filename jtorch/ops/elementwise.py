@@ -82,18 +82,21 @@ def quotient(a, b):
     return jnp.where(both, jnp.array(complex(np.nan, np.nan), b.dtype), a / b)
 
 
-@jax.jit
-def divided_exactly(a, b):
+def _divided_exactly(a, b):
     """``a / b`` of floats, each by itself. XLA would multiply by the reciprocal of a divisor that it sees to be broadcast, so
     that 49 / 49 were less than 1; the host knows this function by its name, and divides.
     """
     return a / jnp.where(a != a, a, b)
 
 
+DIVIDED_EXACTLY = _divided_exactly.__name__
+_exactly = jax.jit(_divided_exactly)
+
+
 @derivative(lambda t, r, a, b: quotient(t, b), lambda t, r, a, b: -t * quotient(r, b))
 def divide(a, b):
     """``a / b`` of floats and complex numbers."""
-    return divided_exactly(a, b) if kind(b) == "f" else quotient(a, b)
+    return _exactly(a, b) if kind(b) == "f" else quotient(a, b)
 
 
 def logistic(x):
