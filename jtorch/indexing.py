@@ -27,6 +27,7 @@ from jtorch.dispatch import (
 )
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
+from jtorch.ops import check
 from jtorch.ops.registry import OPS, T
 from jtorch.python_data import type_name
 from jtorch.storage import View, check_writable, value_of
@@ -62,10 +63,11 @@ def _alias_view(t: Tensor) -> Tensor:
     return call_view(call_of(OPS["alias"], (T,)), (t,))
 
 
-def _select(t: Tensor, dim: int, i: int) -> Tensor:
+def _select(t: Tensor, dim: int, i: int, place: int | None = None) -> Tensor:
+    """``t`` at ``i`` of a dim. ``place``: that of ``i`` in the whole index, by which PyTorch's error names the dim."""
     shape = storage.aval_of(t).shape
     if not -shape[dim] <= i < shape[dim]:
-        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {shape[dim]}")
+        raise IndexError(f"index {i} is out of bounds for dimension {dim if place is None else place} with size {shape[dim]}")
     if dim == 0:
         rows = _rows(t, i % shape[0], 1, -1)
         if rows is not None:
@@ -78,10 +80,13 @@ def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, lis
 
     Where it is ``written`` to, the errors that leaves raise come before those of masks.
     """
-    items = _expanded(t, _as_tuple(index))
-    dim = 0
+    if index.__class__ in (slice, int) or isinstance(index, np.integer):
+        _check_of_one(t, index)
+    given = _as_tuple(index)
+    items = _expanded(t, given)
+    dim, places = 0, _places(given, len(items))
     tensors: list[Tensor | None] = []
-    for item in items:
+    for item, place in zip(items, places, strict=True):
         if item is None:
             t = call_view(call_of(OPS["unsqueeze"], (T, dim)), (t,))
             dim += 1
@@ -94,9 +99,9 @@ def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, lis
             tensors.append(tensor([0] if bool(item) else [], dtype=_LONG))
             dim += 1
         elif isinstance(item, _INTS):
-            t = _select(t, dim, int(item))
+            t = _select(t, dim, int(item), place)
         elif item.dim() == 0 and not requires_index(item):
-            t = _select(t, dim, int(item))
+            t = _select(t, dim, int(item), place)
         else:
             tensors += [None] * (dim - len(tensors))
             try:
@@ -108,6 +113,15 @@ def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, lis
             tensors += columns
             dim += len(columns)
     return t, tensors or None
+
+
+def _places(given: tuple, count: int) -> list[int]:
+    """Where in an index as it was given its items are, once its ellipsis was written out."""
+    at = next((i for i, x in enumerate(given) if x is Ellipsis), None)
+    if at is None:
+        return list(range(count))
+    behind = len(given) - at - 1
+    return [*range(at), *[at] * (count - at - behind), *range(at + 1, len(given))]
 
 
 def requires_index(item: Tensor) -> bool:
@@ -139,7 +153,7 @@ def _expanded(t: Tensor, index: tuple) -> list:
         raise
     used = sum(_dims_used(x) for x in items)
     if used > t.dim():
-        raise _too_many(t, items)
+        raise _too_many(t)
     at = [i for i, x in enumerate(items) if x is Ellipsis]
     if len(at) > 1:
         at = at[:1]
@@ -152,7 +166,7 @@ def _expanded(t: Tensor, index: tuple) -> list:
 def _raise_earlier(t: Tensor, index: tuple) -> None:
     """Raises what comes before the error of an item: that there are too many, or that of an item in front of it."""
     if sum([_dims_used(x) for x in index]) > t.dim():
-        raise _too_many(t, index)
+        raise _too_many(t)
     good = list(itertools.takewhile(_is_item, index))
     _split(t, (*good, *[slice(None)] * sum([_dims_used(x) for x in index[len(good):]])))
 
@@ -165,11 +179,15 @@ def _is_item(x: Any) -> bool:
     return True
 
 
-def _too_many(t: Tensor, items: Sequence) -> IndexError:
-    if not t.dim() and len(items) == 1 and isinstance(items[0], (slice, Tensor, *_INTS)):
-        return IndexError("slice() cannot be applied to a 0-dim tensor." if isinstance(items[0], slice) else
-                          "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-                          "convert a 0-dim tensor to a number")
+def _check_of_one(t: Tensor, index: Any) -> None:
+    """IndexError for ``t[0]`` or ``t[:]`` of one number."""
+    if not storage.aval_of(t).shape:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor." if isinstance(index, slice) else
+                         "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                         "convert a 0-dim tensor to a number")
+
+
+def _too_many(t: Tensor) -> IndexError:
     return IndexError(f"too many indices for tensor of dimension {t.dim()}")
 
 
@@ -397,7 +415,7 @@ def _fitting(value: Tensor, size: tuple[int, ...]) -> Tensor:
         value = _without_leading_ones(value)
         shape = storage.aval_of(value).shape
     if len(shape) > len(size):
-        kind = value.type()     # type: ignore[attr-defined]
+        kind = check.type_name(value.dtype.np)
         raise RuntimeError(f"expand({kind}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
                            f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
     lead = len(size) - len(shape)

@@ -24,6 +24,8 @@ def _inplace_view(name: str):
         check_inplace(self, tracked, once=False)
         given = dict(zip([p.name for p in op.params[1:]], args, strict=False), **kw)
         template = (T, *[freeze(given.get(p.name, p.default)) for p in op.params[1:]])
+        if name == "t":
+            check.require(self.dim() <= 2, f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
         shown = call_view(call_of(op, template), (self,))
         if shown._node is not None:
             shown._node.__class__ = node_class(_renamed(type(shown._node).__name__))

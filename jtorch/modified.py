@@ -5,6 +5,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from jtorch.no_grad import mode
+from jtorch.ops.check import type_name
 from jtorch.storage import Seen, aval_of, sharing
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def modified_message(aval: Any, made_by: str | None, number: int, version: int, 
     """The text for a saved tensor, output ``number`` of a function of this name, that was written to since."""
     origin = f", which is output {number} of {made_by}," if made_by is not None else ""
     return ("one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[torch.{aval.dtype.scalar_name}Tensor {list(aval.shape)}]{origin} is at version {version}; expected version "
+            f"[{type_name(aval.np)} {list(aval.shape)}]{origin} is at version {version}; expected version "
             f"{expected} instead. Hint: " + _HINT[mode.anomaly])
 
 

@@ -176,10 +176,11 @@ def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: 
 
 
 def _gradients(outputs: tuple, inputs: tuple, gradients: list, retain: bool, create_graph: bool, allow_unused: bool) -> tuple:
+    roots = _roots(outputs, gradients, create_graph)
     for t in inputs:
         if not _needs_grad(t):
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    roots, edges = _roots(outputs, gradients, create_graph), [_edge(t) for t in inputs]
+    edges = [_edge(t) for t in inputs]
     found = run_backward(roots, retain_graph=retain, create_graph=create_graph, captures=[e for e in edges if e is not None],
                          accumulate=False)
     for i, edge in enumerate(edges):

@@ -59,6 +59,15 @@ def scalar_name(d: np.dtype) -> str:
     return dtypes.of_numpy(np.dtype(d)).scalar_name
 
 
+def type_name(d: np.dtype) -> str:
+    """``torch.FloatTensor``, ``CPUBoolType``, …: what PyTorch's messages call tensors of a dtype, old dtypes and new ones."""
+    name = scalar_name(d)
+    return f"torch.{name}Tensor" if name in _OLD else f"CPU{name}Type"
+
+
+_OLD = ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
+
+
 _CPP = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
         "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
         "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}

@@ -43,7 +43,7 @@ def expand(array, shape: tuple[int, ...]):
     """``array`` broadcast to ``shape``, with the errors of Tensor.expand."""
     extra = len(shape) - array.ndim
     if extra < 0:
-        raise RuntimeError(f"expand(torch.{check.scalar_name(array.dtype)}Tensor{{{list(array.shape)}}}, size={list(shape)}): "
+        raise RuntimeError(f"expand({check.type_name(array.dtype)}{{{list(array.shape)}}}, size={list(shape)}): "
                            f"the number of sizes provided ({len(shape)}) must be greater or equal to the number of "
                            f"dimensions in the tensor ({array.ndim})")
     for i in range(len(shape) - 1, extra - 1, -1):

@@ -133,8 +133,9 @@ def read_through(base: Tensor, base_size: tuple[int, ...], base_stride: tuple[in
 @op(name="_copy_into", function=False, method=False, out=False, saves="none", backward_name="CopyBackwards", tested=False)
 def copy_into(src: Tensor, shape: tuple[int, ...], dtype: np.dtype):
     """``src`` broadcast to a shape and cast, as ``copy_`` writes it."""
-    if broadcast_shapes(shape, src.shape) != shape:
-        raise RuntimeError(f"expand(torch.{{}}{list(src.shape)}, size={list(shape)}): the number of sizes provided")
+    both = broadcast_shapes(shape, src.shape)
+    if both != shape:
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(both)}")
     return jnp.broadcast_to(to_dtype(src, dtype), shape)
 
 

@@ -110,7 +110,7 @@ _RULES: dict[str, Callable] = {
     **{f"fft.{op}": _unless(promotion.is_complex, "complex", name) for op, name in _COMPLEX.items()},
     **{f"fft.{op}": _unless(promotion.is_float, "floating point", name) for op, name in _REAL.items()},
     **{name: _only_bool(name) for name in ("all", "any")},
-    "abs": _abs, "clamp": _clamp, "max": _extreme, "min": _extreme, "matmul": _matmul}
+    "abs": _abs, "clamp": _clamp, "clamp_min": _clamp, "clamp_max": _clamp, "max": _extreme, "min": _extreme, "matmul": _matmul}
 
 
 def rule_of(name: str) -> Callable | None:

@@ -375,7 +375,7 @@ def _expand(size, stride, offset, sizes, *, implicit=False, source=None) -> Geom
 
 def _expanded_size(size, sizes, source: np.dtype | None) -> tuple[int, ...]:
     more = len(sizes) - len(size)
-    check.require(more >= 0, f"expand(torch.{check.scalar_name(source or np.dtype(np.float32))}Tensor{{{list(size)}}}, "
+    check.require(more >= 0, f"expand({check.type_name(source or np.dtype(np.float32))}{{{list(size)}}}, "
                   f"size={list(sizes)}): the number of sizes provided ({len(sizes)}) must be greater or equal to the "
                   f"number of dimensions in the tensor ({len(size)})")
     shape = list(sizes)

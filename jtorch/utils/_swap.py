@@ -26,6 +26,9 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     if t1 is t2:
         return
     poisoned = [_checked(t, f"t{i}") for i, t in ((1, t1), (2, t2))]
+    for i, t in ((1, t1), (2, t2)):     # behind the poison, as in PyTorch
+        if t.retains_grad:
+            raise RuntimeError(f"Expected no weakrefs to t{i}'s Tensor object but got  1")
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__     # type: ignore[assignment]
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
     for t, node in zip((t2, t1), poisoned, strict=True):
@@ -46,8 +49,6 @@ def _checked(t: Tensor, name: str) -> Node | None:
     if count > 2 or (count == 2 and node_of(t) is not None):
         raise RuntimeError(f"Expected use_count of {name} to be 1 or 2 with an AccumulateGrad node but got {count} make sure you "
                            "are not holding references to the tensor in other places.")
-    if t.retains_grad:
-        raise RuntimeError(f"Expected no weakrefs to {name}'s Tensor object but got  1")
     if count < 2:
         return None
     lead_to_node(t)

@@ -25,6 +25,14 @@ t6 = t5.sin()
 t5.unsqueeze_(0)
 xp.utils.swap_tensors(t5, t4)
 """,
+    "a leaf that could not be swapped for a tensor that retains its gradient": """
+t1 = (xp.arange(4.) - 3).reshape(4).requires_grad_()
+t2 = xp.broadcast_to(t1, (2, 4))
+t2.retain_grad()
+t3 = t2[...]
+with xp.no_grad(): xp.utils.swap_tensors(t2, t1)
+t3.backward(t3.detach().clone(), retain_graph=True)
+""",
     "a tensor of which only the reciprocal was saved is swapped": """
 t1 = (xp.arange(3.) + 2).reshape(3, 1).requires_grad_()
 t2 = t1.t()

@@ -42,7 +42,7 @@ def _check_linear(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -
     _check_dtypes(input, weight, bias)
     target = (rows, weight.shape[0])
     if bias is not None and (bias.ndim > 2 and bias.shape != (*input.shape[:-1], weight.shape[0])):
-        raise RuntimeError(f"expand(torch.{check.scalar_name(bias.dtype)}Tensor{{{list(bias.shape)}}}, "
+        raise RuntimeError(f"expand({check.type_name(bias.dtype)}{{{list(bias.shape)}}}, "
                            f"size={list(target)}): the number of sizes provided (2) must be greater or equal to the "
                            f"number of dimensions in the tensor ({bias.ndim})")
     if bias is not None and bias.ndim <= 2:
