@@ -63,11 +63,12 @@ def _alias_view(t: Tensor) -> Tensor:
     return call_view(call_of(OPS["alias"], (T,)), (t,))
 
 
-def _select(t: Tensor, dim: int, i: int, place: int | None = None) -> Tensor:
-    """``t`` at ``i`` of a dim. ``place``: that of ``i`` in the whole index, by which PyTorch's error names the dim."""
+def _select(t: Tensor, dim: int, i: int, place: tuple[tuple, int, int] | None = None) -> Tensor:
+    """``t`` at ``i`` of a dim. ``place`` (see ``_place``): where ``i`` is in an index, by which PyTorch's error names the dim."""
     shape = storage.aval_of(t).shape
     if not -shape[dim] <= i < shape[dim]:
-        raise IndexError(f"index {i} is out of bounds for dimension {dim if place is None else place} with size {shape[dim]}")
+        named = dim if place is None else _place(*place)
+        raise IndexError(f"index {i} is out of bounds for dimension {named} with size {shape[dim]}")
     if dim == 0:
         rows = _rows(t, i % shape[0], 1, -1)
         if rows is not None:
@@ -84,9 +85,9 @@ def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, lis
         _check_of_one(t, index)
     given = _as_tuple(index)
     items = _expanded(t, given)
-    dim, places = 0, _places(given, len(items))
+    dim = 0
     tensors: list[Tensor | None] = []
-    for item, place in zip(items, places, strict=True):
+    for k, item in enumerate(items):
         if item is None:
             t = call_view(call_of(OPS["unsqueeze"], (T, dim)), (t,))
             dim += 1
@@ -99,9 +100,9 @@ def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, lis
             tensors.append(tensor([0] if bool(item) else [], dtype=_LONG))
             dim += 1
         elif isinstance(item, _INTS):
-            t = _select(t, dim, int(item), place)
+            t = _select(t, dim, int(item), (given, k, len(items)))
         elif item.dim() == 0 and not requires_index(item):
-            t = _select(t, dim, int(item), place)
+            t = _select(t, dim, int(item), (given, k, len(items)))
         else:
             tensors += [None] * (dim - len(tensors))
             try:
@@ -115,13 +116,10 @@ def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, lis
     return t, tensors or None
 
 
-def _places(given: tuple, count: int) -> list[int]:
-    """Where in an index as it was given its items are, once its ellipsis was written out."""
+def _place(given: tuple, k: int, count: int) -> int:
+    """Where in an index as it was given the item is that is the ``k``-th of ``count``, its ellipsis written out."""
     at = next((i for i, x in enumerate(given) if x is Ellipsis), None)
-    if at is None:
-        return list(range(count))
-    behind = len(given) - at - 1
-    return [*range(at), *[at] * (count - at - behind), *range(at + 1, len(given))]
+    return k if at is None or k < at else len(given) - (count - k)
 
 
 def requires_index(item: Tensor) -> bool:

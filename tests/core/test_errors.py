@@ -229,6 +229,8 @@ ERRORS = [
     'xp.ones(2, 3)[..., 3, :]',
     'xp.ones(2, 3, 4)[0, ..., 4]',
     'xp.ones(2, 3)[None, 2]',
+    'xp.ones(2, 3)[..., None, 3]',
+    'xp.ones(2, 3)[True, 2]',
     'xp.autograd.grad(xp.ones(2).sum(), xp.ones(2))',
     'xp.autograd.grad(xp.ones(2, requires_grad=True).sum(), xp.ones(2))',
     'xp.clamp_min(xp.ones(2, dtype=xp.int32), 0.5, out=xp.ones(2, dtype=xp.int32))',
