@@ -18,6 +18,7 @@ from jtorch.ops.elementwise import (
     kind,
     like,
     numbered,
+    rest,
     trunc_div,
     unsupported,
     zero_division,
@@ -136,7 +137,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number):
 
 @derivative(lambda t, r, a, b: t, lambda t, r, a, b: -t * floor_div(a, b))
 def _remainder(a, b):
-    mod = lax.rem(*broadcast(a, b))
+    mod = rest(a, b)
     return jnp.where((mod != 0) & ((b < 0) != (mod < 0)), mod + b, mod)
 
 
@@ -150,7 +151,7 @@ def remainder(input: Tensor | Number, other: Tensor | Number):
 
 @derivative(lambda t, r, a, b: t, lambda t, r, a, b: -t * trunc_div(a, b))
 def _fmod(a, b):
-    return lax.rem(*broadcast(a, b))
+    return rest(a, b)
 
 
 @op(promote="numeric", value_check=(divides_by_zero, zero_division), frees=beyond_first,

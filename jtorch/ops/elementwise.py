@@ -84,13 +84,30 @@ def quotient(a, b):
 
 def _divided_exactly(a, b):
     """``a / b`` of floats, each by itself. XLA would multiply by the reciprocal of a divisor that it sees to be broadcast, so
-    that 49 / 49 were less than 1; the host knows this function by its name, and divides.
+    that 49 / 49 were less than 1.
     """
     return a / jnp.where(a != a, a, b)
 
 
-DIVIDED_EXACTLY = _divided_exactly.__name__
-_exactly = jax.jit(_divided_exactly)
+def _divided_whole(a, b):
+    """``a / b`` of integers, towards zero. XLA ends the process where it divides constants by 0 while it compiles."""
+    return lax.div(a, jnp.where(b == 0, jnp.ones_like(b), b))
+
+
+def _rest_whole(a, b):
+    """What ``_divided_whole`` leaves."""
+    return lax.rem(a, jnp.where(b == 0, jnp.ones_like(b), b))
+
+
+# What the host does instead, which knows these functions by their names.
+ON_HOST = {_divided_exactly.__name__: "div", _divided_whole.__name__: "div", _rest_whole.__name__: "rem"}
+_exactly, _whole, _rest = jax.jit(_divided_exactly), jax.jit(_divided_whole), jax.jit(_rest_whole)
+
+
+def rest(a, b):
+    """What dividing towards zero leaves."""
+    a, b = broadcast(a, b)
+    return lax.rem(a, b) if kind(a) == "f" else _rest(a, b)
 
 
 @derivative(lambda t, r, a, b: quotient(t, b), lambda t, r, a, b: -t * quotient(r, b))
@@ -143,8 +160,9 @@ def zero_division(*_, **__) -> Exception:
 def floor_div(a, b):
     """``a // b``, of floats the way Python does it, so that it agrees with the remainder."""
     if kind(a) == "i":
-        return jnp.floor_divide(a, b)
-    mod = jax.lax.rem(*broadcast(a, b))
+        whole = trunc_div(a, b)
+        return whole - ((rest(a, b) != 0) & ((a < 0) != (b < 0)))
+    mod = rest(a, b)
     div = divide(a - mod, b)
     div = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), div - 1, div)
     floor = jnp.floor(div)
@@ -155,4 +173,4 @@ def floor_div(a, b):
 
 def trunc_div(a, b):
     """``a / b`` rounded towards zero."""
-    return jax.lax.div(*broadcast(a, b)) if kind(a) == "i" else jnp.trunc(divide(a, b))
+    return _whole(*broadcast(a, b)) if kind(a) == "i" else jnp.trunc(divide(a, b))

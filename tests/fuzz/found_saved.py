@@ -92,6 +92,14 @@ t7 = t3 * t6
 t4.add_(t4)
 t7.backward(t7.detach().clone())
 """,
+    "integers that were just made zero are divided by one another": """
+t1 = (xp.arange(8, dtype=xp.int32) + 1).reshape(2, 2, 2)
+t1.zero_()
+t2 = xp.fmod(t1, t1)
+t3 = t1 // t1
+t4 = t1 % t1
+t5 = xp.div(t1, t1, rounding_mode='trunc')
+""",
     "complex numbers divided by infinity in both parts": """
 t1 = xp.tensor([-1948 + 800j, complex(float('inf'), float('-inf')), 2j], dtype=xp.complex128)
 t2 = t1.sigmoid()

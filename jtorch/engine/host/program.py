@@ -9,7 +9,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
 from jtorch.engine.host.rules import RULES, Equation, Unsupported
-from jtorch.ops.elementwise import DIVIDED_EXACTLY
+from jtorch.ops.elementwise import ON_HOST
 
 # Primitives that only wrap a jaxpr, and the parameters it may be in.
 CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "call", "custom_jvp_call", "custom_vjp_call", "remat",
@@ -120,8 +120,9 @@ class _Flat:
 
     def _equation(self, eqn, ins: list[int]) -> list[int]:
         name, params = eqn.primitive.name, eqn.params
-        if name in CALLS and params.get("name") == DIVIDED_EXACTLY:
-            return self._append(_Stand("div", eqn.outvars), "div", {}, ins)
+        if name in CALLS and params.get("name") in ON_HOST:
+            known = ON_HOST[params["name"]]
+            return self._append(_Stand(known, eqn.outvars), known, {}, ins)
         if name in CALLS:
             return self.inline(next(params[p] for p in CALL_PARAMS if p in params), ins)
         if name in IDENTITIES:
