@@ -161,7 +161,7 @@ def floor_div(a, b):
     """``a // b``, of floats the way Python does it, so that it agrees with the remainder."""
     if kind(a) == "i":
         whole = trunc_div(a, b)
-        return whole - ((rest(a, b) != 0) & ((a < 0) != (b < 0)))
+        return whole - ((rest(a, b) != 0) & ((a < 0) != (b < 0))).astype(whole.dtype)
     mod = rest(a, b)
     div = divide(a - mod, b)
     div = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), div - 1, div)
