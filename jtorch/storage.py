@@ -89,8 +89,8 @@ class Storage:
             value = self.content()
             engine.read(value)
             if getrefcount(self) > _UNSHARED:       # a node may have saved it, and will have to look what NumPy has written
+                self.was = None if self in silent else value
                 silent.add(self)
-                self.was = value
             self.host = np.array(engine.host_array(value)).reshape(-1)
             self.value = None
             self.generation += 1

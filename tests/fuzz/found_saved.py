@@ -82,6 +82,15 @@ t3 = t2.data
 t2 *= t3
 t2.sum().backward()
 """,
+    "a result that .data has overwritten becomes host memory": """
+t1 = (xp.arange(1.) - 3).reshape(()).requires_grad_()
+t2 = xp.tanh(t1)
+t3 = t2.data
+t4 = t2.to(t2.dtype)
+xp.sqrt(t3, out=t3)
+n5 = t3.detach().numpy(force=True)
+xp.autograd.backward([t2.sum(), t4.sum()])
+""",
     "a product of booleans and what needs no gradient has saved nothing": """
 t1 = xp.arange(6) % 2 == 0
 t2 = (xp.arange(3.) - 3).reshape(1, 3).requires_grad_()
