@@ -76,7 +76,7 @@ def setitem(c: Chooser) -> str:
 def _in_any_order(o: Any, t: Any, source: str) -> bool:
     """Whether writing ``o`` at a basic index of ``t`` never reads what it has written, or PyTorch sees that it would."""
     part = _part(t, source)
-    if part is None or o.untyped_storage().data_ptr() != t.untyped_storage().data_ptr():
+    if part is None or not _meet(o, t):
         return True
     if o.dtype != t.dtype or o.numel() != part.numel():
         return False
@@ -134,7 +134,13 @@ def geometry(c: Chooser) -> str:
 
 def _apart(o: Any, t: Any) -> bool:
     """Whether what is read is not changed by what is written, unless both are the same."""
-    return o is t or o.untyped_storage().data_ptr() != t.untyped_storage().data_ptr()
+    return o is t or not _meet(o, t)
+
+
+def _meet(o: Any, t: Any) -> bool:
+    """Whether two tensors may show the same memory: that of a part's NumPy array does not start where that of the whole does."""
+    (a, n), (b, m) = [(s.data_ptr(), s.nbytes()) for s in (o.untyped_storage(), t.untyped_storage())]
+    return a < b + m and b < a + n
 
 
 def _part(t: Any, source: str) -> Any:
