@@ -83,7 +83,8 @@ def _is_of(t: Tensor, version: tuple, edge: tuple | None) -> bool:
         return counter is not None and counter.tensor() is t
     if edge is None:
         return counter is t._storage and t._base is None
-    regenerated = t._node is not None and counter is t._storage and counter.version != version[1] and not (
+    whole = t._base is None and counter is t._storage
+    regenerated = whole and t._node is not None and counter.version != version[1] and not (
         edge[1] == LEAF or isinstance(edge[0], AccumulateGrad))
     return regenerated or leads_to(edge, t) or edge == _edge_before_detach(t)
 

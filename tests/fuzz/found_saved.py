@@ -25,6 +25,16 @@ t6 = t5.sin()
 t5.unsqueeze_(0)
 xp.utils.swap_tensors(t5, t4)
 """,
+    "a view of a tensor that was saved and written to is swapped": """
+t1 = (xp.arange(6.) + 1).reshape(2, 1, 3).requires_grad_()
+t2 = t1 * 1
+t3 = t2.sum() * t2
+with xp.no_grad(): t2.add_(1)
+t4 = t2[2:2, 0, :]
+t5 = t4.reshape(-1)
+t6 = t5.unflatten(0, (-1, 2))
+xp.utils.swap_tensors(t3, t6)
+""",
     "a leaf that could not be swapped for a tensor that retains its gradient": """
 t1 = (xp.arange(4.) - 3).reshape(4).requires_grad_()
 t2 = xp.broadcast_to(t1, (2, 4))
