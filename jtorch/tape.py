@@ -385,7 +385,7 @@ class CopySlices(OpNode):
     def check_written(self) -> None:
         """RuntimeError where the node of what was written has one: PyTorch's runs in this one, before its hooks."""
         written = self.raw_edges[1]
-        if written is not None and isinstance(written[0], OpNode):
+        if written is not None and isinstance(written[0], OpNode) and written[0].saved is not None:
             written[0]._check_versions((written[1],))
 
     def release(self) -> None:

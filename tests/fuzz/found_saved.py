@@ -35,6 +35,16 @@ t5 = t4.reshape(-1)
 t6 = t5.unflatten(0, (-1, 2))
 xp.utils.swap_tensors(t3, t6)
 """,
+    "what was written at a mask is freed before the write's own node runs": """
+t1 = (xp.arange(24.) - 3).reshape(2, 3, 2, 2).requires_grad_()
+t2 = (t1 * 1).std()
+t2[t2 > 1] = t2.clone()
+t2.grad_fn.register_hook(lambda gi, go: log.append(go[0].tolist()))
+t3 = t2 * xp.zeros(2, 2, 2).bool()
+t2.sum().backward()
+t4 = t3 / 2
+t4.sum().backward(retain_graph=True)
+""",
     "a leaf that could not be swapped for a tensor that retains its gradient": """
 t1 = (xp.arange(4.) - 3).reshape(4).requires_grad_()
 t2 = xp.broadcast_to(t1, (2, 4))
