@@ -40,11 +40,10 @@ def by_now(aval: Any, edge: Edge | None, counter: Any) -> tuple[Any, str | None]
     made_by = short_name(edge[0]) if edge is not None and edge[0].edges else None       # none by a leaf
     t = _tensor_of(counter, (edge is not None, made_by is not None))
     if t is not None:
-        return aval_of(t), t.grad_fn and short_name(t.grad_fn)
+        return aval_of(t), short_name(t.grad_fn)
     if counter.__class__ is Seen:
         return aval, "AsStrided" if made_by and counter.view is not None else made_by
-    wrote = counter.written_by and counter.written_by()
-    return aval, short_name(wrote) if wrote is not None else made_by
+    return aval, short_name(counter.written_by and counter.written_by()) or made_by
 
 
 def _tensor_of(counter: Any, history: tuple[bool, bool]) -> Any:
@@ -58,9 +57,9 @@ def _tensor_of(counter: Any, history: tuple[bool, bool]) -> Any:
     return next((t for t in whole if (t._requires_grad, t._node is not None) == history), whole[0] if whole else None)
 
 
-def short_name(node: Node) -> str:
+def short_name(node: Node | None) -> str | None:
     """The name that PyTorch's messages give the function that a node belongs to: ``MulBackward0`` -> ``Mul``.
 
-    ``SumBackward1`` is ``Sum1``.
+    ``SumBackward1`` is ``Sum1``. None where there is no node.
     """
-    return re.sub(r"Backward0?(\d*)$", r"\1", node.name())
+    return re.sub(r"Backward0?(\d*)$", r"\1", node.name()) if node is not None else None

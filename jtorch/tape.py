@@ -460,10 +460,15 @@ def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
         t._accumulator = None
 
 
+def is_leaf_edge(entry: object) -> bool:
+    """Whether an object is an edge that leads to a leaf itself."""
+    return entry.__class__ is tuple and len(entry) == 2 and entry[1].__class__ is int and entry[1] == LEAF
+
+
 def lead_to_node(t) -> AccumulateGrad | None:
     """Lets edges that lead to a leaf itself lead to its node from here on: the node, if there is one."""
     node = t._accumulator() if t._accumulator is not None else None
-    edges = [r for r in gc.get_referrers(t) if r.__class__ is tuple and len(r) == 2 and r[1].__class__ is int and r[1] == LEAF]
+    edges = [r for r in gc.get_referrers(t) if is_leaf_edge(r)]
     if edges:
         node = accumulator_of(t)
     for n in nodes_with(edges):

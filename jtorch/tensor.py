@@ -645,7 +645,7 @@ def node_of(t: Tensor) -> Node | None:
 
 def forbidden_view(t: Tensor, what: str) -> str:
     """PyTorch's text for a view whose kind does not allow that it ``what`` (is being, or its base has been) modified."""
-    name, kind = short_name(t._node) if t._node is not None else None, t._creation
+    name, kind = short_name(t._node), t._creation
     if kind in _MODES or name is None:
         made = "is a view of a view which was created" if name is not None else "view was created"
         start = f"Output {t._output_nr} of {name} {made}" if name is not None else f"A {made}"

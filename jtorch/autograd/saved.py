@@ -37,8 +37,7 @@ class Saved:
             return wrap(kept.value() if kept.__class__ is Packed else kept, edge or own)
         counter = tape.counter_of(self.kept)
         if counter.version != self.version:
-            made_by = node if edge is not None else self.kept.grad_fn
-            name = short_name(made_by) if made_by is not None else None
+            name = short_name(node if edge is not None else self.kept.grad_fn)
             raise RuntimeError(modified_message(aval_of(self.kept), name, self.number or 0, counter.version, self.version))
         if edge is None:
             return self.kept

@@ -15,8 +15,8 @@ _NO_WINDOW = "A window was not provided. A rectangular window will be applied"
 
 def _call_text(name: str, input, window, **options) -> str:
     """How PyTorch's errors name the call."""
-    kind = f"torch.{check.scalar_name(input.dtype)}Tensor" if name == "stft" else f"CPU{check.scalar_name(input.dtype)}Type"
-    shown = "None" if window is None else f"torch.{check.scalar_name(window.dtype)}Tensor{{{list(window.shape)}}}"
+    kind = check.type_name(input.dtype)
+    shown = "None" if window is None else f"{check.type_name(window.dtype)}{{{list(window.shape)}}}"
     options = {k: int(v) if isinstance(v, bool) else v for k, v in options.items()}
     sizes = {k: options.pop(k) for k in ("n_fft", "hop_length", "win_length")}
     given = ", ".join(f"{k}={v}" for k, v in {**sizes, "window": shown, **options}.items())

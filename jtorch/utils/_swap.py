@@ -7,7 +7,7 @@ import weakref
 
 from jtorch.autograd.graph import get_gradient_edge
 from jtorch.storage import Seen
-from jtorch.tape import AccumulateGrad, Node, OpNode, detached, lead_to_node, leads_to, nodes_with
+from jtorch.tape import AccumulateGrad, Node, OpNode, detached, is_leaf_edge, lead_to_node, leads_to, nodes_with
 from jtorch.tensor import Tensor, node_of
 from jtorch.walks import LEAF
 
@@ -42,7 +42,7 @@ def _checked(t: Tensor, name: str) -> Node | None:
     views = sum([r.get("_base") is t for r in _states(referrers)])
     views += sum([s.get("_through") is r for r in referrers if r.__class__ is tuple for s in _states(gc.get_referrers(r))])
     grads = sum([s.get("_grad") is t for s in _states(referrers)])
-    in_graph = any([s.get("variable") is t for s in _states(referrers)]) or any([_leads_to_a_leaf(r) for r in referrers])
+    in_graph = any([s.get("variable") is t for s in _states(referrers)]) or any([is_leaf_edge(r) for r in referrers])
     known = in_graph or t._node is not None or weakref.getweakrefs(t) or sys.getrefcount(t._storage) > _ALONE
     saved = sum([_uses(n, t) for n in _may_have_saved(t)]) if known else 0
     count = 1 + views + saved + in_graph + grads
@@ -51,7 +51,6 @@ def _checked(t: Tensor, name: str) -> Node | None:
                            "are not holding references to the tensor in other places.")
     if count < 2:
         return None
-    lead_to_node(t)
     node = get_gradient_edge(t).node
     node.register_prehook(_raise)
     return node
@@ -65,10 +64,6 @@ def _states(objects: list) -> list[dict]:
     return [o if isinstance(o, dict) else o.__dict__ for o in objects if isinstance(o, (Tensor, AccumulateGrad, dict))]
 
 
-def _leads_to_a_leaf(entry: object) -> bool:
-    return entry.__class__ is tuple and len(entry) == 2 and entry[1].__class__ is int and entry[1] == LEAF
-
-
 def _uses(node: OpNode, t: Tensor) -> int:
     """How often the tensor is among what a node has saved and uses in its backward."""
     if node.call.op.saves == "result":      # of that the node holds the memory, not the tensor
@@ -79,11 +74,13 @@ def _uses(node: OpNode, t: Tensor) -> int:
 def _is_of(t: Tensor, version: tuple, edge: tuple | None) -> bool:
     """Whether what was saved, with this (counter, version) and beside this edge, is the tensor."""
     counter = version[0]
-    if counter is None or counter.__class__ is Seen:
-        return counter is not None and counter.tensor() is t
-    if edge is None:
-        return counter is t._storage and t._base is None
+    if counter is None:
+        return False
+    if counter.__class__ is Seen:
+        return counter.tensor() is t
     whole = t._base is None and counter is t._storage
+    if edge is None:
+        return whole
     regenerated = whole and t._node is not None and counter.version != version[1] and not (
         edge[1] == LEAF or isinstance(edge[0], AccumulateGrad))
     return regenerated or leads_to(edge, t) or edge == _edge_before_detach(t)

@@ -50,12 +50,8 @@ def _only_value(x: jax.Array, hidden: jax.Array) -> jax.Array:
 
 def _check_indices(input: jax.Array, name: str) -> None:
     check.require(input.dtype in (jnp.int32, jnp.int64), "Expected tensor for argument #1 'indices' to have one of the "
-                  f"following scalar types: Long, Int; but got torch.{_tensor_type(input)} instead (while checking "
+                  f"following scalar types: Long, Int; but got {check.type_name(input.dtype)} instead (while checking "
                   f"arguments for {name})")
-
-
-def _tensor_type(x: jax.Array) -> str:
-    return f"{check.scalar_name(x.dtype)}Tensor"
 
 
 @functional(writes="weight", value_check=(_flag, _error))
