@@ -18,6 +18,7 @@ from jtorch.no_grad import mode
 from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
 from jtorch.size import Size
+from jtorch.size import of as size_of
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
 from jtorch.tape import AccumulateGrad, Node, accumulator_of, node_class
 
@@ -73,13 +74,13 @@ class Tensor(Bound):
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return Size(storage.aval_of(self).shape)
+        return size_of(storage.aval_of(self).shape)
 
     def size(self, dim: int | None = None):
         """The shape, or the size of one dimension. See torch.Tensor.size."""
         shape = storage.aval_of(self).shape
         if dim is None:
-            return Size(shape)
+            return size_of(shape)
         n = len(shape)
         if not hasattr(dim, "__index__"):
             raise TypeError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")

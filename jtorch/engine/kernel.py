@@ -6,14 +6,15 @@ once it has cost about as much time as compiling it will. On an accelerator it i
 from __future__ import annotations
 
 import contextlib
-import time
 import warnings
 from collections.abc import Iterator
 from math import inf
+from time import perf_counter
 from typing import Any
 
 import jax
 import numpy as np
+from numpy import asarray, ndarray
 
 from jtorch.engine import cache, host, stats, wait
 from jtorch.engine.threads import ELSEWHERE, SMALL, Threads
@@ -78,12 +79,12 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("avals", "best", "call", "check", "compiled", "cost", "foreign", "is_tuple", "on_host", "outs", "runs",
-                 "seconds", "trials", "used")
+    __slots__ = ("avals", "best", "call", "check", "compiled", "cost", "foreign", "is_tuple", "on_host", "outs", "patience",
+                 "runs", "seconds", "trials", "used")
 
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals = call, avals
-        self.cost, self.runs = 0.0, 0
+        self.cost, self.runs = 0.0, 0       # seconds on the host so far
         self.seconds = 0.0          # what the last run took
         self.best = [inf, inf]      # what the quickest took, on the host and compiled
         self.trials = 0
@@ -101,6 +102,7 @@ class Kernel:
         self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim tensors of the CPU
         if device.type != "cpu":
             self.on_host = None
+        self.patience = COMPILE_SECONDS + STEP_SECONDS * len(self.on_host) if self.on_host is not None else 0.0
         if device.type == "meta":       # nothing is computed there
             self.compiled, self.check, self.foreign = self._nothing, None, set()
 
@@ -114,17 +116,16 @@ class Kernel:
         """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions)."""
         self.runs += 1
         on_host = self.on_host
-        if on_host is None or self.compiled is not None or (
-                self.cost > COMPILE_SECONDS + STEP_SECONDS * len(on_host) and self.cost > CALL_SECONDS * self.runs):
+        if on_host is None or self.compiled is not None or (self.cost > self.patience and self.cost > CALL_SECONDS * self.runs):
             on_host = None
             if self.compiled is None:
                 self._compile()
-        start = time.perf_counter()
+        start = perf_counter()
         if on_host is not None:
-            out = on_host([a if a.__class__ is np.ndarray else np.asarray(a) for a in arrays])
+            out = on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays])
         else:
             out = self._run_compiled(arrays)
-        self.seconds = seconds = time.perf_counter() - start
+        self.seconds = seconds = perf_counter() - start
         if on_host is not None:
             self.cost += seconds
             if seconds < self.best[0]:
@@ -159,12 +160,12 @@ class Kernel:
         return [hollow(a.shape, a.np) for a in self.outs]
 
     def _compile(self) -> None:
-        start = time.perf_counter()
+        start = perf_counter()
         with traced_again():
             lowered = jax.jit(self._flat).lower(*[a.placed for a in self._placed()])
             self.compiled = cache.compiled(lowered, Threads(inline=True, pool=self.best[0] > SMALL) if self.on_cpu else ELSEWHERE)
         self.trials = TRIALS if self.on_host is not None else 0
-        stats.kernel_compiled(self, time.perf_counter() - start)
+        stats.kernel_compiled(self, perf_counter() - start)
 
     def _flat(self, *arrays):
         out = self.call.fn(*arrays)

@@ -248,9 +248,13 @@ def _run_now(rec: Record, before: State, after: State, args) -> None:
         _rollback(rec, before)
         raise
     rec.cost += kernel.seconds
-    for v, array in zip(rec.values[after.first:], outs, strict=True):
-        v.array = array
-    rec.values[kept:] = [_GONE] * (len(rec.values) - kept)
+    values = rec.values
+    if after.single is not None:
+        values[-1].array = outs[0]
+    else:
+        for v, array in zip(values[after.first:], outs, strict=True):
+            v.array = array
+    values[kept:] = [_GONE] * (len(values) - kept)
 
 
 _GONE: Any = None       # in a slot of a record that runs call by call: its values are not needed, and their memory may go

@@ -88,10 +88,9 @@ class Module(HookMethods, StateMethods):
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
         for own in _OWN:
-            try:
-                return state[own][name]
-            except KeyError:
-                pass
+            held = state.get(own)
+            if held is not None and name in held:
+                return held[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -105,6 +105,11 @@ def _index_array(indices) -> np.ndarray:
     return indices if indices.dtype == np.intp else indices.astype(np.intp)
 
 
+def _are_inside(start: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Whether starts are between 0 and these bounds; as unsigned numbers, those below 0 are beyond them."""
+    return start.view(np.uintp) <= bounds
+
+
 @rule("gather")
 def _gather(e: Equation) -> Callable:
     dn, sizes, mode = e.params["dimension_numbers"], ints(e.params["slice_sizes"]), e.params["mode"].name
@@ -118,17 +123,21 @@ def _gather(e: Equation) -> Callable:
     fill = _fill_value(e.params["fill_value"], dtype)
     if 0 in e.ins[0].shape or 0 in shape:
         return lambda x, i: np.full(shape, fill, dtype)
-    unmoved, ordered = permutation == sorted(permutation), axes == sorted(axes)
+    unmoved, ordered, bounds = permutation == sorted(permutation), axes == sorted(axes), limits.view(np.uintp)
+    rows = unmoved and layout.lead == [0] == list(layout.start_map) and not layout.part
     before = layout.batch + (1,) * npart
     middle = layout.batch + tuple(sizes[d] for d in layout.part + layout.whole)
 
     def gather(x, indices):
         start = _index_array(indices)
-        inside = ((start >= 0) & (start <= limits)).all(-1)
+        inside = _are_inside(start, bounds)
         ok = inside.all()
         if not ok:
-            start = np.minimum(np.maximum(start, 0), limits)
-        out = (x if unmoved else x.transpose(permutation))[tuple(layout.positions(start))]
+            start, inside = np.minimum(np.maximum(start, 0), limits), inside.all(-1)
+        if rows:
+            out = x.take(start[..., 0], 0)
+        else:
+            out = (x if unmoved else x.transpose(permutation))[tuple(layout.positions(start))]
         if not ok and fills:
             out = np.broadcast_to(out, middle)
             out = np.where(inside.reshape(before + (1,) * (out.ndim - len(before))), out, fill)
@@ -165,13 +174,14 @@ def _scatter(e: Equation) -> Callable:
     steps = [prod(lead[i + 1:]) for i in range(len(lead))]
     if 0 in operand or 0 in updates:
         return lambda x, i, u: x
+    bounds = limits.view(np.uintp)
 
     def scatter(x, indices, updates):
         start, updates = _index_array(indices), np.asarray(updates).transpose(to_middle)
-        inside = ((start >= 0) & (start <= limits)).all(-1)
+        inside = _are_inside(start, bounds)
         ok = inside.all()
         if not ok:
-            start = np.minimum(np.maximum(start, 0), limits)
+            start, inside = np.minimum(np.maximum(start, 0), limits), inside.all(-1)
         line = sum([p * s for p, s in zip(layout.positions(start), steps, strict=True)], np.intp(0))
         line = np.broadcast_to(line, updates.shape[:updates.ndim - len(tail)])
         if not ok and mode != "CLIP":
