@@ -136,7 +136,10 @@ class Program:
         return donated
 
     def _plan_numbers(self) -> None:
-        """Where each Python number goes: floats and complex parts in one float64 array, ints and bools in one of int64."""
+        """Where each Python number goes: floats and complex parts in one float64 array, ints and bools in one of int64.
+
+        There is no array of none: each costs the call 0.4 µs.
+        """
         self.where: dict[int, tuple[str, int]] = {}
         self.floats: list[tuple[int, str]] = []
         self.ints: list[int] = []
@@ -169,8 +172,9 @@ class Program:
         return ints[at].astype(bool) if kind == "bool" else ints[at]
 
     def _trace(self, *arrays):
-        floats, ints = arrays[:2]
-        env = dict(zip(self.order, arrays[2:], strict=True))
+        packed = len(arrays) - len(self.order)
+        floats, ints = arrays[0] if self.floats else (), arrays[packed - 1] if self.ints else ()
+        env = dict(zip(self.order, arrays[packed:], strict=True))
         flags = []
         for s in self.path:
             args = [env[i] if i >= 0 else self._number(-i - 1, floats, ints) for i in s.args]
@@ -192,10 +196,10 @@ class Program:
 
     def _compile(self, on: Threads):
         device = self.device
-        avals = [aval_of((len(x),), np.dtype(t), device) for x, t in ((self.floats, "f8"), (self.ints, "i8"))]
-        avals += [self.avals[i] for i in self.order]
+        packed = [aval_of((len(x),), np.dtype(t), device) for x, t in ((self.floats, "f8"), (self.ints, "i8")) if x]
+        avals = packed + [self.avals[i] for i in self.order]
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
-        donated = tuple(range(2, 2 + len(self.donated)))
+        donated = tuple(range(len(packed), len(packed) + len(self.donated)))
         memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
         with traced_again():
             lowered = jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed)
@@ -206,7 +210,8 @@ class Program:
         self.stays = numbers == self.last_numbers and self._signs_stay(numbers)
         if not self.stays:
             floats = [getattr(numbers[k], part) for k, part in self.floats]
-            self.packed = [np.array(floats, np.float64), np.array([numbers[k] for k in self.ints], np.int64)]
+            ints = [numbers[k] for k in self.ints]
+            self.packed = [np.array(x, t) for x, t in ((floats, np.float64), (ints, np.int64)) if x]
             self.last_numbers = list(numbers)
             self.zeros = [(k, part, copysign(1, x)) for (k, part), x in zip(self.floats, floats, strict=True) if x == 0]
         else:
