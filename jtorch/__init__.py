@@ -57,14 +57,14 @@ from jtorch.device import get_default_device as get_default_device
 from jtorch.device import set_default_device as set_default_device
 from jtorch.dtype_info import finfo as finfo
 from jtorch.dtype_info import iinfo as iinfo
+from jtorch.layouts import layout as layout
+from jtorch.layouts import strided as strided
 from jtorch.ops.linalg import LinAlgError as _LinAlgError
 from jtorch.serialization import load as load
 from jtorch.serialization import save as save
 from jtorch.size import Size as Size
 from jtorch.storage import UntypedStorage as UntypedStorage
 from jtorch.tensor import Tensor as Tensor
-from jtorch.tensor import layout as layout
-from jtorch.tensor import strided as strided
 
 globals().update(_dtype_module.ALL)
 globals().update({alias: _dtype_module.named(name) for alias, name in _dtype_module.ALIASES.items()})

@@ -95,6 +95,7 @@ from jtorch.functional import use_deterministic_algorithms as use_deterministic_
 from jtorch.generator import Generator as Generator
 from jtorch.indexing import fill_ as fill_
 from jtorch.indexing import masked_select as masked_select
+from jtorch.layouts import layout as layout
 from jtorch.legacy import MemoryFormat as memory_format
 from jtorch.lowrank import lobpcg as lobpcg
 from jtorch.lowrank import pca_lowrank as pca_lowrank
@@ -195,7 +196,6 @@ from jtorch.settings import typename as typename
 from jtorch.size import Size as Size
 from jtorch.storage import UntypedStorage as UntypedStorage
 from jtorch.tensor import Tensor as Tensor
-from jtorch.tensor import layout as layout
 from jtorch._bound import aminmax_result
 from jtorch._bound import cummax_result
 from jtorch._bound import cummin_result

@@ -32,12 +32,13 @@ from jtorch.dispatch import (
     write_resized,
 )
 from jtorch.engine import Call, Value, call_of
+from jtorch.history import edge_of, requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops.layout import ALWAYS, KEPT
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
 from jtorch.storage import aval_of, check_writable, lay_out, value_of
 from jtorch.tape import UnderivedNode, node_class
-from jtorch.tensor import Parameter, Tensor, edge_of, requires_grad, with_grad, wrap
+from jtorch.tensor import Parameter, Tensor, with_grad, wrap
 from jtorch.vjp import backward_name
 
 _PLAIN = {int, str, type(None)}

@@ -10,6 +10,7 @@ from jtorch import engine, storage
 from jtorch.creation import empty_strided, legacy_tensor, place_of, tensor
 from jtorch.dispatch import call
 from jtorch.engine import Value, call_of
+from jtorch.history import edge_of, requires_grad
 from jtorch.hooks import as_tensor, as_value
 from jtorch.legacy import MemoryFormat
 from jtorch.no_grad import mode
@@ -18,7 +19,7 @@ from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import value_of
 from jtorch.tape import Node, node_class
-from jtorch.tensor import Tensor, edge_of, requires_grad, wrap
+from jtorch.tensor import Tensor, wrap
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,

@@ -26,12 +26,13 @@ from jtorch.dispatch import (
     write_with_history,
 )
 from jtorch.engine import Value, call_of
+from jtorch.history import requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.registry import OPS, T
 from jtorch.python_data import type_name
 from jtorch.storage import View, check_writable, value_of
-from jtorch.tensor import Tensor, requires_grad, wrap
+from jtorch.tensor import Tensor, wrap
 
 _INTS = (int, np.integer)
 _LONG = dtypes.int64

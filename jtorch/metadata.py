@@ -8,12 +8,13 @@ import numpy as np
 from jtorch import engine, storage, tape
 from jtorch.dispatch import call_view, check_inplace, rebase
 from jtorch.engine import Value, call_of
+from jtorch.history import edge_of, node_of, requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.registry import OPS, T, freeze
 from jtorch.storage import Storage, View
 from jtorch.tape import NotImplementedNode, node_class
-from jtorch.tensor import Tensor, edge_of, keep_counter, node_of, requires_grad
+from jtorch.tensor import Tensor, keep_counter
 
 
 def _inplace_view(name: str):

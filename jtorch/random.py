@@ -16,12 +16,13 @@ from jtorch.creation import from_host, place_of
 from jtorch.dispatch import call, check_inplace, write_with_history, zero_node
 from jtorch.engine import Value, call_of
 from jtorch.generator import Generator
+from jtorch.history import requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops import check, random_choice, random_rejection
 from jtorch.ops import random as draw
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import geometry_of
-from jtorch.tensor import Tensor, requires_grad, with_grad, wrap
+from jtorch.tensor import Tensor, with_grad, wrap
 from jtorch.vjp import camel_case
 
 

@@ -11,9 +11,10 @@ from jtorch.creation import from_host
 from jtorch.dispatch import call
 from jtorch.dropout import _mask
 from jtorch.engine import call_of
+from jtorch.history import requires_grad
 from jtorch.no_grad import mode as grad_mode
 from jtorch.ops.registry import NUMBERS, OPS, T, freeze
-from jtorch.tensor import Tensor, requires_grad
+from jtorch.tensor import Tensor
 
 
 def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor], params: Sequence[Tensor],

@@ -12,7 +12,8 @@ import numpy as np
 
 from jtorch.creation import empty_strided, from_host
 from jtorch.functional import _Deterministic, set_default_dtype, use_deterministic_algorithms
-from jtorch.tensor import Tensor, requires_grad
+from jtorch.history import requires_grad
+from jtorch.tensor import Tensor
 
 # Determinism and warnings --------------------------------------------------------------------------------------------
 

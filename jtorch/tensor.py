@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch import engine, hooks, storage, tape
+from jtorch import engine, history, hooks, storage, tape
 from jtorch.device import device as Device
 from jtorch.engine import Value
+from jtorch.history import node_of, requires_grad
 from jtorch.hooks import RemovableHandle
-from jtorch.modified import short_name
+from jtorch.layouts import strided
 from jtorch.no_grad import mode
 from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
 from jtorch.size import Size
 from jtorch.size import of as size_of
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
-from jtorch.tape import AccumulateGrad, Node, accumulator_of, node_class
+from jtorch.tape import AccumulateGrad, Node
 
 if TYPE_CHECKING:
     from jtorch._bound import Bound  # the methods that are made from op records, for type checkers
@@ -123,7 +124,7 @@ class Tensor(Bound):
 
     itemsize = property(element_size)
     nbytes = property(lambda self: storage.aval_of(self).nbytes)
-    layout = property(lambda self: strided)     # type: ignore[has-type]
+    layout = property(lambda self: strided)
     names = property(lambda self: (None,) * self.dim())
     is_cuda = property(lambda self: self.device.type == "cuda")
     is_cpu = property(lambda self: self.device.type == "cpu")
@@ -263,7 +264,9 @@ class Tensor(Bound):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            _check_grad(self, value)
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            history.check_grad(self, value)
         self._grad = value
 
     @grad.deleter
@@ -312,37 +315,13 @@ class Tensor(Bound):
         """Makes ``backward`` fill ``grad`` of this non-leaf too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._node is None or self._retains_grad:
-            return
-        node: Any = node_of(self)
-        self._retains_grad = True
-        ref = weakref.ref(self)
-
-        def keep(grad):
-            t = ref()
-            if t is not None:
-                t._grad = grad if t._grad is None else t._grad + grad
-        node.tensor_hooks_of(self._output_nr)[hooks.RETAIN] = keep
+        history.retain_grad(self)
 
     def register_hook(self, hook) -> RemovableHandle:
         """``hook(grad)`` runs when the gradient of this tensor is known; what it returns replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._kept_hooks is not None:
-            return RemovableHandle(self._kept_hooks, hook)
-        known = self._hooks_to_keep() is not None       # where the first has gone all go
-        leaf_hooks = self._leaf_hooks = {} if self._leaf_hooks is None else self._leaf_hooks
-        try:
-            node = self._node if known else node_of(self)
-        except RuntimeError:        # a stale output of several: PyTorch refuses the first hook only, and runs none
-            if self._unheard_hooks is not None:
-                return RemovableHandle(self._unheard_hooks, hook)
-            self._unheard_hooks = {}
-            raise
-        if node is not None:
-            return RemovableHandle(node.tensor_hooks_of(self._output_nr), hook)
-        accumulator_of(self).tensor_hooks = {0: leaf_hooks}
-        return RemovableHandle(leaf_hooks, hook)
+        return history.add_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook) -> RemovableHandle:
         """``hook(tensor)`` runs after the gradient of this leaf has been accumulated."""
@@ -560,17 +539,6 @@ class Parameter(Tensor):
         return memo[id(self)]
 
 
-class layout:
-    """How elements are laid out: only ``torch.strided`` exists here."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __repr__(self):
-        return f"torch.{self.name}"
-
-
-strided = layout("strided")
 _new = object.__new__
 
 
@@ -624,117 +592,5 @@ def _references() -> int:
 _ALONE = _references()
 
 
-def requires_grad(t: Tensor) -> bool:
-    """Whether a tensor requires grad, as a view of one that does requires it too."""
-    if t._requires_grad:
-        return True
-    base = t._base
-    return base is not None and storage.aval_of(t).kind and requires_grad(base)
-
-
-def node_of(t: Tensor) -> Node | None:
-    """The tensor's node; that of a view whose base was written to is made anew."""
-    base = t._base
-    if base is None or t._node_version == tape.counter_of(t).version or (t._node is None and not requires_grad(base)):
-        return t._node
-    if t._creation is not None:
-        raise RuntimeError(forbidden_view(t, "its base or another view of its base has been"))
-    _regenerate(t, base)
-    t._node_version = tape.counter_of(t).version
-    return t._node
-
-
-def forbidden_view(t: Tensor, what: str) -> str:
-    """PyTorch's text for a view whose kind does not allow that it ``what`` (is being, or its base has been) modified."""
-    name, kind = short_name(t._node), t._creation
-    if kind in _MODES or name is None:
-        made = "is a view of a view which was created" if name is not None else "view was created"
-        start = f"Output {t._output_nr} of {name} {made}" if name is not None else f"A {made}"
-        start = f"{start} in {_MODES.get(kind, 'no_grad')} mode and {what} modified inplace with grad mode enabled."
-    else:
-        start = f"Output {t._output_nr} of {name} is a view and {what} modified inplace."
-    return f"{start} {_FORBIDDEN[kind].format(mode=_MODES.get(kind))}"
-
-
-_MODES: dict = {"no_grad": "no_grad", "inference": "inference"}
-_AMBIGUOUS = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-              "the view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "
-              "both outside (if you want the inplace to be tracked).")
-_FORBIDDEN: dict = {
-    "no_grad": _AMBIGUOUS, "inference": _AMBIGUOUS,
-    "custom": "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-              "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-              "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
-    "multi": "This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
-             "be modified inplace. You should replace the inplace operation by an out-of-place one."}
 _DETACH_INSTEAD = (" If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
                    "var.detach().")
-
-
-def _regenerate(t: Tensor, base: Tensor) -> None:
-    """Gives a stale view the history of its base: an AsStridedBackward0 from the base as it is now.
-
-    A view of another dtype is made again by its call, which is an error if the base does not allow it by now. If it would
-    have another shape now, gradients of the view do not fit.
-    """
-    size, stride, offset = t._made_as or geometry_of(t)
-    bsize, bstride, boffset = geometry_of(base)
-    name, call, earlier = t._view_op or ("AsStridedBackward0", None, None)
-    if earlier is not None:
-        earlier.op.geometry(earlier.template, geometry_of(base), (storage.aval_of(base),))
-    if t.dtype is not base.dtype and call is None:
-        aval = engine.aval_of(tuple(size), t.dtype.np, t.device)
-        storage.check_bounds(base, aval, stride, offset)        # (base may have been moved by ``set_``)
-    again = size if call is None else call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0]
-    if again == size:
-        call = engine.call_of(tape_ops()["_read_through"], (storage.T, bsize, bstride, size, stride, offset - boffset, t.dtype))
-    edge = edge_of(base) if requires_grad(base) else None
-    node = node_class(name)(call, [value_of(base)], (edge,), ())
-    move_retaining(t, node, 0)
-    t._node, t._output_nr, t._requires_grad, t._kept_hooks = node, 0, True, None
-
-
-def move_retaining(t: Tensor, node: Node, nr: int) -> None:
-    """Moves the hook of ``retain_grad`` to the node that the tensor is about to get."""
-    if t._retains_grad and t._node is not None and t._node.tensor_hooks:
-        keep = t._node.tensor_hooks_of(t._output_nr).pop(hooks.RETAIN, None)
-        if keep is not None:
-            node.tensor_hooks_of(nr)[hooks.RETAIN] = keep
-
-
-def tape_ops() -> dict:
-    """The records of all ops."""
-    from jtorch.ops.registry import OPS
-    return OPS
-
-
-def edge_of(t: Tensor):
-    """Where the gradient of a tensor that requires grad goes."""
-    node = node_of(t)
-    if node is not None:
-        return (node, t._output_nr)
-    if t._base is not None and not t._requires_grad:
-        return None         # a view made under no_grad
-    return (accumulator_of(t), 0)
-
-
-def _check_grad(t: Tensor, value: Any) -> None:
-    if not isinstance(value, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-    if value is t:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if value.device != t.device:
-        raise RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
-                           f"'{t.device.type}'. Please ensure that the gradient and the tensor are on the same device")
-    if tuple(value.shape) != tuple(t.shape):
-        raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-                           f"'{list(t.shape)}'. "
-                           "Please ensure that the gradient and the tensor are the same size")
-    if value.dtype is not t.dtype:
-        raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype.scalar_name.lower()}' to a "
-                           f"tensor with grad_dtype "
-                           f"'{t.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-                           "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
-                           "allow any dtype. "
-                           "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
-                           "systems that assume they match.")

@@ -9,9 +9,10 @@ from typing import Any
 
 from jtorch.dispatch import NUMBER_TYPES, call, check_inplace, write_with_history
 from jtorch.engine import Call, call_of
+from jtorch.history import requires_grad
 from jtorch.ops.registry import NUMBERS, OPS, T
 from jtorch.storage import value_of, write
-from jtorch.tensor import Tensor, requires_grad
+from jtorch.tensor import Tensor
 
 
 def operand(x: Any) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from jtorch.autograd._calls import filled
 from jtorch.autograd.saved import Saved
 from jtorch.dispatch import call_view, check_inplace, write_with_history
 from jtorch.engine import call_of
+from jtorch.history import edge_of, requires_grad
 from jtorch.hooks import as_tensor, as_value
 from jtorch.modified import FREED
 from jtorch.no_grad import mode, no_grad
@@ -21,7 +22,7 @@ from jtorch.ops import check
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import aval_of, value_of
 from jtorch.tape import Node, sequence
-from jtorch.tensor import Tensor, alias, edge_of, requires_grad, wrap
+from jtorch.tensor import Tensor, alias, wrap
 
 
 class FunctionCtx:

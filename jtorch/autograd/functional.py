@@ -10,8 +10,9 @@ from typing import Any
 
 from jtorch.autograd._calls import stack, zeros_like
 from jtorch.autograd.run import grad
+from jtorch.history import requires_grad
 from jtorch.no_grad import enable_grad, mode, set_grad_enabled
-from jtorch.tensor import Tensor, requires_grad
+from jtorch.tensor import Tensor
 
 Tensors = Tensor | tuple[Tensor, ...]
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from jtorch import tape
 from jtorch.autograd.saved import pack_node
+from jtorch.history import edge_of, requires_grad
 from jtorch.hooks import RemovableHandle
 from jtorch.no_grad import mode as modes
 from jtorch.tape import Node
-from jtorch.tensor import Tensor, edge_of, requires_grad
+from jtorch.tensor import Tensor
 
 
 class GradientEdge(NamedTuple):

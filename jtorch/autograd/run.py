@@ -10,10 +10,11 @@ from jtorch.autograd.graph import GradientEdge
 from jtorch.backward import run_backward
 from jtorch.engine import Aval, Value
 from jtorch.engine.values import ones_of
+from jtorch.history import edge_of, node_of, requires_grad
 from jtorch.hooks import as_tensor
 from jtorch.size import Size
 from jtorch.tape import Edge
-from jtorch.tensor import Tensor, edge_of, node_of, requires_grad
+from jtorch.tensor import Tensor
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]
 

@@ -5,11 +5,12 @@ from typing import Any
 
 from jtorch import tape
 from jtorch.engine import Value
+from jtorch.history import edge_of, requires_grad
 from jtorch.modified import modified_message, short_name
 from jtorch.no_grad import mode, no_grad
 from jtorch.storage import aval_of, value_of
 from jtorch.tape import Node, OpNode
-from jtorch.tensor import Tensor, alias, edge_of, requires_grad, wrap
+from jtorch.tensor import Tensor, alias, wrap
 
 
 class Saved:

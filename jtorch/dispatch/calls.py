@@ -5,13 +5,14 @@ from typing import Any
 
 from jtorch import engine, hooks, overwritten, storage, tape
 from jtorch.engine import Call, Value, call_of
+from jtorch.history import edge_of, node_of, requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops.layout import KEPT, preserved
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import is_expanded, overlaps
 from jtorch.storage import Seen, Storage, geometry_of, value_of
 from jtorch.tape import FewNode, Node, NotImplementedNode, OpNode, SometimesNode, node_class
-from jtorch.tensor import Tensor, edge_of, node_of, requires_grad, wrap
+from jtorch.tensor import Tensor, wrap
 from jtorch.vjp import backward_name
 from jtorch.walks import LEAF
 

@@ -9,12 +9,13 @@ from jtorch.dispatch.calls import NUMBER_TYPES, computing_in, layout_of, record,
 from jtorch.dispatch.returns import return_type
 from jtorch.dispatch.writes import cast_value, check_inplace, expected_dtype, require_cast
 from jtorch.engine import Call, Value
+from jtorch.history import requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops.layout import COPIES_COMPLEX, ELEMENTWISE, KEPT
 from jtorch.ops.out_dtypes import NOT_EXPANDED
 from jtorch.ops.registry import Op
 from jtorch.storage import check_writable, value_of
-from jtorch.tensor import Tensor, requires_grad
+from jtorch.tensor import Tensor
 
 
 def call_out(c: Call, flat, out):

@@ -6,13 +6,14 @@ from typing import Any
 from jtorch import engine, storage, tape
 from jtorch.dispatch.calls import call, local, make_node, record, refuse_unusable
 from jtorch.engine import Call, Value, call_of
+from jtorch.history import node_of, requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, Op, T
 from jtorch.ops.view import ITSELF
 from jtorch.ops.view_part import slices_of
 from jtorch.storage import View, geometry_of, value_of
 from jtorch.tape import node_class
-from jtorch.tensor import Tensor, node_of, requires_grad, wrap
+from jtorch.tensor import Tensor, wrap
 from jtorch.vjp import backward_name
 
 

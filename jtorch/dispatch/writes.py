@@ -28,6 +28,7 @@ from jtorch.dispatch.returns import named
 from jtorch.dispatch.views import read_through
 from jtorch.dtype import can_cast, of_numpy
 from jtorch.engine import Call, Value, call_of
+from jtorch.history import edge_of, forbidden_view, move_retaining, node_of, requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.layout import ELEMENTWISE
@@ -36,7 +37,7 @@ from jtorch.ops.registry import OPS, Op, T
 from jtorch.ops.strided import extent, overlaps
 from jtorch.storage import check_writable, geometry_of, value_of
 from jtorch.tape import CopySlices, Node, OpNode, node_class
-from jtorch.tensor import Tensor, edge_of, forbidden_view, move_retaining, node_of, requires_grad
+from jtorch.tensor import Tensor
 from jtorch.walks import LEAF
 
 

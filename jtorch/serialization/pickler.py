@@ -12,11 +12,12 @@ from jtorch import engine
 from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import uint8
 from jtorch.hooks import warn_not_saved
+from jtorch.layouts import layout
 from jtorch.ops.strided import contiguous_strides
 from jtorch.serialization import names, rebuild
 from jtorch.serialization.locations import location_tag
 from jtorch.storage import Storage, UntypedStorage, geometry_of
-from jtorch.tensor import Parameter, Tensor, layout
+from jtorch.tensor import Parameter, Tensor
 
 
 class _Part:

@@ -227,7 +227,7 @@ def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: dtype_class, devi
 
 def _get_layout(name: str) -> Any:
     """The layout called ``name``."""
-    from jtorch.tensor import strided
+    from jtorch.layouts import strided
     if name != "torch.strided":
         raise NotImplementedError(f"jtorch has no tensors of the layout {name}")
     return strided

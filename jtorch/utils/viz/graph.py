@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from jtorch import storage
-from jtorch.tensor import Tensor, node_of
+from jtorch.history import node_of
+from jtorch.tensor import Tensor
 from jtorch.utils.viz.layout import HEIGHT, layered
 
 COLOURS = {"output": "#caff70", "leaf": "#add8e6", "node": "#e8e8e8", "saved": "#ffd9a8"}

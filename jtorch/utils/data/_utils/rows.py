@@ -13,10 +13,11 @@ import numpy as np
 from jtorch import engine, storage
 from jtorch.creation import from_host
 from jtorch.engine import CPU
+from jtorch.history import requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import value_of
-from jtorch.tensor import Tensor, requires_grad
+from jtorch.tensor import Tensor
 from jtorch.utils.data.dataset import Subset, TensorDataset
 
 

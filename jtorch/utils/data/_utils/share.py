@@ -24,7 +24,8 @@ import numpy as np
 
 from jtorch import engine, storage
 from jtorch.creation import from_host
-from jtorch.tensor import Tensor, node_of
+from jtorch.history import node_of
+from jtorch.tensor import Tensor
 
 SMALL = 128 << 10       # bytes that go through a pipe as quickly as through a file
 MAX_MAPS = 200          # files held open at once; beyond that they are read into memory
