@@ -101,7 +101,19 @@ def _rest_whole(a, b):
 
 # What the host does instead, which knows these functions by their names.
 ON_HOST = {_divided_exactly.__name__: "div", _divided_whole.__name__: "div", _rest_whole.__name__: "rem"}
-_exactly, _whole, _rest = jax.jit(_divided_exactly), jax.jit(_divided_whole), jax.jit(_rest_whole)
+
+
+def _by_name(fn: Callable) -> Callable:
+    """``fn`` as one call in every trace, also where the jits inside are left out (see ``jtorch.engine.host.program``)."""
+    jitted = jax.jit(fn)
+
+    def call(*args):
+        with jax.disable_jit(False):
+            return jitted(*args)
+    return call
+
+
+_exactly, _whole, _rest = _by_name(_divided_exactly), _by_name(_divided_whole), _by_name(_rest_whole)
 
 
 def rest(a, b):
