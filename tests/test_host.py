@@ -391,3 +391,74 @@ def test_no_warnings_and_no_dead_code():
         f = jax.ShapeDtypeStruct((2, 2), jnp.float32)
         dead = compile_on_host(lambda x: [jax.random.bits(jax.random.key(0)), x + 1][1], [f])
         assert dead is not None and len(dead) == 1
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTS, np.bool_, np.complex64, np.complex128])
+def test_choices_of_many(dtype):
+    """Many elements are chosen by their bits: nan, both zeros and values that are broadcast come through as they are."""
+    a, b = make(0, (40, 20), dtype), make(1, (40, 20), dtype)
+    if np.dtype(dtype).kind not in "iub":
+        a[0, :6] = b[1, :6] = [np.nan, -0.0, 0.0, np.inf, -np.inf, 1]
+    mask = make(2, (40, 20), np.bool_)
+    for other in (b, b[:1], b[:, :1], b[0, 0], b.T.copy().T):
+        for x, y in ((a, other), (other, a)):
+            got = run(lambda m, x, y: jnp.where(m, x, y), mask, x, y)
+            want = np.where(mask, x, y)
+            assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
+
+
+def run(fn, *arrays):
+    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
+        return compile_on_host(fn, [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays])([np.asarray(a) for a in arrays])[0]
+
+
+def test_rows_taken():
+    x = make(0, (5, 3), np.float32)
+    for i in ([0, 4, 2], [[1, 1], [3, 0]], [], [-1, 5, 2], 3):
+        at = np.array(i, np.int64).reshape(np.shape(i))
+        for mode, outside in (("fill", np.nan), ("clip", None)):
+            inside = (at >= 0) & (at < 5)
+            want = x[np.clip(at, 0, 4)]
+            if outside is not None:
+                want = np.where(inside[..., None], want, np.float32(outside))
+            got = run(lambda x, i, mode=mode: x.at[i].get(mode=mode, wrap_negative_indices=False), x, at)
+            np.testing.assert_array_equal(got, want)
+
+
+def test_the_callers_warnings_stay():
+    before = np.geterr()
+    inside = []
+
+    def looks(program):
+        inside.append(program([np.zeros(2, np.float32)]))       # a program that is run while another runs, as by a finalizer
+
+    f = jax.ShapeDtypeStruct((2,), np.float32)
+    program = compile_on_host(lambda x: jnp.log(x) / x, [f])
+    nested = compile_on_host(lambda x: jnp.log(x), [f])
+    code = list(nested._code)
+    nested._code = [(lambda x: looks(program) or x, 0, None, 0), *code]
+    assert np.isneginf(nested([np.zeros(2, np.float32)])[0]).all() and np.isneginf(inside[0][0]).all()
+    assert np.geterr() == before
+    with pytest.warns(RuntimeWarning):
+        np.log(np.zeros(2))
+
+
+def test_other_shapes_are_traced_without_jits_but_not_unrolled():
+    jits, loops = [], []
+
+    @jax.jit
+    def inner(x):
+        jits.append(x.shape)
+        return x + 1
+
+    def looped(x):
+        loops.append(x.shape)
+        return lax.scan(lambda c, r: (c + inner(r), None), x[0], x)[0]
+
+    plain = lambda x: inner(inner(x))
+    for n in (2, 3, 4):
+        x = make(n, (n, 3), np.float32)
+        np.testing.assert_allclose(run(plain, x), x + 2, 1e-6)
+        np.testing.assert_allclose(run(looped, x), x[0] + (x + 1).sum(0), 1e-5)
+    assert jits.count((2, 3)) == 1 and jits.count((3, 3)) == jits.count((4, 3)) == 2    # the jit is gone: each call runs its body
+    assert jits.count((3,)) == 1        # a loop's body is traced once, and kept
