@@ -178,6 +178,8 @@ class GraphTask:
         if isinstance(node, OpNode):
             if grads and not _unchanged(node):
                 node._check_versions(tuple(sorted(grads)))
+            if grads and node.__class__ is tape.CopySlices:
+                node.check_written()
         else:
             node.run(grads, self.create_graph, [False] * len(node.edges))
         if node.hooks:

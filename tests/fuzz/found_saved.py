@@ -129,6 +129,13 @@ t3 = t1 // t1
 t4 = t1 % t1
 t5 = xp.div(t1, t1, rounding_mode='trunc')
 """,
+    "backward to a tensor whose view was written to runs the node of that write": """
+t2 = (xp.arange(24, dtype=xp.float32) + -3).reshape((2, 3, 4)).requires_grad_()
+t3 = t2 * 1
+t4 = t3.as_strided((2,), (1,), 0)
+t4.mul_(t4)
+t3.prod().backward(inputs=[t3])
+""",
     "complex numbers divided by infinity in both parts": """
 t1 = xp.tensor([-1948 + 800j, complex(float('inf'), float('-inf')), 2j], dtype=xp.complex128)
 t2 = t1.sigmoid()
