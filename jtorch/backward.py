@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import sys
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import jax.numpy as jnp
 
-from jtorch import engine, overwritten, storage, tape, walks
+from jtorch import engine, overwritten, storage, tape, user_code, walks
 from jtorch.engine import Value
 from jtorch.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch.modified import FREED
@@ -25,7 +24,6 @@ from jtorch.tape import (
     Node,
     OpNode,
     accumulator_of,
-    is_ours,
     laid_out_like,
     running,
 )
@@ -419,7 +417,7 @@ def _run_watched(node: Node, grads: dict, create_graph: bool, needs: list[bool])
 
 
 def _show_origin(node: Node) -> None:
-    name, level = node.name(), _user_level()
+    name, level = node.name(), user_code.level()
     if node.trace is None:
         warnings.warn(f"Error detected in {name}. No forward pass information available. Enable detect anomaly during "
                       "forward pass for more information.", UserWarning, stacklevel=level)
@@ -432,14 +430,6 @@ def _show_origin(node: Node) -> None:
         warnings.warn(f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that induced the previous "
                       f"calculation:\n{text}", UserWarning, stacklevel=level)
         parent = above
-
-
-def _user_level() -> int:
-    """How many frames above the caller the user's program is, for warnings."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and is_ours(frame.f_code.co_filename):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _check_nan(node: Node, outs: list) -> None:

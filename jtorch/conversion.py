@@ -1,7 +1,6 @@
 """Tensor methods that change dtype, device or layout, copy, and make tensors like another."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import jtorch.device as devices
@@ -15,6 +14,7 @@ from jtorch.hooks import as_tensor, as_value
 from jtorch.legacy import MemoryFormat
 from jtorch.no_grad import mode
 from jtorch.ops.layout import channels_last, suggests_channels_last
+from jtorch.ops.promotion import warn_of_lost
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import value_of
@@ -40,8 +40,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
     copy = copy or (memory_format is not None and place is self.device and not _looks(self, memory_format))
     if (dtype is not None and dtype is not t.dtype) or (copy and place is t.device):
         dtype = dtype or t.dtype
-        if t.dtype.is_complex and not dtype.is_complex and dtype.name != "bool":
-            warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
+        warn_of_lost(t.dtype.np, dtype.np)
         t = call(call_of(OPS["_to_dtype"], (T, dtype)), (t,))
     if place is not t.device:
         t = _to_device(t, place)

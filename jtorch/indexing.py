@@ -29,6 +29,7 @@ from jtorch.engine import Value, call_of
 from jtorch.history import requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops import check
+from jtorch.ops.promotion import warn_of_lost
 from jtorch.ops.registry import OPS, T
 from jtorch.python_data import type_name
 from jtorch.storage import View, check_writable, value_of
@@ -445,6 +446,7 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     aval = storage.aval_of(target)
     tracked = tracked and bool(aval.kind)
     check_inplace(target, tracked)
+    warn_of_lost(src.dtype.np, aval.np)
     if tracked:
         flat = [target, src]
         c = call_of(OPS["_copy_over"], (T, T))

@@ -11,10 +11,9 @@ import sys
 import threading
 import traceback
 import weakref
-from pathlib import Path
 from typing import Any
 
-from jtorch import engine
+from jtorch import engine, user_code
 from jtorch.engine import Call, Value
 from jtorch.engine.values import stand_in
 from jtorch.hooks import Above, RemovableHandle, as_tensor, as_value
@@ -580,17 +579,9 @@ running = _Running()
 def stack() -> tuple[str, Node | None]:
     """Where the user's program stands, and the node whose backward it is in, if any."""
     frames = traceback.extract_stack(sys._getframe(1))
-    while len(frames) > 1 and is_ours(frames[-1].filename):
+    while len(frames) > 1 and user_code.is_ours(frames[-1].filename):
         frames.pop()
     return "".join(traceback.format_list(frames)), running.node
-
-
-_PACKAGE = str(Path(__file__).parent)
-
-
-def is_ours(filename: str) -> bool:
-    """Whether a source file is one of the package's."""
-    return filename.startswith((_PACKAGE, "<jtorch"))
 
 
 def counter_of(t) -> Storage:

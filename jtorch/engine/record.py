@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jtorch import user_code
 from jtorch.engine import heat, memory, stats, wait
 from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
 from jtorch.engine.program import name_line, pattern
@@ -60,7 +61,7 @@ class State:
         self.refused = False                # whether a program has turned out slower than that
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.nnumbers: int = (parent.nnumbers if parent is not None else 0) + sum(a < 0 for a in args)
-        self.line: str = stats.user_line() if call is not None else ""
+        self.line: str = user_code.line() if call is not None else ""
 
     def path(self) -> list[State]:
         """The states from the first call to this one."""

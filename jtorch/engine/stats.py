@@ -1,14 +1,10 @@
 """What the engine did: the events behind ``jtorch.engine.report()``."""
 from __future__ import annotations
 
-import os
-import sys
 from collections import deque
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import FrameType
 
-_OURS = (f"{Path(__file__).parent.parent}{os.sep}", "<jtorch ")     # the package's files, and the code it makes
+from jtorch import user_code
 
 
 @dataclass
@@ -45,21 +41,13 @@ events: deque[Event] = deque(maxlen=1000)
 counters = Counters()
 
 
-def user_line() -> str:
-    """``file:line`` of the innermost frame that is not jtorch's own."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
-
-
 def kernel_compiled(kernel, seconds: float) -> None:
     """Notes that one op was compiled."""
     counters.kernels += 1
     counters.compile_seconds += seconds
     why = "no host rule" if kernel.on_host is None else f"cost {kernel.cost * 1e3:.0f} ms on the host"
     what = f"{kernel.call.op.name}({', '.join(map(repr, kernel.avals))})"
-    events.append(Event("kernel", what, why, user_line(), seconds, kernel))
+    events.append(Event("kernel", what, why, user_code.line(), seconds, kernel))
 
 
 def program_compiled(program, why: str, seconds: float) -> None:

@@ -16,7 +16,7 @@ def _running(scan, input, dim: int, dtype: np.dtype | None):
     dim = check.wrap_dim(dim, input.ndim)
     if dtype is None:
         dtype = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
-    input = input.astype(dtype)
+    input = promotion.cast(input, dtype)
     if input.ndim and input.size:
         refuse(f"{scan.__name__}_out_cpu", input, "b")
     return scan(wide(input), dim).astype(dtype) if input.ndim else input

@@ -5,6 +5,7 @@ import math
 
 import jax.numpy as jnp
 
+from jtorch.ops import promotion
 from jtorch.ops.check import nothing, require
 from jtorch.ops.registry import Number, T, Tensor, op
 
@@ -16,7 +17,7 @@ def fill(input: Tensor, value: Tensor | Number):
     """All elements replaced by one value. See torch.Tensor.fill_."""
     require(jnp.ndim(value) == 0, "fill_ only supports 0-dimension value tensor but got tensor with "
             f"{jnp.ndim(value)} dimensions.")
-    return jnp.broadcast_to(value.astype(input.dtype), input.shape)
+    return jnp.broadcast_to(promotion.cast(value, input.dtype), input.shape)
 
 
 @op(inplace=True, out=False, method=True, function=True, saves="none", fills=True)

@@ -1,6 +1,7 @@
 """PyTorch's type promotion: which dtype an op computes in, given tensors, 0-dim tensors and Python numbers."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 
 import jax
@@ -9,6 +10,7 @@ import numpy as np
 from jax import lax
 
 import jtorch.dtype as dtypes
+from jtorch import user_code
 
 NUMBER, ZERO_DIM, DIM = 0, 1, 2     # what an operand is, in rising order of its say in the result
 
@@ -86,8 +88,18 @@ def to_float(d: np.dtype) -> np.dtype:
     return d if is_inexact(d) else dtypes.get_default_dtype().np
 
 
+def warn_of_lost(source: np.dtype, target: np.dtype) -> None:
+    """PyTorch's warning where a cast drops imaginary parts."""
+    if is_complex(source) and not is_complex(target) and target != np.bool_:
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning,
+                      stacklevel=user_code.level())
+
+
 def cast(x: jax.Array, to: np.dtype) -> jax.Array:
     """``x`` in another dtype."""
+    warn_of_lost(x.dtype, to)
+    if is_complex(x.dtype) and not is_complex(to) and to != np.bool_:
+        x = x.real
     if x.dtype == bool and is_inexact(np.dtype(to)):
         x = lax.convert_element_type(x, np.uint8)       # else XLA makes ``cast(mask) * y`` a choice, in which ``0 * nan`` is 0
     return lax.convert_element_type(x, to)

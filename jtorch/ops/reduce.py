@@ -30,7 +30,7 @@ def _summand(input, dtype: np.dtype | None):
     """``input`` in the dtype it is added up in: ``dtype`` if given, int64 for integers and bools."""
     if dtype is None:
         dtype = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
-    return input.astype(dtype)
+    return promotion.cast(input, dtype)
 
 
 def refuse(kernel: str, input, kinds: str) -> None:
@@ -126,7 +126,7 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
     whose = "Input" if dtype is None else "Optional"
     check.require(promotion.is_inexact(found), f"mean(): could not infer output dtype. {whose} dtype must be either "
                   f"a floating point or complex dtype. Got: {check.scalar_name(found)}")
-    return _mean(input.astype(found), check.wrap_dims(dim, input.ndim), keepdim)
+    return _mean(promotion.cast(input, found), check.wrap_dims(dim, input.ndim), keepdim)
 
 
 def _mean(input, axes: tuple[int, ...], keepdim: bool):

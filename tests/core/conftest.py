@@ -113,6 +113,7 @@ def errors_at_the_call():
 def same(torch):
     """``same(*bodies, rtol=…)``: bodies (functions of ``xp``, or sources) whose outcomes must agree."""
     import jtorch
+    torch.set_warn_always(True)     # not once in a process, or the order of the tests would decide
 
     def check(*bodies, rtol: float = 1e-5):
         compare([expression(b) if isinstance(b, str) else b for b in bodies], torch, jtorch, rtol)

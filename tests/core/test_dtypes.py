@@ -56,6 +56,27 @@ CASTS = [
 ]
 
 
+DROPPED = [
+    'xp.tensor([1j]).float()', 'xp.tensor([1j]).bool()', 'xp.tensor([1j]).to(xp.complex128)',
+    't = xp.ones(1); t.copy_(xp.tensor([1j])); r = t', 't = xp.ones(1, dtype=xp.bool); t.copy_(xp.tensor([1j])); r = t',
+    't = xp.ones(2, 1); t[1] = xp.tensor([2j]); r = t', 't = xp.ones(1); t.fill_(xp.tensor(1j)); r = t',
+    'xp.tensor([1j]).sum(dtype=xp.float32)', 'xp.tensor([1j]).mean(dtype=xp.float32)', 'xp.tensor([1j]).prod(dtype=xp.float32)',
+    'xp.tensor([1j]).cumsum(0, dtype=xp.float32)', 'xp.tensor([1j]).sum(dtype=xp.complex128)',
+]
+
+
+def test_warnings_of_dropped_imaginary_parts(same):
+    same(*DROPPED)
+
+
+def test_the_warning_shows_the_users_line():
+    import jtorch
+    for statement in (lambda t: t.float(), lambda t: jtorch.zeros(1).copy_(t), lambda t: t.prod(dtype=jtorch.float64)):
+        with pytest.warns(UserWarning, match="discards the imaginary part") as caught:
+            statement(jtorch.tensor([1j]))
+        assert [w.filename for w in caught] == [__file__]
+
+
 def test_casts(same):
     same(*CASTS)
 

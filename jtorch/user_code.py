@@ -1,0 +1,38 @@
+"""Where in the user's program a call comes from: for warnings, traces and reports."""
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import FrameType
+
+import jax
+
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
+_OURS = (_PACKAGE, "<jtorch ")      # the package's files, and the code it makes
+_NOT_THE_USERS = (*_OURS, f"{Path(jax.__file__).parent}{os.sep}")       # JAX stands in between where an op is traced
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a source file is one of the package's."""
+    return filename.startswith(_OURS)
+
+
+def line() -> str:
+    """``file:line`` of the innermost frame that is the user's."""
+    frame, _ = _innermost()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
+
+
+def level() -> int:
+    """The ``stacklevel`` with which a warning of the caller shows the user's line."""
+    return _innermost()[1] - 1
+
+
+def _innermost() -> tuple[FrameType | None, int]:
+    """The innermost frame that is the user's, and how many frames it is above this function's caller."""
+    frame: FrameType | None = sys._getframe(1)
+    above = 1
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+        frame, above = frame.f_back, above + 1
+    return frame, above
