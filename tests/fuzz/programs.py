@@ -203,6 +203,7 @@ class Pair:
     def __init__(self, torch: ModuleType, jtorch: ModuleType, looks: Looks):
         self.torch, self.jtorch, self.looks = World(torch), World(jtorch), looks
         self.scale, self.done, self.bits = Scale(), 0, False
+        self.single = False         # whether there was a tensor of single precision: others may hold what it was rounded to
 
     def step(self, line: str, last: bool = False) -> str | None:
         """Runs a statement with both; the difference it shows, if any."""
@@ -232,8 +233,8 @@ class Pair:
         self.scale.note(states[0])
         if self.over:
             return None
-        single = any(isinstance(s, dict) and s.get("dtype") in ("torch.float32", "torch.complex64") for s in states[0].values())
-        return difference(*states, (2e-5 if single else 1e-9) * self.scale.largest)
+        self.single |= any(isinstance(s, dict) and s.get("dtype") in ("torch.float32", "torch.complex64") for s in states[0].values())
+        return difference(*states, (2e-5 if self.single else 1e-9) * self.scale.largest)
 
     @property
     def over(self) -> bool:
