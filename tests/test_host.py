@@ -444,7 +444,7 @@ def test_the_callers_warnings_stay():
 
 
 def test_other_shapes_are_traced_without_jits_but_not_unrolled():
-    jits, loops = [], []
+    jits = []
 
     @jax.jit
     def inner(x):
@@ -452,7 +452,6 @@ def test_other_shapes_are_traced_without_jits_but_not_unrolled():
         return x + 1
 
     def looped(x):
-        loops.append(x.shape)
         return lax.scan(lambda c, r: (c + inner(r), None), x[0], x)[0]
 
     plain = lambda x: inner(inner(x))

@@ -7,19 +7,17 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion, reduce
-from jtorch.ops.reduce import refuse, wide
+from jtorch.ops.reduce import refuse, summand, wide
 from jtorch.ops.registry import Number, Tensor, dtype, op
 
 
 def _running(scan, input, dim: int, dtype: np.dtype | None):
     """``scan`` (``lax.cumsum`` or ``lax.cumprod``) in the dtype."""
     dim = check.wrap_dim(dim, input.ndim)
-    if dtype is None:
-        dtype = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
-    input = promotion.cast(input, dtype)
+    input = summand(input, dtype)
     if input.ndim and input.size:
         refuse(f"{scan.__name__}_out_cpu", input, "b")
-    return scan(wide(input), dim).astype(dtype) if input.ndim else input
+    return scan(wide(input), dim).astype(input.dtype) if input.ndim else input
 
 
 @op(saves="none", inplace=True)

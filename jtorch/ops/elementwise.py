@@ -160,8 +160,7 @@ def unfit(value, dtype):
 
 def as_number(value, dtype):
     """A number in another dtype; of a complex one the real part, where that is not complex."""
-    real = kind(value) == "c" and not promotion.is_complex(np.dtype(dtype)) and dtype != np.bool_
-    return (value.real if real else value).astype(dtype)
+    return (value.real if promotion.drops_imaginary(value.dtype, np.dtype(dtype)) else value).astype(dtype)
 
 
 def zero_division(*_, **__) -> Exception:

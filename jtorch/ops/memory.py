@@ -99,7 +99,7 @@ def to_dtype(input: Tensor, dtype: np.dtype):
     """The elements cast as PyTorch casts them: complex to real drops the imaginary part, floats truncate to integers."""
     if dtype == np.bool_:
         return input != jnp.zeros((), input.dtype)
-    if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype, jnp.complexfloating):
+    if promotion.drops_imaginary(input.dtype, dtype):
         input = input.real
     if jnp.issubdtype(input.dtype, jnp.floating) and dtype != np.bool_ and not jnp.issubdtype(dtype, jnp.inexact):
         return _truncated(input, dtype)

@@ -88,9 +88,14 @@ def to_float(d: np.dtype) -> np.dtype:
     return d if is_inexact(d) else dtypes.get_default_dtype().np
 
 
+def drops_imaginary(source: np.dtype, target: np.dtype) -> bool:
+    """Whether a cast drops imaginary parts; one to bool looks at both."""
+    return is_complex(source) and not is_complex(target) and target != np.bool_
+
+
 def warn_of_lost(source: np.dtype, target: np.dtype) -> None:
     """PyTorch's warning where a cast drops imaginary parts."""
-    if is_complex(source) and not is_complex(target) and target != np.bool_:
+    if drops_imaginary(source, target):
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning,
                       stacklevel=user_code.level())
 
@@ -98,7 +103,7 @@ def warn_of_lost(source: np.dtype, target: np.dtype) -> None:
 def cast(x: jax.Array, to: np.dtype) -> jax.Array:
     """``x`` in another dtype."""
     warn_of_lost(x.dtype, to)
-    if is_complex(x.dtype) and not is_complex(to) and to != np.bool_:
+    if drops_imaginary(x.dtype, to):
         x = x.real
     if x.dtype == bool and is_inexact(np.dtype(to)):
         x = lax.convert_element_type(x, np.uint8)       # else XLA makes ``cast(mask) * y`` a choice, in which ``0 * nan`` is 0

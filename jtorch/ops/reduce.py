@@ -26,7 +26,7 @@ def _by_dim(full: str, along: str):
     return lambda template: full if template[1] is None else along
 
 
-def _summand(input, dtype: np.dtype | None):
+def summand(input, dtype: np.dtype | None):
     """``input`` in the dtype it is added up in: ``dtype`` if given, int64 for integers and bools."""
     if dtype is None:
         dtype = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
@@ -59,7 +59,7 @@ def sqrt_or_zero(x):
 @op(saves="none", backward_name=_by_dim("SumBackward0", "SumBackward1"))
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The sum of all elements, or along ``dim``; of integers in int64. See torch.sum."""
-    input = _summand(input, dtype)
+    input = summand(input, dtype)
     return jnp.sum(input, check.wrap_dims(dim, input.ndim), dtype=input.dtype, keepdims=keepdim)
 
 
@@ -70,7 +70,7 @@ def sum_to_size(input: Tensor, size: Size):
     differing = [n for n, m in zip(size, input.shape[more:], strict=True) if n not in (1, m)] if more >= 0 else size
     check.require(not differing, f"size {{{list(size)}}} is not expandable to size {{{list(input.shape)}}}.")
     axes = [d for d in range(input.ndim) if d < more or input.shape[d] != size[d - more]]
-    return jnp.sum(input, axes, dtype=_summand(input, None).dtype).reshape(size)
+    return jnp.sum(input, axes, dtype=summand(input, None).dtype).reshape(size)
 
 
 @op
@@ -85,7 +85,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 @op(saves="both", backward_name=_by_dim("ProdBackward0", "ProdBackward1"))
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
-    input = _summand(input, dtype)
+    input = summand(input, dtype)
     if dim is None:
         return _product(input.reshape(-1), 0).reshape((1,) * input.ndim if keepdim else ())
     axes = check.wrap_dims((dim,), input.ndim)

@@ -101,13 +101,17 @@ def _layout(shape, sizes, batch, start_map, op_batch, index_batch, dropped, *, c
                    [d for d in windows if d not in whole])
 
 
-def _index_array(indices) -> np.ndarray:
-    return indices if indices.dtype == np.intp else indices.astype(np.intp)
+def _starts_within(limits: np.ndarray) -> Callable:
+    """What brings starts between 0 and ``limits``: them, and where they were there before (None: all of them)."""
+    bounds = limits.view(np.uintp)
 
-
-def _are_inside(start: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Whether starts are between 0 and these bounds; as unsigned numbers, those below 0 are beyond them."""
-    return start.view(np.uintp) <= bounds
+    def starts(indices):
+        start = indices if indices.dtype == np.intp else indices.astype(np.intp)
+        inside = start.view(np.uintp) <= bounds     # as unsigned numbers, those below 0 are beyond
+        if inside.all():
+            return start, None
+        return np.minimum(np.maximum(start, 0), limits), inside.all(-1)
+    return starts
 
 
 @rule("gather")
@@ -117,28 +121,24 @@ def _gather(e: Equation) -> Callable:
     layout = _layout(e.ins[0].shape, sizes, e.ins[1].shape[:-1], ints(dn.start_index_map),
                      ints(dn.operand_batching_dims), ints(dn.start_indices_batching_dims),
                      ints(dn.collapsed_slice_dims), clamps=True)
-    limits, permutation = layout.limits(), [*layout.lead, *layout.whole]
+    permutation = [*layout.lead, *layout.whole]
     axes, npart, shape, dtype = layout.axes(ints(dn.offset_dims)), len(layout.part), e.shape, e.dtype
     fills = mode == "FILL_OR_DROP"
     fill = _fill_value(e.params["fill_value"], dtype)
     if 0 in e.ins[0].shape or 0 in shape:
         return lambda x, i: np.full(shape, fill, dtype)
-    unmoved, ordered, bounds = permutation == sorted(permutation), axes == sorted(axes), limits.view(np.uintp)
+    unmoved, ordered, starts = permutation == sorted(permutation), axes == sorted(axes), _starts_within(layout.limits())
     rows = unmoved and layout.lead == [0] == list(layout.start_map) and not layout.part
     before = layout.batch + (1,) * npart
     middle = layout.batch + tuple(sizes[d] for d in layout.part + layout.whole)
 
     def gather(x, indices):
-        start = _index_array(indices)
-        inside = _are_inside(start, bounds)
-        ok = inside.all()
-        if not ok:
-            start, inside = np.minimum(np.maximum(start, 0), limits), inside.all(-1)
+        start, inside = starts(indices)
         if rows:
             out = x.take(start[..., 0], 0)
         else:
             out = (x if unmoved else x.transpose(permutation))[tuple(layout.positions(start))]
-        if not ok and fills:
+        if inside is not None and fills:
             out = np.broadcast_to(out, middle)
             out = np.where(inside.reshape(before + (1,) * (out.ndim - len(before))), out, fill)
         out = out if ordered else np.broadcast_to(out, middle).transpose(axes)
@@ -170,21 +170,16 @@ def _scatter(e: Equation) -> Callable:
     lead = tuple(operand[d] for d in layout.lead)
     to_middle = np.argsort(layout.axes(ints(dn.update_window_dims))).tolist()
     inverse = np.argsort(permutation).tolist()
-    limits, rows, width = layout.limits(), prod(lead), prod(tail)
+    starts, rows, width = _starts_within(layout.limits()), prod(lead), prod(tail)
     steps = [prod(lead[i + 1:]) for i in range(len(lead))]
     if 0 in operand or 0 in updates:
         return lambda x, i, u: x
-    bounds = limits.view(np.uintp)
 
     def scatter(x, indices, updates):
-        start, updates = _index_array(indices), np.asarray(updates).transpose(to_middle)
-        inside = _are_inside(start, bounds)
-        ok = inside.all()
-        if not ok:
-            start, inside = np.minimum(np.maximum(start, 0), limits), inside.all(-1)
+        (start, inside), updates = starts(indices), np.asarray(updates).transpose(to_middle)
         line = sum([p * s for p, s in zip(layout.positions(start), steps, strict=True)], np.intp(0))
         line = np.broadcast_to(line, updates.shape[:updates.ndim - len(tail)])
-        if not ok and mode != "CLIP":
+        if inside is not None and mode != "CLIP":
             line, updates = line[inside], updates[inside]
         out = np.array(x.transpose(permutation), order="C").reshape(rows, width)
         _write(out, line.reshape(-1), updates.reshape(-1, width), combine)
