@@ -65,17 +65,22 @@ def calls() -> list[str]:
     return [c.strip() for line in CALLS.strip().splitlines() for c in line.split("; ")]
 
 
+def environment() -> dict[str, str]:
+    """That of the processes: bytecode is kept from one to the next, as that of installed packages is."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {"MPLBACKEND": "agg"}
+
+
 def probe(library: str) -> list[float]:
     """The figures of one fresh process."""
     code = PROBE.format(library=library, calls=calls())
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
     return [float(line) for line in done.stdout.split()]
 
 
 def _wall(command: list[str], folder: Path) -> float:
     start = time.perf_counter()
     subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-                   env={**os.environ, "MPLBACKEND": "agg"})
+                   env=environment())
     return time.perf_counter() - start
 
 
@@ -93,6 +98,7 @@ def main() -> None:
     parser.add_argument("--programs", type=Path, help="a folder of programs written for PyTorch")
     given = parser.parse_args()
     found: dict[str, list] = {"torch": [], "jtorch": []}
+    subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())      # writes the bytecode
     for _ in range(given.rounds):
         for library, rows in found.items():
             rows.append(probe(library))
