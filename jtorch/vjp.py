@@ -49,7 +49,7 @@ def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call
         if op is None:
             op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "",     # type: ignore[arg-type]
                                            backward_name=_second_name(call),
-                                           saves="all" if call.op.saves == "all" else "inputs")
+                                           saves="all" if call.op.saves == "all" else "inputs", loops=call.op.loops)
         found = call.vjps[needs, given] = Call(op, (call.template, (T,) * len(given), needs, given))
     return found
 

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from numpy import asarray, ndarray
 
-from jtorch.engine import cache, host, stats, wait
+from jtorch.engine import cache, families, stats, wait
 from jtorch.engine.threads import ELSEWHERE, SMALL, Threads
 from jtorch.engine.values import CPU, Aval, aval_of, hollow, put
 from jtorch.ops.registry import Op
@@ -65,6 +65,7 @@ def clear_calls() -> None:
     """Drops all kernels (calls stay, since others hold them)."""
     global _made
     _made = 0
+    families.clear()
     for c in _calls.values():
         c.op._functions.clear()
     for c in _calls.values():       # new functions, since JAX remembers what the old ones were traced to
@@ -93,10 +94,10 @@ class Kernel:
         device = _device_of(call, avals)
         sds = [a.sds for a in avals]
         with jax.enable_x64(True):
-            self.on_host = host.compile_on_host(call.fn, sds)
+            self.on_host = families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
             shapes, self.is_tuple = self._shapes(sds)
             if call.check is not None:
-                self.check = _check_function(call, sds)
+                self.check = _check_function(call, avals)
         self.used = self.on_host.used if self.on_host is not None else (True,) * len(avals)
         self.outs = tuple([aval_of(tuple(s.shape), np.dtype(s.dtype), device) for s in shapes])
         self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim tensors of the CPU
@@ -191,8 +192,8 @@ def traced_again() -> Iterator[None]:
         yield
 
 
-def _check_function(call: Call, sds: list):
-    on_host = host.compile_on_host(call.check, sds)
+def _check_function(call: Call, avals: tuple):
+    on_host = families.host_program(call.op.check_of, call.template, call.check, avals, loops=call.op.loops)
     if on_host is not None:
         return on_host
     compiled = jax.jit(call.check)

@@ -34,7 +34,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
 
 def _scaled(x, alpha):
     """``alpha`` times ``x``. PyTorch's kernels multiply complex numbers by 1 too, which makes infinities nan."""
-    if not isinstance(alpha, int) or alpha != 1:
+    if not isinstance(alpha, check.Int) or alpha != 1:
         return alpha * x
     return _times_one(x) if jnp.iscomplexobj(x) else x
 
@@ -62,7 +62,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
 
 
 def _less(x, y, alpha):
-    if isinstance(alpha, int) and alpha == 1:
+    if isinstance(alpha, check.Int) and alpha == 1:
         return x + _times_minus_one(y) if jnp.iscomplexobj(y) else x - y
     return x - alpha * y
 
@@ -214,10 +214,10 @@ def _pow_checks(template, edges) -> tuple | None:
 
 
 @op(promote="numeric", operators=("__pow__", "__rpow__", "__ipow__"), backward_name=_pow_backward, saves="both",
-    checks=_pow_checks, dtypes_first=True, numbers_count=False)
+    checks=_pow_checks, dtypes_first=True, numbers_count=False, loops=True)
 def pow(input: Tensor | Number, exponent: Tensor | complex):
     """``input`` to the power ``exponent``. See torch.pow."""
-    if not isinstance(exponent, (bool, int, float, complex)):
+    if not isinstance(exponent, (check.Int, float, complex)):
         unsupported("pow", input, "b")
         return _int_power(input, exponent) if kind(input) == "i" else _power(input, exponent)
     operands = ((np.dtype(input.dtype), promotion.DIM), (dtypes.default_of_number(type(exponent)), promotion.NUMBER))
@@ -294,14 +294,14 @@ def neg(input: Tensor):
     return -input
 
 
-@op(promote="numeric", differentiable=False)
+@op(promote="numeric", differentiable=False, loops=True)
 def gcd(input: Tensor, other: Tensor):
     """The greatest common divisor. See torch.gcd."""
     unsupported("gcd_cpu", input, "bfc")
     return jnp.gcd(input, other)
 
 
-@op(promote="numeric", differentiable=False)
+@op(promote="numeric", differentiable=False, loops=True)
 def lcm(input: Tensor, other: Tensor):
     """The least common multiple. See torch.lcm."""
     unsupported("lcm_cpu", input, "bfc")

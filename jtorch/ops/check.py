@@ -4,12 +4,19 @@ They look only at shapes, dtypes and static arguments, so they run when an op fi
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import jtorch.dtype as dtypes
+
+if TYPE_CHECKING:
+    Int = int
+else:
+    # What bodies ask ``isinstance`` of: an int too, or a size that the engine leaves open to trace once for many.
+    from numbers import Integral as Int
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -22,13 +29,20 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 def wrap_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:
     """Several dims counted from the front; None (and, by default, an empty list) is all of them."""
-    if dims is None or (empty_is_all and not isinstance(dims, int) and len(dims) == 0):
+    if dims is None or (empty_is_all and not isinstance(dims, Int) and len(dims) == 0):
         return tuple(range(ndim))
-    wrapped = tuple(wrap_dim(d, ndim) for d in ((dims,) if isinstance(dims, int) else dims))
+    wrapped = tuple(wrap_dim(d, ndim) for d in ((dims,) if isinstance(dims, Int) else dims))
     for d in wrapped:
         if wrapped.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     return wrapped if ndim else ()
+
+
+def sizes_known(tensors: Sequence) -> None:
+    """TypeError where the engine traces a body for many sizes at once: what follows differs from size to size."""
+    for t in tensors:
+        for n in t.shape:
+            operator.index(n)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -91,6 +105,6 @@ def nothing(template: tuple, edges: tuple) -> tuple:
 
 def of_extreme(template: tuple, edges: tuple) -> tuple[int, ...] | None:
     """The ``checks`` of an op that along a dim saves indices: then nothing; of two tensors both; else what it ``saves``."""
-    if isinstance(template[1], int):
+    if isinstance(template[1], Int):
         return ()
     return None if template[1] is None and (len(template) < 4 or template[3] is None) else (0, 1)

@@ -150,7 +150,7 @@ def _linspace(low, high, bins: int):
 
 
 def _edges(input, bins, range, dim: int = 0):
-    if not isinstance(bins, int):
+    if not isinstance(bins, check.Int):
         start = "torch.histogramdd: "
         check.require(bins.ndim == 1, f"{start}bins tensor should have one dimension, but got {bins.ndim} dimensions "
                       f"in the bins tensor for dimension {dim}")
@@ -172,7 +172,7 @@ def _edges(input, bins, range, dim: int = 0):
 
 def _histogram_infinite(input, bins=100, *, range=None, **options):
     none = jnp.zeros((), jnp.int64)
-    if not isinstance(bins, int) or range is not None or not input.size or not promotion.is_float(np.dtype(input.dtype)):
+    if not isinstance(bins, check.Int) or range is not None or not input.size or not promotion.is_float(np.dtype(input.dtype)):
         return none != 0, none
     return ~jnp.all(jnp.isfinite(input)), _packed_range(input)
 
@@ -182,7 +182,7 @@ def _histogram_infinite_error(detail: int, *args, **options):
     return RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
 
 
-@op(differentiable=False, returns="hist bin_edges", value_check=(_histogram_infinite, _histogram_infinite_error))
+@op(differentiable=False, returns="hist bin_edges", value_check=(_histogram_infinite, _histogram_infinite_error), loops=True)
 def histogram(input: Tensor, bins: Tensor | int = 100, *, range: tuple[float, float] | None = None,
               weight: Tensor | None = None, density: bool = False):
     """How many elements, or what weight, lie in each bin, and the edges of the bins. See torch.histogram."""
@@ -213,7 +213,7 @@ def _boxes_infinite(input, edges, bins=None, range=None, weight=None, density=Fa
 
 
 @op(name="_histogramdd", differentiable=False, method=False, out=False, tested=False,
-    value_check=(_boxes_infinite, _histogram_infinite_error))
+    value_check=(_boxes_infinite, _histogram_infinite_error), loops=True)
 def histogramdd(input: Tensor, edges: list[Tensor], bins: tuple[int, ...] | None = None, range: tuple[float, ...] | None = None,
                 weight: Tensor | None = None, density: bool = False):
     """How many points, or what weight, lie in each box of a space, and each dim's edges. See torch.histogramdd."""

@@ -135,13 +135,13 @@ def arange(start=None, end=None, step=None, *, dtype: dtype | None = None):
             raise TypeError("arange() received an invalid combination of arguments")
         start, end = 0, start
     start, step = 0 if start is None else start, 1 if step is None else step
-    integral = all(isinstance(n, int) for n in (start, end, step))
+    integral = all(isinstance(n, check.Int) for n in (start, end, step))
     d = (np.dtype(np.int64) if integral else default_float()) if dtype is None else np.dtype(dtype)
     check.require(d.kind not in "bc", f"\"arange_cpu\" not implemented for '{check.scalar_name(d)}'", NotImplementedError)
     if d == np.int64:
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = [n if isinstance(n, check.Int) else int(n) for n in (start, end, step)]
     _check_range(start, end, step)
-    n = -((start - end) // step) if isinstance(start - end, int) and isinstance(step, int) else math.ceil((end - start) / step)
+    n = -((start - end) // step) if integral or d == np.int64 else math.ceil((end - start) / step)
     return _progression(start, step, n, d)
 
 
@@ -155,7 +155,8 @@ def range_(start, end, step=1, *, dtype: dtype | None = None):
 def _check_range(start, end, step) -> None:
     check.require(not isinstance(start + end + step, complex), "value cannot be converted to type double without overflow")
     check.require(step != 0, "step must be nonzero")
-    check.require(math.isfinite(start) and math.isfinite(end), f"unsupported range: {start} -> {end}")
+    finite = all(isinstance(n, check.Int) or math.isfinite(n) for n in (start, end))
+    check.require(finite, f"unsupported range: {start} -> {end}")
     check.require(end >= start if step > 0 else end <= start, "upper bound and lower bound inconsistent with step sign")
 
 

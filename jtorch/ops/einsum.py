@@ -29,6 +29,8 @@ def einsum(equation: str, operands: Tensors):
     else:
         result = sorted(n for n in sizes if n >= _FIRST_OF_ELLIPSIS) + _appearing_once(inputs)
     same_scalar_type(*operands)
+    if len(operands) > 2:
+        check.sizes_known(operands)     # the order of the products depends on them
     squeezed = [_without_broadcast(a, names, sizes) for a, names in zip(operands, labels, strict=True)]
     return jnp.einsum(*[x for pair in squeezed for x in pair], result, precision=jax.lax.Precision.HIGHEST)
 

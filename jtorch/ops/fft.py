@@ -51,8 +51,8 @@ def _axis(input, dim: int) -> int:
 
 def _axes(input, s, dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The sizes (-1: the input's) and dims of a transform along several dimensions."""
-    s = (s,) if isinstance(s, int) else s
-    dim = (dim,) if isinstance(dim, int) else dim
+    s = (s,) if isinstance(s, check.Int) else s
+    dim = (dim,) if isinstance(dim, check.Int) else dim
     if dim is not None:
         check.require(input.ndim > 0 or not dim, f"Dimension specified as {(*dim, 0)[0]} but tensor has no dimensions",
                       IndexError)
@@ -73,7 +73,7 @@ def _half(input, s, dim, name: str):
     """The same for a transform from half of a spectrum: the last size is that of the output."""
     sizes, axes = _axes(input, s, dim)
     check.require(len(axes) > 0, f"{name} must transform at least one axis")
-    last = None if s is None else (s if isinstance(s, int) else s[-1])
+    last = None if s is None else (s if isinstance(s, check.Int) else s[-1])
     if last is None or last == -1:
         sizes = (*sizes[:-1], 2 * (input.shape[axes[-1]] - 1))
     return sizes, axes

@@ -274,8 +274,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)
     check_source("index_add_()", input, dim, index, source)
-    alpha = alpha if isinstance(alpha, int) else jnp.asarray(alpha).astype(source.dtype)
-    scaled = source if isinstance(alpha, int) and alpha == 1 else source & alpha if source.dtype == bool else source * alpha
+    alpha = alpha if isinstance(alpha, check.Int) else jnp.asarray(alpha).astype(source.dtype)
+    scaled = source if isinstance(alpha, check.Int) and alpha == 1 else source & alpha if source.dtype == bool else source * alpha
     x, scaled = as_1d(input, scaled)
     return add_at(x, along(input, dim, index), scaled).reshape(input.shape)
 

@@ -207,8 +207,9 @@ def tile(input: Tensor, dims: Size):
     return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
-@op(out=False, frees=lambda template, edges: not isinstance(template[1], int),
-    backward_name=lambda template: "ViewBackward0" if isinstance(template[1], int) else "IndexSelectBackward0", composite=True)
+@op(out=False, frees=lambda template, edges: not isinstance(template[1], check.Int),
+    backward_name=lambda template: "ViewBackward0" if isinstance(template[1], check.Int) else "IndexSelectBackward0",
+    composite=True)
 def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = None, *, output_size: int | None = None):
     """Each element (or slice of a dim) repeated. See torch.repeat_interleave.
 
@@ -219,7 +220,7 @@ def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = No
     dim = check.wrap_dim(dim, input.ndim)
     if not input.ndim:
         input = input.reshape(1)
-    if isinstance(repeats, int):
+    if isinstance(repeats, check.Int):
         check.require(repeats >= 0, "Repeats must be non-negative")
         return jnp.repeat(input, repeats, dim)
     check.require(repeats.dtype in (np.int32, np.int64), f'"repeat_interleave_cpu" not implemented for '
@@ -267,8 +268,8 @@ def flipud(input: Tensor):
 @op(saves="none", out=False)
 def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ...] | None = None):
     """Elements moved along dims, around the ends. See torch.roll."""
-    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    dims = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    shifts = (shifts,) if isinstance(shifts, check.Int) else tuple(shifts)
+    dims = () if dims is None else (dims,) if isinstance(dims, check.Int) else tuple(dims)
     check.require(len(shifts) > 0, "`shifts` required")
     if not input.size:
         return input

@@ -308,7 +308,7 @@ def matrix_power(A: Tensor, n: int):
     return result
 
 
-@op(name="linalg.matrix_exp", aliases=("matrix_exp",), method=True)
+@op(name="linalg.matrix_exp", aliases=("matrix_exp",), method=True, loops=True)
 def matrix_exp(A: Tensor):
     """The matrix exponential. See torch.linalg.matrix_exp."""
     precise = A.astype(np.float32) if promotion.is_float(A.dtype) and A.dtype.itemsize < 4 else A

@@ -98,21 +98,21 @@ def _not_positive_definite(name: str):
 
 
 @op(name="linalg.cholesky", saves="result", backward_name="LinalgCholeskyExBackward0",
-    value_check=_not_positive_definite("linalg.cholesky"))
+    value_check=_not_positive_definite("linalg.cholesky"), loops=True)
 def linalg_cholesky(A: Tensor, *, upper: bool = False):
     """L of A = L Lᴴ. See torch.linalg.cholesky."""
     check_matrix(A, "linalg.cholesky", square=True)
     return factor(A, upper)
 
 
-@op(saves="result", value_check=_not_positive_definite("cholesky"))
+@op(saves="result", value_check=_not_positive_definite("cholesky"), loops=True)
 def cholesky(input: Tensor, upper: bool = False):
     """L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
     check_matrix(input, "cholesky", square=True)
     return factor(input, upper)
 
 
-@op(name="linalg.cholesky_ex", returns="L info", saves="result")
+@op(name="linalg.cholesky_ex", returns="L info", saves="result", loops=True)
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False):
     """linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
     check_matrix(A, "linalg.cholesky", square=True)

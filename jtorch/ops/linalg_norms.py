@@ -46,7 +46,7 @@ def vector_norm_of(x, ord=2, dim=None, keepdim=False, dtype=None, name="linalg.v
 
 def _nonempty_for(ord, x, axes, dim) -> None:
     what = f"linalg.vector_norm cannot compute the {_number(ord)} norm on "
-    if dim is None or (len(axes) == x.ndim and not isinstance(dim, int)):
+    if dim is None or (len(axes) == x.ndim and not isinstance(dim, check.Int)):
         check.require(x.size > 0, what + "an empty tensor because the operation does not have an identity")
     for a in axes:
         check.require(x.shape[a] > 0, what + f"the dimension {a}because this dimension is empty and the operation "
@@ -108,9 +108,9 @@ def _singular_values_jvp(primals, tangents):
 def linalg_norm(input: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype: dtype | None = None):
     """A vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
     if dim is not None:
-        n = 1 if isinstance(dim, int) else len(dim)
+        n = 1 if isinstance(dim, check.Int) else len(dim)
         check.require(n in (1, 2), f"linalg.norm: If dim is specified, it must be of length 1 or 2. "
-                      f"Got {[dim] if isinstance(dim, int) else list(dim)}")
+                      f"Got {[dim] if isinstance(dim, check.Int) else list(dim)}")
     elif ord is not None:
         check.require(input.ndim in (1, 2), "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
                       f"Got {input.ndim}D.")

@@ -50,7 +50,7 @@ def _sorted_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     """The dims counted from the front; a 0-dim tensor has dim 0."""
     if dim is None or dim == ():
         return tuple(range(ndim))
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = (dim,) if isinstance(dim, check.Int) else tuple(dim)
     for i, d in enumerate(dims):
         check.require(d not in dims[:i], f"dim={d} appears multiple times in the list of dims")
     return tuple(sorted(check.wrap_dim(d, ndim) for d in dims))
@@ -69,7 +69,7 @@ def masked_sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype:
     return reduce.sum(_hidden(input, mask, 0), _sorted_dims(dim, input.ndim), keepdim, dtype=dtype)
 
 
-@op(name="masked.prod", out=False, backward_name="ProdBackward0")
+@op(name="masked.prod", out=False, backward_name="ProdBackward0", loops=True)
 def masked_prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                 mask: Tensor | None = None):
     """The product of the elements that ``mask`` shows. See torch.masked.prod."""

@@ -67,7 +67,7 @@ def _no_bool(kernel: str, array, *factors) -> None:
 
 
 def _scaled(array, factor):
-    if isinstance(factor, int):      # the default, 1
+    if isinstance(factor, check.Int):      # the default, 1
         return array
     return array * jax.lax.convert_element_type(factor, array.dtype)
 
@@ -75,7 +75,7 @@ def _scaled(array, factor):
 def _plus_scaled(input, beta, term, alpha):
     """beta * input + alpha * term; a beta of 0 drops the input even where it is nan."""
     term = _scaled(term, alpha)
-    if isinstance(beta, int):
+    if isinstance(beta, check.Int):
         return input + term
     return jnp.where(beta == 0, jnp.zeros((), input.dtype), _scaled(input, beta)) + term
 
@@ -340,6 +340,7 @@ def _multi_dot(tensors):
                       f"{c_name(a)} and tensor {i + 1} {c_name(b)}")
         check.require(a.shape[-1] == b.shape[0], f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and "
                       f"{list(b.shape)} cannot be multiplied")
+    check.sizes_known(tensors)      # the order of the products depends on them
     return jnp.linalg.multi_dot(tensors, precision=_FULL)
 
 
@@ -373,8 +374,8 @@ def tensordot(a: Tensor, b: Tensor, dims=2):
 
 
 def _contracted(ndim_a: int, ndim_b: int, dims) -> tuple[list[int], list[int]]:
-    if not isinstance(dims, int):
-        in_a, in_b = ([d] if isinstance(d, int) else list(d) for d in dims)
+    if not isinstance(dims, check.Int):
+        in_a, in_b = ([d] if isinstance(d, check.Int) else list(d) for d in dims)
         return in_a, in_b
     check.require(dims >= 0, f"tensordot expects dims >= 0, but got dims={dims}")
     check.require(dims <= min(ndim_a, ndim_b), f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")

@@ -11,7 +11,7 @@ from jax import lax
 from jtorch.ops.elementwise import broadcast, only_double
 from jtorch.ops.registry import Number, Tensor, op
 
-_FACTS: dict[str, Any] = {"promote": "int_to_float", "inplace": False, "differentiable": False}
+_FACTS: dict[str, Any] = {"promote": "int_to_float", "inplace": False, "differentiable": False, "loops": True}
 
 
 def _recur(first, n, step: Callable):

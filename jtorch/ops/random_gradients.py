@@ -40,7 +40,7 @@ def _gamma_slope(alpha, sample):
     return lax.random_gamma_grad(*_in_double(alpha, sample)).astype(alpha.dtype)
 
 
-@op(name="_standard_gamma_grad", method=False, out=False, tested=False)
+@op(name="_standard_gamma_grad", method=False, out=False, tested=False, loops=True)
 def standard_gamma_grad(input: Tensor, output: Tensor):
     """The derivative of a standard gamma sample ``output`` by its concentration ``input``. See torch._standard_gamma."""
     _one_dtype("_standard_gamma_grad_cpu", input, output)
@@ -53,7 +53,7 @@ def _gamma_sample(alpha, sample):
 
 
 @op(name="_gamma_drawn", function=False, method=False, out=False, tested=False, saves="both",
-    backward_name="StandardGammaBackward0")
+    backward_name="StandardGammaBackward0", loops=True)
 def gamma_drawn(alpha: Tensor, sample: Tensor):
     """Standard gamma numbers, as functions of the concentrations they were drawn with."""
     return _gamma_sample(alpha, sample)

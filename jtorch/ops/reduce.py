@@ -263,14 +263,14 @@ def _argmin(input, dim):
 def _extreme_name(full: str, along: str, pair: str):
     def name(template: tuple) -> str:
         dim, other = template[1], template[3]
-        if other is not None or not (dim is None or isinstance(dim, int)):
+        if other is not None or not (dim is None or isinstance(dim, check.Int)):
             return pair
         return full if dim is None else along
     return name
 
 
 def _extreme(name: str, reduce, choose, pair, input, dim, keepdim: bool, other):
-    if dim is not None and not isinstance(dim, int):
+    if dim is not None and not isinstance(dim, check.Int):
         other = dim
     if other is not None:
         a, b = _common(input, other)
@@ -309,7 +309,7 @@ def min(input: Tensor, dim: Tensor | int | None = None, keepdim: bool = False, *
 
 def _amax(name: str, reduce, input, dim, keepdim: bool):
     axes = check.wrap_dims(dim, input.ndim)
-    nonempty(name, input, None if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim)
+    nonempty(name, input, None if dim is None or dim == () else (dim,) if isinstance(dim, check.Int) else dim)
     if not input.size and promotion.is_complex(input.dtype):        # its kernel has nothing to do
         return jnp.sum(input, axes, keepdims=keepdim)
     refuse(f"{reduce.__name__}_values_cpu", input, "c")
@@ -479,7 +479,7 @@ def _check_matrix(input, dims: tuple[int, ...]) -> None:
 
 
 def _nuclear(input, dim, keepdim: bool):
-    dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, check.Int) else dim
     _check_matrix(input, dims)
     axes = check.wrap_dims(dims, input.ndim)
     values = jnp.linalg.svd(jnp.moveaxis(input, axes, (-2, -1)), compute_uv=False)

@@ -170,6 +170,7 @@ class Op:
     replayed: bool = False
     remade: bool = False
     node_each: bool = False
+    loops: bool = False
     layout: Any = None          # which strides results have: see layout.py
     _functions: dict = field(default_factory=dict)
 
@@ -360,6 +361,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
                 is taken again of the same tensors once the base was written to; it is made again by the same call then; each of
                 the results has a node of its own.
     layout:     the rule of ``layout.py`` for the strides of results, where its table does not have it.
+    loops:      there may be a loop in the body, in JAX's functions too (or in its derivative): it is traced with the jits inside.
+                Without them, which is quicker, a loop would be unrolled.
     tested:     False keeps the op out of the generated matrix.
     """
     if fn is None:

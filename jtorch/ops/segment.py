@@ -51,7 +51,7 @@ def _check(data, reduce: str, lengths, indices, offsets, axis: int) -> None:
                   f"'{check.scalar_name(data.dtype)}'", NotImplementedError)
 
 
-@op(method=False, value_check=(_wrong_lengths, _lengths_error), out=False, aliases=("_segment_reduce",))
+@op(method=False, value_check=(_wrong_lengths, _lengths_error), out=False, aliases=("_segment_reduce",), loops=True)
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
                    offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None):
     """The sum, mean, product or extreme of each run of slices along ``axis``. See torch.segment_reduce."""

@@ -104,7 +104,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 def _at(index, position, dim: int):
     """The indices at ``position``, an int or one position for each row."""
-    if isinstance(position, int):
+    if isinstance(position, check.Int):
         return lax.slice_in_dim(index, position, position + 1, axis=dim)
     return _take(index, position, dim)
 
@@ -187,7 +187,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _check_quantile(input, q, interpolation: str) -> None:
-    scalar = isinstance(q, (int, float))
+    scalar = isinstance(q, (check.Int, float))
     check.require(not scalar or 0 <= q <= 1, f"quantile() q must be in the range [0, 1] but got {q}")
     check.require(input.size > 0, "quantile() input tensor must be non-empty")
     check.require(scalar or q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
@@ -237,7 +237,7 @@ def _quantile(input, q, dim: int | None, keepdim: bool, interpolation: str, skip
 
 
 def _q_outside(input, q, *rest, **options):
-    if isinstance(q, (int, float)):
+    if isinstance(q, (check.Int, float)):
         return jnp.zeros((), bool), jnp.zeros((), jnp.int64)
     return ~jnp.all((q >= 0) & (q <= 1)), jnp.zeros((), jnp.int64)
 
@@ -310,7 +310,7 @@ def _sorter_outside(sorted_sequence, input, *, sorter, **options):
     return none != 0 if sorter is None else jnp.any((sorter < 0) | (sorter >= sorted_sequence.shape[-1])), none
 
 
-@op(method=False, differentiable=False, value_check=(
+@op(method=False, differentiable=False, loops=True, value_check=(
     _sorter_outside, lambda *args, **options: RuntimeError("torch.searchsorted(): sorter index out of range")))
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None):
@@ -321,7 +321,7 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: 
     return _search(sorted_sequence, input, right or side == "right", out_int32)
 
 
-@op(method=False, differentiable=False)
+@op(method=False, differentiable=False, loops=True)
 def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):
     """The index of the bucket between the sorted ``boundaries`` that each value is in. See torch.bucketize."""
     check.require(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")

@@ -48,7 +48,7 @@ def _erfcx(x):
     return jsp.erfcx(x)
 
 
-@op(name="special.erfcx", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialErfcxBackward0")
+@op(name="special.erfcx", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialErfcxBackward0", loops=True)
 def erfcx(input: Tensor):
     """exp(x*x) erfc(x). See torch.special.erfcx."""
     only_double("erfcx_cpu", input)
@@ -69,7 +69,7 @@ def _log_ndtr(x):
     return jnp.where(x < -1, low, jnp.log1p(-lax.erfc(t) / 2))
 
 
-@op(name="special.log_ndtr", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialLogNdtrBackward0")
+@op(name="special.log_ndtr", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialLogNdtrBackward0", loops=True)
 def log_ndtr(input: Tensor):
     """The logarithm of the standard normal distribution function. See torch.special.log_ndtr."""
     only_double("log_ndtr_cpu", input)
@@ -81,7 +81,7 @@ def _ndtri(x):
     return jsp.ndtri(x)
 
 
-@op(name="special.ndtri", promote="int_to_float", inplace=False, saves="result", backward_name="SpecialNdtriBackward0")
+@op(name="special.ndtri", promote="int_to_float", inplace=False, saves="result", backward_name="SpecialNdtriBackward0", loops=True)
 def ndtri(input: Tensor):
     """The inverse of ndtr. See torch.special.ndtri."""
     only_double("ndtri_cpu", input)
@@ -172,7 +172,7 @@ def digamma(input: Tensor):
     return _polygamma(0, wide(input)).astype(input.dtype)
 
 
-@op(promote="int_to_float", aliases=("special.polygamma",))
+@op(promote="int_to_float", aliases=("special.polygamma",), loops=True)
 def polygamma(n: int, input: Tensor):
     """The ``n``-th derivative of digamma. See torch.polygamma."""
     check.require(n >= 0, "polygamma(n, x) does not support negative n.")
@@ -232,7 +232,7 @@ def _zeta_of_any(x, q):
     return total + lax.zeta(x, q + steps)
 
 
-@op(name="special.zeta", promote="int_to_float", inplace=False, backward_name=_xlogy_backward("SpecialZeta"))
+@op(name="special.zeta", promote="int_to_float", inplace=False, backward_name=_xlogy_backward("SpecialZeta"), loops=True)
 def zeta(input: Tensor | Number, other: Tensor | Number):
     """The Hurwitz zeta function. See torch.special.zeta."""
     only_double("zeta_cpu", input)

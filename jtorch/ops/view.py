@@ -266,7 +266,7 @@ def _unless_0_dim(name: str, of_0_dim: str) -> Callable[[tuple[int, ...]], str]:
 
 
 def _moved(ndim: int, source, destination) -> list[int]:
-    source, destination = ((d,) if isinstance(d, int) else tuple(d) for d in (source, destination))
+    source, destination = ((d,) if isinstance(d, check.Int) else tuple(d) for d in (source, destination))
     check.require(len(source) == len(destination), f"movedim: Invalid source or destination dims: source "
                   f"({list(source)} dims) should contain the same number of dims as destination "
                   f"({list(destination)} dims)")
@@ -306,7 +306,7 @@ def _squeeze(size, stride, offset, dim=None) -> Geometry:
 
 def _squeeze_name(template: tuple) -> str:
     dim = template[1]
-    return f"SqueezeBackward{0 if dim is None else 1 if isinstance(dim, int) else 2}"
+    return f"SqueezeBackward{0 if dim is None else 1 if isinstance(dim, check.Int) else 2}"
 
 
 @op(view=_squeeze, saves="none", backward_name=_squeeze_name)

@@ -55,7 +55,7 @@ def cut(x, dim: int, start: int, n: int, step: int = 1):
 
 def _narrow_args(size, dim, start, length) -> tuple[int, int]:
     check.require(len(size) > 0, "narrow() cannot be applied to a 0-dim tensor.")
-    check.require(isinstance(start, int) and not isinstance(start, bool), "start must be an 0-dim integral Tensor.")
+    check.require(isinstance(start, check.Int) and not isinstance(start, bool), "start must be an 0-dim integral Tensor.")
     check.require(length >= 0, "narrow(): length must be non-negative.")
     dim = check.wrap_dim(dim, len(size))
     n = size[dim]
@@ -202,7 +202,7 @@ def _cut_parts(x, dim: int, sizes: list[int]):
 
 
 def _split_sizes(size, split_size, dim=0) -> tuple[int, list[int]]:
-    if not isinstance(split_size, int):
+    if not isinstance(split_size, check.Int):
         return _given_sizes(size, split_size, dim)
     check.require(len(size) > 0, "split expects at least a 1-dimensional tensor")
     check.require(split_size >= 0, f"split expects split_size be non-negative, but got split_size={split_size}")
@@ -236,7 +236,7 @@ def _chunk_sizes(size, chunks, dim=0) -> tuple[int, list[int]]:
 def _tensor_split(size, indices_or_sections, dim=0) -> tuple[int, list[tuple[int, int]]]:
     check.require(len(size) > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim, ends = check.wrap_dim(dim, len(size)), indices_or_sections
-    if isinstance(ends, int):
+    if isinstance(ends, check.Int):
         check.require(ends > 0, f"number of sections must be larger than 0, got {ends}")
         each, more = divmod(size[dim], ends)
         ends = [i * each + min(i, more) for i in range(1, ends)]
@@ -249,7 +249,7 @@ def _tensor_split_geometry(size, stride, offset, indices_or_sections, dim=0) -> 
 
 
 def _split_name(template: tuple) -> str:
-    return "SplitBackward0" if isinstance(template[1], int) else "SplitWithSizesBackward0"
+    return "SplitBackward0" if isinstance(template[1], check.Int) else "SplitWithSizesBackward0"
 
 
 @op(view=_parts(_split_sizes), saves="none", backward_name=_split_name)
@@ -296,12 +296,13 @@ def unbind(input: Tensor, dim: int = 0):
 def _numpy_split(name: str, min_ndim: int, dim: int):
     """The dim of hsplit, vsplit or dsplit, checked: those want equal parts."""
     def checked(size, parts) -> int:
-        check.require(isinstance(parts, (int, tuple)), f"{name}() received an invalid combination of arguments - got (Tensor, "
+        known = isinstance(parts, (check.Int, tuple))
+        check.require(known, f"{name}() received an invalid combination of arguments - got (Tensor, "
                       f"{type(parts).__name__})", TypeError)
         check.require(len(size) >= min_ndim, f"torch.{name} requires a tensor with at least {min_ndim} dimension, but "
                       f"got a tensor with {len(size)} dimensions!")
         d = 0 if len(size) == 1 else dim
-        if isinstance(parts, int):
+        if isinstance(parts, check.Int):
             check.require(parts > 0 and size[d] % parts == 0, f"torch.{name} attempted to split along dimension {d}, "
                           f"but the size of the dimension {size[d]} is not divisible by the split_size {parts}!")
         return d

@@ -4,16 +4,20 @@ A run takes some samples of each op, chosen by the seed in the header (``--matri
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import random
 import warnings
 
+import jax
 import pytest
 from libraries import HAS_TORCH, library
 from ops import matrix
 from ops.known_differences import DIFFERENCES
 from ops.translate import Translator, differences
 
+from jtorch.engine import kernel
+from jtorch.engine.host import Unsupported, has_loop, trace
 from jtorch.ops.registry import OPS
 
 pytestmark = pytest.mark.conformance
@@ -65,6 +69,7 @@ def test_op(op, dtype, request, full, capsys):
     if run.left_out:
         with capsys.disabled():
             print(f"\n{run.left_out}", end=" ")
+    assert not unmarked_loops(), "a trace would unroll their loops: they need @op(loops=True)"
     unknown, known = sorted_out(op, dtype, run)
     assert not unknown, f"{op} of {dtype} differs from PyTorch (--matrix-seed {seed}):\n" + "\n".join(unknown)
     mended = [d for d in DIFFERENCES if d.always and d not in known and d.op == op and dtype in (d.dtypes or (dtype,))
@@ -72,6 +77,24 @@ def test_op(op, dtype, request, full, capsys):
     assert not mended, f"no longer differs, so take it out of known_differences.py: {mended}"
     if known:
         pytest.xfail("; ".join(dict.fromkeys(d.reason for d in known)))
+
+
+_looked_at: set[tuple] = set()
+
+
+def unmarked_loops() -> list[str]:
+    """The ops called since this was last asked that have loops in them, or in their derivatives, and are not marked so."""
+    found = set()
+    calls = [c for call in list(kernel._calls.values()) for c in (call, *call.vjps.values())]
+    for call in calls:
+        for avals in call.kernels:
+            key = call.op, tuple(a.np for a in avals)
+            if key not in _looked_at and not call.op.loops:
+                _looked_at.add(key)
+                with jax.enable_x64(True), contextlib.suppress(Unsupported):
+                    if has_loop(trace(call.fn, [a.sds for a in avals])[0].jaxpr):
+                        found.add(call.op.name)
+    return sorted(found)
 
 
 def sorted_out(op: str, dtype: str, run: matrix.Run) -> tuple[list[str], list]:

@@ -4,12 +4,15 @@ Compiling one op with XLA takes 25 to 80 ms; tracing it and resolving a NumPy fu
 under one. ``compile_on_host`` gives None where there is no such function, or where compiling is the better choice.
 
 ================  ==================================================================
-``program.py``    jaxpr -> flat list of calls: inlining, dead code, constants, slots
+``flat.py``       jaxpr -> one list of equations: inlining, dead code
+``program.py``    the equations -> a list of calls: constants, slots
+``sizes.py``      sizes that a trace leaves open
 ``rules.py``      the table of rules and what a rule is
 the other files   the rules, by kind
 ================  ==================================================================
 """
 from jtorch.engine.host import contract, control, elementwise, index, linalg, reduce, shape, windows  # noqa: F401
-from jtorch.engine.host.program import HostProgram, compile_on_host
+from jtorch.engine.host.program import HostProgram, Plan, compile_on_host, has_loop, trace
+from jtorch.engine.host.rules import Unsupported
 
-__all__ = ["HostProgram", "compile_on_host"]
+__all__ = ["HostProgram", "Plan", "Unsupported", "compile_on_host", "has_loop", "trace"]

@@ -1,30 +1,20 @@
 """From a jaxpr to a flat list of NumPy calls over numbered slots."""
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from contextvars import Context
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from jtorch.engine.host.rules import RULES, Equation, Unsupported
-from jtorch.ops.elementwise import ON_HOST
+from jtorch.engine.host.flat import Flat, live
+from jtorch.engine.host.rules import RULES, Equation, Shaped, Unsupported
+from jtorch.engine.host.sizes import filled, is_open
 
-# Primitives that only wrap a jaxpr, and the parameters it may be in.
-CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "call", "custom_jvp_call", "custom_vjp_call", "remat",
-                   "remat2", "checkpoint", "composite", "custom_vmap_call"})
-CALL_PARAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 LOOPS = frozenset({"scan", "while"})
-# Primitives that hand their inputs on unchanged.
-IDENTITIES = frozenset({"copy", "copy_p", "stop_gradient", "optimization_barrier", "sharding_constraint", "device_put",
-                        "name", "pvary", "reshard", "layout_constraint", "relayout", "with_memory_space_constraint"})
-# Elementwise primitives whose NumPy function broadcasts by itself, so that a broadcast before them is needless.
-BROADCASTING = frozenset({"add", "add_any", "sub", "mul", "div", "max", "min", "pow", "atan2", "eq", "ne", "lt", "le",
-                          "gt", "ge", "and", "or", "xor", "select_n", "clamp", "rem"})
 FOLD_LIMIT = 1 << 12        # a constant larger than this is made at each run rather than kept
 
 
@@ -88,196 +78,172 @@ def compile_on_host(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct]) -> Host
 
     Errors that the function itself raises while it is traced are not caught.
     """
-    with _short_trace(fn):
-        traced = jax.jit(fn).trace(*avals)
-    closed = traced.jaxpr
-    if fn not in _without_loops:
-        _without_loops[fn] = not _has_loop(closed.jaxpr)
-    if closed.effects:
-        return None
-    is_tuple = not traced.out_tree.num_leaves or not jax.tree_util.treedef_is_leaf(traced.out_tree)     # [] is a leaf to JAX
     try:
-        return build(closed, is_tuple)
+        return Plan(*trace(fn, avals)).at()
     except (Unsupported, KeyError):     # a KeyError: this version of JAX calls a parameter otherwise
         return None
 
 
-# Functions that have been traced: whether they are without loops, which would be unrolled if their jits were left out.
-_without_loops: weakref.WeakKeyDictionary[Callable, bool] = weakref.WeakKeyDictionary()
+def trace(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct], *, short: bool = False) -> tuple[ClosedJaxpr, bool]:
+    """The jaxpr of ``fn``, and whether it returns a sequence. Raises Unsupported if it has effects.
 
-
-def _short_trace(fn: Callable) -> AbstractContextManager:
-    """For a trace of ``fn``: without the jits inside, those of ``jax.numpy``, if an earlier one has met no loop.
-
-    That takes half the time: 1.0 ms instead of 1.9 for each of the 1,092 kernels of a transformer whose sequence grows. In a
-    program, where calls with the same avals share these jits, it gains nothing.
+    A ``short`` trace is one without the jits inside, those of ``jax.numpy``, for functions that have no loop (it would be
+    unrolled). That takes half the time: 1.0 ms instead of 1.9 for each of the 1,092 kernels of a transformer whose sequence
+    grows. In a program, where calls with the same avals share these jits, it gains nothing.
     """
-    return jax.disable_jit(_without_loops.get(fn, False))
+    with jax.disable_jit(short):
+        traced = jax.jit(fn).trace(*avals)
+    if traced.jaxpr.effects:
+        raise Unsupported
+    is_tuple = not traced.out_tree.num_leaves or not jax.tree_util.treedef_is_leaf(traced.out_tree)     # [] is a leaf to JAX
+    return traced.jaxpr, is_tuple
 
 
-def _has_loop(jaxpr: Jaxpr) -> bool:
+def has_loop(jaxpr: Jaxpr) -> bool:
+    """Whether there is a loop in it, or in what it calls."""
     inner = [v for eqn in jaxpr.eqns for p in eqn.params.values() for v in (p if isinstance(p, (tuple, list)) else (p,))]
     return any(eqn.primitive.name in LOOPS for eqn in jaxpr.eqns) \
-        or any(_has_loop(v.jaxpr if isinstance(v, ClosedJaxpr) else v) for v in inner if isinstance(v, (Jaxpr, ClosedJaxpr)))
+        or any(has_loop(v.jaxpr if isinstance(v, ClosedJaxpr) else v) for v in inner if isinstance(v, (Jaxpr, ClosedJaxpr)))
 
 
 def build(closed: ClosedJaxpr, is_tuple: bool = True) -> HostProgram:
     """The program of a jaxpr. Raises Unsupported if some equation has no rule."""
-    flat = _Flat()
-    ins = [flat.new(v.aval) for v in closed.jaxpr.invars]
-    outs = flat.inline(closed, ins)
-    return _emit(flat, ins, outs, is_tuple)
+    return Plan(closed, is_tuple).at()
 
 
-class _Flat:
-    """One list of equations without calls, its values numbered."""
+class Plan:
+    """A host program but for what depends on a size that was left open in the trace (see ``sizes.py``), if one was.
 
-    def __init__(self):
-        self.avals: list = []
-        self.constants: dict[int, np.ndarray] = {}
-        self.equations: list[tuple[object, list[int], list[int]]] = []     # (equation, inputs, outputs)
-        self.narrow: dict[int, int] = {}        # result of a broadcast -> what broadcasts to it
+    ``indexed`` says how many of its equations gather or scatter.
+    """
 
-    def new(self, aval) -> int:
-        self.avals.append(aval)
-        return len(self.avals) - 1
+    __slots__ = ("_code", "_late", "_open", "_out_avals", "_outs", "_slots", "indexed", "is_tuple", "used")
 
-    def constant(self, value, aval) -> int:
-        i = self.new(aval)
-        self.constants[i] = np.asarray(value, aval.dtype)
-        return i
+    def __init__(self, closed: ClosedJaxpr, is_tuple: bool, *, has_open: bool = False):
+        """Raises Unsupported if some equation has no rule. ``has_open``: whether a size was left open."""
+        flat = Flat()
+        ins = [flat.new(v.aval) for v in closed.jaxpr.invars]
+        outs = flat.inline(closed, ins)
+        kept, needed = live(flat, outs)
+        calls, late = _resolve(flat, kept, has_open=has_open)
+        self.is_tuple, self.used = is_tuple, tuple([v in needed for v in ins])
+        self.indexed = sum([eqn.primitive.name.startswith(("gather", "scatter")) for eqn, _, _ in kept])
+        self._out_avals = [jax.ShapeDtypeStruct(flat.avals[o].shape, flat.avals[o].dtype) for o in outs]
+        slot_of = {v: k for k, v in enumerate(ins)}
+        self._slots = self._with_constants(flat, calls, late, outs, slot_of)
+        fixed = set(slot_of).union(outs)
+        self._code = _allocate(calls, self._slots, slot_of, fixed)
+        self._open = [(k, _Opened(step.equation)) for k, step in enumerate(calls) if step.fn is None]
+        self._late = [(_Opened(step.equation), [slot_of[v] for v in step.ins], [slot_of[v] for v in step.outs]) for step in late]
+        self._outs = [slot_of[o] for o in outs]
 
-    def inline(self, jaxpr, args: list[int]) -> list[int]:
-        """Appends the equations of ``jaxpr`` called with ``args``; the numbers of its results."""
-        jaxpr, consts = (jaxpr.jaxpr, jaxpr.consts) if isinstance(jaxpr, ClosedJaxpr) else (jaxpr, ())
-        env = dict(zip(jaxpr.invars, args, strict=True))
-        for v, c in zip(jaxpr.constvars, consts, strict=True):
-            env[v] = self.constant(c, v.aval)
+    @staticmethod
+    def _with_constants(flat: Flat, calls: list[_Step], late: list[_Step], outs: list[int], slot_of: dict[int, int]) -> list:
+        """The slots of inputs and constants, with a place for the constants that are not known yet."""
+        slots: list = [None] * len(slot_of)
+        made = {v for step in late for v in step.outs}
+        for v in sorted({v for step in (*calls, *late) for v in step.ins}.union(outs).union(made)):
+            if v in flat.constants or v in made:
+                slot_of[v] = len(slots)
+                slots.append(flat.constants.get(v))
+        return slots
 
-        def read(v) -> int:
-            return self.constant(v.val, v.aval) if isinstance(v, Literal) else env[v]
+    def at(self, n: int | None = None) -> HostProgram:
+        """The program, or that for the open size ``n``."""
+        slots, code, avals = self._slots, self._code, self._out_avals
+        if n is not None:
+            shapes: dict = {}
+            slots, code = self._constants_at(n, shapes), code.copy()
+            for k, opened in self._open:
+                code[k] = (_function(opened.at(n, shapes)), *code[k][1:])
+            avals = [jax.ShapeDtypeStruct(filled(a.shape, n), a.dtype) for a in avals]
+        return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs)
 
-        for eqn in jaxpr.eqns:
-            results = self._equation(eqn, [read(v) for v in eqn.invars])
-            env.update(zip(eqn.outvars, results, strict=True))
-        return [read(v) for v in jaxpr.outvars]
-
-    def _equation(self, eqn, ins: list[int]) -> list[int]:
-        name, params = eqn.primitive.name, eqn.params
-        if name in CALLS and params.get("name") in ON_HOST:
-            known = ON_HOST[params["name"]]
-            return self._append(_Stand(known, eqn.outvars), known, {}, ins)
-        if name in CALLS:
-            return self.inline(next(params[p] for p in CALL_PARAMS if p in params), ins)
-        if name in IDENTITIES:
-            return ins
-        if name == "platform_index":
-            platforms = params["platforms"]
-            return [self.constant(next(i for i, p in enumerate(platforms) if p is None or "cpu" in p),
-                                  eqn.outvars[0].aval)]
-        if name == "cond" and ins[0] in self.constants:
-            branches = params["branches"]
-            return self.inline(branches[min(max(int(self.constants[ins[0]]), 0), len(branches) - 1)], ins[1:])
-        if name == "custom_linear_solve":
-            n = params["const_lengths"]
-            first = n.matvec + n.vecmat
-            rest = first + n.solve + n.transpose_solve
-            return self.inline(params["jaxprs"].solve, ins[first:first + n.solve] + ins[rest:])
-        return self._append(eqn, name, params, ins)
-
-    def _append(self, eqn, name: str, params: dict, ins: list[int]) -> list[int]:
-        outs = [self.new(v.aval) for v in eqn.outvars]
-        if name in BROADCASTING:
-            ins = self._without_broadcasts(ins, self.avals[outs[0]].shape)
-        elif name == "broadcast_in_dim" and len(ins) == 1:
-            narrow = self._narrowed(ins[0], params)
-            if narrow is not None:
-                self.narrow[outs[0]] = narrow
-        self.equations.append((eqn, ins, outs))
-        return outs
-
-    def _narrowed(self, i: int, params: dict) -> int | None:
-        """A value that NumPy broadcasts to what ``broadcast_in_dim`` gives, if ``i`` is one or reshapes into one."""
-        shape, rank = self.avals[i].shape, len(params["shape"])
-        dims = tuple(params["broadcast_dimensions"])
-        if i in self.narrow:
-            i = self.narrow[i] if dims == tuple(range(len(shape))) and rank == len(shape) else i
-        if dims == tuple(range(rank - len(shape), rank)):
-            return i
-        wide = [1] * rank
-        for d, n in zip(dims, shape, strict=True):
-            wide[d] = n
-        out = self.new(jax.ShapeDtypeStruct(tuple(wide), self.avals[i].dtype))
-        self.equations.append((_Stand("reshape", new_sizes=tuple(wide), dimensions=None), [i], [out]))
-        return out
-
-    def _without_broadcasts(self, ins: list[int], shape: tuple[int, ...]) -> list[int]:
-        if not any(i in self.narrow for i in ins):
-            return ins
-        if any(self.avals[i].shape == shape and i not in self.narrow for i in ins):
-            return [self.narrow.get(i, i) for i in ins]
-        wide = next((i for i in ins if self.avals[i].shape == shape), None)     # one must stay for the shape's sake
-        return ins if wide is None else [i if i == wide else self.narrow.get(i, i) for i in ins]
-
-
-class _Stand:
-    """Stands for an equation that is in no jaxpr."""
-
-    def __init__(self, name: str, outvars: Sequence = (), **params: Any):
-        self.params, self.primitive, self.name, self.outvars = params, self, name, outvars
-
-
-def _live(flat: _Flat, outs: list[int]) -> tuple[list, set[int]]:
-    """The equations whose results are needed, in order, and all values needed."""
-    needed, kept = set(outs), []
-    for eqn, i, o in reversed(flat.equations):
-        if needed.intersection(o):
-            needed.update(i)
-            kept.append((eqn, i, o))
-    return kept[::-1], needed
-
-
-def _resolve(flat: _Flat, kept: list) -> list[tuple[Callable, list[int], list[int], bool]]:
-    """The NumPy function of each equation. Those that depend on nothing are run here, once."""
-    calls, constants = [], flat.constants
-    for eqn, ins, outs in kept:
-        name, avals = eqn.primitive.name, [flat.avals[o] for o in outs]
-        make = RULES.get(name)
-        if make is None:
-            raise Unsupported(name)
-        fn = make(Equation(name, [flat.avals[i] for i in ins], avals, eqn.params))
-        several = len(outs) != 1
-        if all(i in constants for i in ins) and all(a.size <= FOLD_LIMIT for a in avals):
+    def _constants_at(self, n: int, shapes: dict) -> list:
+        slots = self._slots.copy()
+        if self._late:
             with np.errstate(all="ignore"):
-                results = fn(*[constants[i] for i in ins])
-            constants.update(zip(outs, results if several else [results], strict=True))
+                for opened, ins, outs in self._late:
+                    results = _function(opened.at(n, shapes))(*[slots[i] for i in ins])
+                    for o, x in zip(outs, results if len(outs) != 1 else [results], strict=True):
+                        slots[o] = x
+        return slots
+
+
+class _Opened:
+    """An equation that waits for the size that was left open."""
+
+    __slots__ = ("_equation", "_params")
+
+    def __init__(self, equation: Equation):
+        self._equation = equation
+        self._params = [name for name, p in equation.params.items() if is_open(p)]
+
+    def at(self, n: int, shapes: dict) -> Equation:
+        """The equation for the size ``n``; ``shapes`` keeps the avals that several have in common."""
+        e, params = self._equation, self._equation.params
+        if self._params:
+            params = params.copy()
+            for name in self._params:
+                params[name] = filled(params[name], n)
+        ins, outs = ([shapes.get(id(a)) or _shaped(a, n, shapes) for a in avals] for avals in (e.ins, e.outs))
+        return Equation(e.name, ins, outs, params)
+
+
+def _shaped(aval: Any, n: int, shapes: dict) -> Shaped:
+    made = shapes[id(aval)] = Shaped(tuple([d if d.__class__ is int else d.at(n) for d in aval.shape]), aval.dtype)
+    return made
+
+
+def _depends_on_size(equation: Equation) -> bool:
+    """Whether the function of an equation depends on the size that was left open."""
+    return any([is_open(a.shape) for a in (*equation.ins, *equation.outs)]) or any([is_open(p) for p in equation.params.values()])
+
+
+@dataclass(slots=True)
+class _Step:
+    """An equation, with its NumPy function if that depends on no open size."""
+
+    equation: Equation
+    fn: Callable | None
+    ins: list[int]
+    outs: list[int]
+
+
+def _function(equation: Equation) -> Callable:
+    make = RULES.get(equation.name)
+    if make is None:
+        raise Unsupported(equation.name)
+    return make(equation)
+
+
+def _resolve(flat: Flat, kept: list, *, has_open: bool) -> tuple[list[_Step], list[_Step]]:
+    """What is to be called, and the small constants that wait for an open size. Other constants are computed here, once."""
+    calls, late, constants = [], [], flat.constants
+    waiting: set[int] = set()
+    for eqn, ins, outs in kept:
+        avals = [flat.avals[o] for o in outs]
+        equation = Equation(eqn.primitive.name, [flat.avals[i] for i in ins], avals, eqn.params)
+        step = _Step(equation, None if has_open and _depends_on_size(equation) else _function(equation), ins, outs)
+        if not all([i in constants or i in waiting for i in ins]) or not all([a.size <= FOLD_LIMIT for a in avals]):
+            calls.append(step)
+        elif step.fn is None or waiting.intersection(ins):
+            late.append(step)
+            waiting.update(outs)
         else:
-            calls.append((fn, ins, outs, several))
-    return calls
+            with np.errstate(all="ignore"):
+                results = step.fn(*[constants[i] for i in ins])
+            constants.update(zip(outs, results if len(outs) != 1 else [results], strict=True))
+    return calls, late
 
 
-def _emit(flat: _Flat, ins: list[int], outs: list[int], is_tuple: bool) -> HostProgram:
-    kept, needed = _live(flat, outs)
-    calls = _resolve(flat, kept)
-    slots: list = [None] * len(ins)
-    slot_of = {v: k for k, v in enumerate(ins)}
-    fixed = set(outs).union(ins)
-    for v in {v for call in calls for v in call[1]}.union(outs):
-        if v in flat.constants:
-            slot_of[v] = len(slots)
-            slots.append(flat.constants[v])
-            fixed.add(v)
-    code = _allocate(calls, slots, slot_of, fixed)
-    avals = [jax.ShapeDtypeStruct(flat.avals[o].shape, flat.avals[o].dtype) for o in outs]
-    return HostProgram(tuple(v in needed for v in ins), avals, is_tuple, slots, code, [slot_of[o] for o in outs])
-
-
-def _allocate(calls: list, slots: list, slot_of: dict[int, int], fixed: set[int]) -> list[tuple]:
+def _allocate(calls: list[_Step], slots: list, slot_of: dict[int, int], fixed: set[int]) -> list[tuple]:
     """Gives each value a slot, that of a value which nobody reads any more if there is one."""
-    last = {v: k for k, call in enumerate(calls) for v in (*call[1], *call[2])}
+    last = {v: k for k, step in enumerate(calls) for v in (*step.ins, *step.outs)}
     free: list[int] = []
     code = []
-    for k, (fn, ins, outs, several) in enumerate(calls):
+    for k, step in enumerate(calls):
+        ins, outs = step.ins, step.outs
         sources = [slot_of[v] for v in ins]
         free.extend({slot_of[v] for v in ins if last[v] == k and v not in fixed})
         for v in outs:
@@ -286,12 +252,12 @@ def _allocate(calls: list, slots: list, slot_of: dict[int, int], fixed: set[int]
                 slots.append(None)
             slot_of[v] = free.pop()
         free.extend(slot_of[v] for v in outs if last[v] == k and v not in fixed)
-        code.append(_instruction(fn, sources, [slot_of[v] for v in outs], several))
+        code.append(_instruction(step.fn, sources, [slot_of[v] for v in outs]))
     return code
 
 
-def _instruction(fn: Callable, sources: list[int], targets: list[int], several: bool) -> tuple:
-    if several:
+def _instruction(fn: Callable | None, sources: list[int], targets: list[int]) -> tuple:
+    if len(targets) != 1:
         return fn, None, tuple(sources), tuple(targets)
     match sources:
         case [a]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -20,6 +21,15 @@ FLOAT32 = np.dtype(np.float32)
 
 class Unsupported(Exception):
     """This equation is better compiled."""
+
+
+class Shaped:
+    """An abstract array: what rules ask of one."""
+
+    __slots__ = ("dtype", "shape", "size")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
+        self.shape, self.dtype, self.size = shape, dtype, prod(shape)
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
@@ -39,6 +40,7 @@ def _tile(e: Equation) -> Callable:
 @rule("reshape", "squeeze")
 def _reshape(e: Equation) -> Callable:
     shape, first = e.shape, e.params.get("dimensions") if e.name == "reshape" else None
+    require(prod(e.ins[0].shape) == prod(shape))      # JAX does not look where a size is open
     if first is not None:
         return lambda x: x.transpose(first).reshape(shape)
     return lambda x: x.reshape(shape)
@@ -134,3 +136,9 @@ def _iota(e: Equation) -> Callable:
 def _empty(e: Equation) -> Callable:
     shape, dtype = e.shape, e.dtype
     return lambda *_: np.zeros(shape, dtype)
+
+
+@rule("size")
+def _size(e: Equation) -> Callable:
+    value = np.asarray(e.params["size"], e.dtype)
+    return lambda: value

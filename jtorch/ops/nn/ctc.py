@@ -123,7 +123,7 @@ def _check(log_probs: jax.Array, targets: jax.Array, blank: int) -> None:
                   f"at dimension 0, but got size {targets.shape[0]} for argument #2 'targets' {_WHERE}")
 
 
-@functional(backward_name=_backward_name, value_check=(_lengths_flag, _lengths_error))
+@functional(backward_name=_backward_name, value_check=(_lengths_flag, _lengths_error), loops=True)
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | tuple[int, ...],
              target_lengths: Tensor | tuple[int, ...], blank: int = 0, reduction: str = "mean",
              zero_infinity: bool = False):

@@ -139,7 +139,7 @@ def _bag_error(detail: int, input, weight, *_) -> Exception:
                         f"{weight.shape[0]})")
 
 
-@functional(writes="weight", value_check=(_bag_flag, _bag_error))
+@functional(writes="weight", value_check=(_bag_flag, _bag_error), loops=True)
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
                   norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,

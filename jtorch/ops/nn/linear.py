@@ -107,5 +107,6 @@ def _check_bilinear(input1: jax.Array, input2: jax.Array, weight: jax.Array, bia
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
     _check_bilinear(input1, input2, weight, bias)
+    check.sizes_known((input1, weight, input2))     # the order of the products depends on them
     out = jnp.einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + jnp.broadcast_to(bias, out.shape)

@@ -274,7 +274,7 @@ def _network(net: Network, input, hx: list, params: list, masks: list, valid, la
     return [out, *[jnp.stack(s) for s in zip(*last, strict=True)]]
 
 
-@op(name="_recurrent", function=False, method=False, out=False, tested=False, differentiable=False)
+@op(name="_recurrent", function=False, method=False, out=False, tested=False, differentiable=False, loops=True)
 def recurrent(input: Tensor, hx: list[Tensor], params: list[Tensor], masks: list[Tensor], valid: Tensor | None, mode: str,
               has_biases: bool, num_layers: int, bidirectional: bool, batch_first: bool, dropout: float):
     """A recurrent network: its output, its last states, and the paths that ``_recurrent_solved`` takes.
@@ -293,7 +293,7 @@ def _name(template: tuple) -> str:
     return {"lstm": "Lstm", "gru": "Gru", "rnn_tanh": "RnnTanh", "rnn_relu": "RnnRelu"}[template[6]] + "Backward0"
 
 
-@op(name="_recurrent_solved", function=False, method=False, out=False, tested=False, saves="all", backward_name=_name)
+@op(name="_recurrent_solved", function=False, method=False, out=False, tested=False, saves="all", backward_name=_name, loops=True)
 def recurrent_solved(input: Tensor, hx: list[Tensor], params: list[Tensor], masks: list[Tensor], valid: Tensor | None,
                      leaves: list[Tensor], mode: str, has_biases: bool, num_layers: int, bidirectional: bool,
                      batch_first: bool, dropout: float):

@@ -1,0 +1,130 @@
+"""A jaxpr as one list of equations without calls, its values numbered."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Literal
+
+from jtorch.ops.elementwise import ON_HOST
+
+# Primitives that only wrap a jaxpr, and the parameters it may be in.
+CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "call", "custom_jvp_call", "custom_vjp_call", "remat",
+                   "remat2", "checkpoint", "composite", "custom_vmap_call"})
+CALL_PARAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
+# Primitives that hand their inputs on unchanged.
+IDENTITIES = frozenset({"copy", "copy_p", "stop_gradient", "optimization_barrier", "sharding_constraint", "device_put",
+                        "name", "pvary", "reshard", "layout_constraint", "relayout", "with_memory_space_constraint"})
+# Elementwise primitives whose NumPy function broadcasts by itself, so that a broadcast before them is needless.
+BROADCASTING = frozenset({"add", "add_any", "sub", "mul", "div", "max", "min", "pow", "atan2", "eq", "ne", "lt", "le",
+                          "gt", "ge", "and", "or", "xor", "select_n", "clamp", "rem"})
+
+
+class Flat:
+    """One list of equations without calls, its values numbered."""
+
+    def __init__(self):
+        self.avals: list = []
+        self.constants: dict[int, np.ndarray] = {}
+        self.equations: list[tuple[object, list[int], list[int]]] = []     # (equation, inputs, outputs)
+        self.narrow: dict[int, int] = {}        # result of a broadcast -> what broadcasts to it
+
+    def new(self, aval) -> int:
+        self.avals.append(aval)
+        return len(self.avals) - 1
+
+    def constant(self, value, aval) -> int:
+        i = self.new(aval)
+        self.constants[i] = np.asarray(value, aval.dtype)
+        return i
+
+    def inline(self, jaxpr, args: list[int]) -> list[int]:
+        """Appends the equations of ``jaxpr`` called with ``args``; the numbers of its results."""
+        jaxpr, consts = (jaxpr.jaxpr, jaxpr.consts) if isinstance(jaxpr, ClosedJaxpr) else (jaxpr, ())
+        env = dict(zip(jaxpr.invars, args, strict=True))
+        for v, c in zip(jaxpr.constvars, consts, strict=True):
+            env[v] = self.constant(c, v.aval)
+
+        def read(v) -> int:
+            return self.constant(v.val, v.aval) if isinstance(v, Literal) else env[v]
+
+        for eqn in jaxpr.eqns:
+            results = self._equation(eqn, [read(v) for v in eqn.invars])
+            env.update(zip(eqn.outvars, results, strict=True))
+        return [read(v) for v in jaxpr.outvars]
+
+    def _equation(self, eqn, ins: list[int]) -> list[int]:
+        name, params = eqn.primitive.name, eqn.params
+        if name in CALLS and params.get("name") in ON_HOST:
+            known = ON_HOST[params["name"]]
+            return self._append(Stand(known, eqn.outvars), known, {}, ins)
+        if name in CALLS:
+            return self.inline(next(params[p] for p in CALL_PARAMS if p in params), ins)
+        if name in IDENTITIES:
+            return ins
+        if name == "platform_index":
+            platforms = params["platforms"]
+            return [self.constant(next(i for i, p in enumerate(platforms) if p is None or "cpu" in p),
+                                  eqn.outvars[0].aval)]
+        if name == "cond" and ins[0] in self.constants:
+            branches = params["branches"]
+            return self.inline(branches[min(max(int(self.constants[ins[0]]), 0), len(branches) - 1)], ins[1:])
+        if name == "custom_linear_solve":
+            n = params["const_lengths"]
+            first = n.matvec + n.vecmat
+            rest = first + n.solve + n.transpose_solve
+            return self.inline(params["jaxprs"].solve, ins[first:first + n.solve] + ins[rest:])
+        return self._append(eqn, name, params, ins)
+
+    def _append(self, eqn, name: str, params: dict, ins: list[int]) -> list[int]:
+        outs = [self.new(v.aval) for v in eqn.outvars]
+        if name in BROADCASTING:
+            ins = self._without_broadcasts(ins, self.avals[outs[0]].shape)
+        elif name == "broadcast_in_dim" and len(ins) == 1:
+            narrow = self._narrowed(ins[0], params)
+            if narrow is not None:
+                self.narrow[outs[0]] = narrow
+        self.equations.append((eqn, ins, outs))
+        return outs
+
+    def _narrowed(self, i: int, params: dict) -> int | None:
+        """A value that NumPy broadcasts to what ``broadcast_in_dim`` gives, if ``i`` is one or reshapes into one."""
+        shape, rank = self.avals[i].shape, len(params["shape"])
+        dims = tuple(params["broadcast_dimensions"])
+        if i in self.narrow:
+            i = self.narrow[i] if dims == tuple(range(len(shape))) and rank == len(shape) else i
+        if dims == tuple(range(rank - len(shape), rank)):
+            return i
+        wide = [1] * rank
+        for d, n in zip(dims, shape, strict=True):
+            wide[d] = n
+        out = self.new(jax.ShapeDtypeStruct(tuple(wide), self.avals[i].dtype))
+        self.equations.append((Stand("reshape", new_sizes=tuple(wide), dimensions=None), [i], [out]))
+        return out
+
+    def _without_broadcasts(self, ins: list[int], shape: tuple[int, ...]) -> list[int]:
+        if not any(i in self.narrow for i in ins):
+            return ins
+        if any(self.avals[i].shape == shape and i not in self.narrow for i in ins):
+            return [self.narrow.get(i, i) for i in ins]
+        wide = next((i for i in ins if self.avals[i].shape == shape), None)     # one must stay for the shape's sake
+        return ins if wide is None else [i if i == wide else self.narrow.get(i, i) for i in ins]
+
+
+class Stand:
+    """Stands for an equation that is in no jaxpr."""
+
+    def __init__(self, name: str, outvars: Sequence = (), **params: Any):
+        self.params, self.primitive, self.name, self.outvars = params, self, name, outvars
+
+
+def live(flat: Flat, outs: list[int]) -> tuple[list, set[int]]:
+    """The equations whose results are needed, in order, and all values needed."""
+    needed, kept = set(outs), []
+    for eqn, i, o in reversed(flat.equations):
+        if needed.intersection(o):
+            needed.update(i)
+            kept.append((eqn, i, o))
+    return kept[::-1], needed
