@@ -131,7 +131,8 @@ class Family:
 _families: dict[tuple, Family] = {}
 
 
-def host_program(function_of: Callable, template: tuple, fn: Callable, avals: tuple[Aval, ...], *, loops: bool) -> HostProgram | None:
+def host_program(function_of: Callable, template: tuple, fn: Callable, avals: tuple[Aval, ...], *,
+                 loops: bool) -> HostProgram | None:
     """``fn``, which ``function_of`` makes of ``template``, as a host program; None if it is to be compiled by XLA instead.
 
     Errors that the function itself raises while it is traced are not caught.

@@ -69,7 +69,8 @@ def _log_ndtr(x):
     return jnp.where(x < -1, low, jnp.log1p(-lax.erfc(t) / 2))
 
 
-@op(name="special.log_ndtr", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialLogNdtrBackward0", loops=True)
+@op(name="special.log_ndtr", promote="int_to_float", inplace=False, saves="both", backward_name="SpecialLogNdtrBackward0",
+    loops=True)
 def log_ndtr(input: Tensor):
     """The logarithm of the standard normal distribution function. See torch.special.log_ndtr."""
     only_double("log_ndtr_cpu", input)
@@ -81,7 +82,8 @@ def _ndtri(x):
     return jsp.ndtri(x)
 
 
-@op(name="special.ndtri", promote="int_to_float", inplace=False, saves="result", backward_name="SpecialNdtriBackward0", loops=True)
+@op(name="special.ndtri", promote="int_to_float", inplace=False, saves="result", backward_name="SpecialNdtriBackward0",
+    loops=True)
 def ndtri(input: Tensor):
     """The inverse of ndtr. See torch.special.ndtri."""
     only_double("ndtri_cpu", input)
