@@ -1,7 +1,8 @@
 """``python -m benchmarks.first_use [--programs DIR]``: what a person feels before anything is compiled.
 
 Each figure comes from fresh processes: importing the library, the first result of 100 different calls, the first training
-step, the time until steps run at full speed, and the wall time of whole programs written for PyTorch.
+step, the time until steps run at full speed, text and training steps of which each has a new length, and the wall time of
+whole programs written for PyTorch.
 """
 from __future__ import annotations
 
@@ -57,7 +58,18 @@ last = max([k for k, t in enumerate(times[:300]) if t > 3 * steady], default=0)
 print(last + 1)
 print(sum(times[:last + 1]))
 """
-ROWS = ("import", "first results of {n} calls", "first training step", "steps until full speed", "seconds until full speed")
+VARYING = """
+import time
+import {library} as torch
+from benchmarks.models import generation, language_model_step
+for step, turns in ((generation(torch), 1), (language_model_step(torch, 2, tuple(range(8, 48))), 40)):
+    start = time.perf_counter()
+    for _ in range(turns):
+        step()
+    print(time.perf_counter() - start)
+"""
+ROWS = ("import", "first results of {n} calls", "first training step", "steps until full speed", "seconds until full speed",
+        "first 64 tokens, each a new length", "40 training steps, each a new length")
 
 
 def calls() -> list[str]:
@@ -71,10 +83,12 @@ def environment() -> dict[str, str]:
 
 
 def probe(library: str) -> list[float]:
-    """The figures of one fresh process."""
-    code = PROBE.format(library=library, calls=calls())
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
-    return [float(line) for line in done.stdout.split()]
+    """The figures of two fresh processes."""
+    figures = []
+    for code in (PROBE.format(library=library, calls=calls()), VARYING.format(library=library)):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
+        figures += [float(line) for line in done.stdout.split()]
+    return figures
 
 
 def _wall(command: list[str], folder: Path) -> float:

@@ -149,7 +149,7 @@ def _language_model(torch: Any, layers: int, width: int = 64, vocabulary: int = 
     return LanguageModel()
 
 
-def _lm_step(torch: Any, layers: int, lengths: tuple[int, ...] = (32,)) -> Step:
+def language_model_step(torch: Any, layers: int, lengths: tuple[int, ...] = (32,)) -> Step:
     fn = torch.nn.functional
     model = _language_model(torch, layers)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
@@ -169,7 +169,7 @@ def _lm_step(torch: Any, layers: int, lengths: tuple[int, ...] = (32,)) -> Step:
     return step
 
 
-def _generation(torch: Any) -> Step:
+def generation(torch: Any) -> Step:
     """64 tokens, each from a sequence that is one longer."""
     model = _language_model(torch, 2, longest=80)
     model.eval()
@@ -259,12 +259,12 @@ MODELS = (
     Workload("ResNet-18 32x32, batch 16", _resnet18, None, 1),
     Workload("RNN cell unrolled, 20 steps", _rnn, _rnn_jitted, 50, (0.7, None)),
     Workload("LSTM module, 20 steps", _lstm, None, 50),
-    Workload("transformer LM, 2 layers, AdamW", lambda torch: _lm_step(torch, 2), None, 20, (0.8, None)),
-    Workload("transformer LM, 6 layers, AdamW", lambda torch: _lm_step(torch, 6), None, 8),
-    Workload("transformer LM, varying lengths", lambda torch: _lm_step(torch, 2, LENGTHS), None, 32, (1.5, None)),
+    Workload("transformer LM, 2 layers, AdamW", lambda torch: language_model_step(torch, 2), None, 20, (0.8, None)),
+    Workload("transformer LM, 6 layers, AdamW", lambda torch: language_model_step(torch, 6), None, 8),
+    Workload("transformer LM, varying lengths", lambda torch: language_model_step(torch, 2, LENGTHS), None, 32, (1.5, None)),
     Workload("inference at batch 1", _inference, None, 500, (2.0, None)),
     Workload("data-dependent control flow", _control_flow, None, 50),
     Workload("gradients of 4 micro-batches", _accumulation, None, 50),
     Workload("MLP with a learning-rate schedule", _scheduled, None, 100),
-    Workload("generation of 64 tokens", _generation, None, 1, (3.0, None)),
+    Workload("generation of 64 tokens", generation, None, 1, (3.0, None)),
 )
