@@ -60,7 +60,7 @@ class Family:
         self.short = short          # whether there is no loop, so that the jits inside may be left out of traces
 
     def program(self, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
-        """The program for these integers, of an open trace; one is made if two earlier calls lie on a line with this one."""
+        """The program for these integers, of an open trace; one is made if they lie on a line with those of earlier calls."""
         if 0 in ints[:self.dims]:       # what reads arguments without elements differs from what reads others
             return None
         for line, unknown, plan in self.plans:
@@ -99,18 +99,21 @@ class Family:
 
     def trace(self, fn: Callable, avals: list) -> Plan:
         """The plan for these avals alone."""
+        plan = Plan(*self._traced(fn, avals))
+        self.indexed = max(self.indexed, plan.indexed)
+        return plan
+
+    def _traced(self, fn: Callable, avals: list) -> tuple[Any, bool]:
         if self.short:
             try:
-                return self._noted(Plan(*trace(fn, avals, short=True)))
+                return trace(fn, avals, short=True)
+            except Unsupported:
+                raise
             except Exception:       # a loop after all, perhaps; an error of the function itself is raised below
                 pass
         closed, is_tuple = trace(fn, avals)
         self.short = not has_loop(closed.jaxpr)
-        return self._noted(Plan(closed, is_tuple))
-
-    def _noted(self, plan: Plan) -> Plan:
-        self.indexed = max(self.indexed, plan.indexed)
-        return plan
+        return closed, is_tuple
 
     def trace_open(self, function_of: Callable, template: tuple, avals: tuple[Aval, ...], sizes: Iterator) -> Plan:
         """The plan for all sizes that these may be.

@@ -26,7 +26,7 @@ STEP_SECONDS = 0.002        # and for each step that the host makes of it: 79 of
 CALL_SECONDS = 50e-6        # what calling a compiled kernel and waiting for it takes: below that the host is as quick
 TRIALS, MARGIN = 8, 1.25     # runs of a compiled kernel that are timed, and by how much it may be slower than the host was
 MAX_KERNELS = 4096          # of a call
-MAX_MADE = 60_000           # of all calls, about 13 KiB each with what JAX keeps of their traces; beyond that all go
+MAX_MADE = 60_000           # of all calls, 2 KiB each and 8 with what JAX keeps of a trace of its own; beyond that all go
 
 
 class Call:
