@@ -116,6 +116,18 @@ def _integer_pow(e: Equation) -> Callable:
     return in_compute_dtype(power, e.dtype)
 
 
+@rule("polynomial")
+def _polynomial(e: Equation) -> Callable:
+    shape = e.shape
+
+    def horner(x, *coefficients):
+        result = coefficients[-1]
+        for c in coefficients[-2::-1]:
+            result = result * x + c
+        return result if result.shape == shape else np.broadcast_to(result, shape)
+    return in_compute_dtype(horner, e.dtype)
+
+
 @rule("sign")
 def _sign(e: Equation) -> Callable:
     if kind(e.dtype) != "f":
