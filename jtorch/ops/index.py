@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, strided
-from jtorch.ops.elementwise import NEVER, as_number, unfit
+from jtorch.ops.elementwise import NEVER, as_number, beyond_first, unfit
 from jtorch.ops.registry import Number, T, Tensor, op
 from jtorch.ops.view_part import check_strided, diagonal_geometry, select_geometry, slice_geometry
 
@@ -269,7 +269,7 @@ def _add_flag(input, *rest, **_):
 
 
 @op(inplace=True, value_check=(_add_flag, _add_outside), saves="all",
-    checks=lambda template, edges: (1, 2) if edges[2] is not None else (), apart=True)
+    checks=lambda template, edges: (1, 2) if edges[2] is not None else (), apart=True, frees=beyond_first)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)

@@ -12,6 +12,7 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch.ops import check, promotion
+from jtorch.ops.elementwise import beyond_first
 from jtorch.ops.registry import Number, Tensor, Tensors, op
 from jtorch.ops.strided import compute_view_stride
 
@@ -264,7 +265,7 @@ def outer(input: Tensor, vec2: Tensor):
     return a[:, None] * b[None, :]
 
 
-@op(inplace=True)
+@op(inplace=True, frees=beyond_first)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
     for name, m in (("mat1", mat1), ("mat2", mat2)):
@@ -278,7 +279,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     return _plus_scaled(input, beta, product(mat1, mat2), alpha)
 
 
-@op(inplace=True)
+@op(inplace=True, frees=beyond_first)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat @ vec). See torch.addmv."""
     check.require(mat.ndim == 2 and vec.ndim == 1 and input.ndim <= 1,
@@ -291,7 +292,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     return _plus_scaled(expand(input, mat.shape[:1]), beta, product(mat, vec), alpha)
 
 
-@op(inplace=True)
+@op(inplace=True, frees=beyond_first)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
     _check_batches(batch1, batch2, 1, 2)
@@ -305,7 +306,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     return _plus_scaled(input, beta, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=_FULL), alpha)
 
 
-@op(inplace=True)
+@op(inplace=True, frees=beyond_first)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the products of a batch. See torch.baddbmm."""
     _check_batches(batch1, batch2, 0, 1, 2)
@@ -317,7 +318,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
     return _plus_scaled(input, beta, product(batch1, batch2), alpha)
 
 
-@op(promote="numeric", broadcast=False)
+@op(promote="numeric", broadcast=False, frees=beyond_first)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the outer product of two vectors. See torch.addr."""
     for name, v in (("vec1", vec1), ("vec2", vec2)):

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
+from jtorch.ops.elementwise import beyond_first
 from jtorch.ops.index import add_at, along, as_1d, at_dim, check_index_dtype, check_source, set_last, small
 from jtorch.ops.registry import Number, T, Tensor, op
 
@@ -75,7 +76,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None 
     return x.reshape(input.shape)
 
 
-@op(inplace=True, value_check=at_dim(0, RuntimeError), apart=True)
+@op(inplace=True, value_check=at_dim(0, RuntimeError), apart=True, frees=beyond_first)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor):
     """``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
     found = _prepared(input, dim, index, src)

@@ -162,3 +162,30 @@ def test_backward_uses_the_memory_that_data_was_set_to(kept, torch):
     for use in (lambda b, v: b * v, lambda b, v: b.t() @ v):
         for alias in (False, True):
             assert gradient(jtorch, use, alias) == pytest.approx(gradient(torch, use, alias), rel=1e-6)
+
+
+WITH_ANOTHER = """
+x.index_add(0,i,v[:2])  x.index_copy(0,i,v[:2])  x.scatter(0,i,v[:2])  x.scatter_add(0,i,v[:2])  x.index_put((i,),v[:2])
+x.index_put((i,),v[:2],True)  x.masked_scatter(x>2,v)  xp.addmm(x.view(2,2),v.view(2,2),v.view(2,2))  xp.addmv(x,v.view(4,1),v[:1])
+xp.addr(x.view(2,2),v[:2],v[:2])  xp.addbmm(x.view(2,2),v.view(1,2,2),v.view(1,2,2))  x.sub(v)
+xp.baddbmm(x.view(1,2,2),v.view(1,2,2),v.view(1,2,2))  x.lerp(v,0.5)  x.addcmul(v,v)  x.where(x>2,v)  x.div(v)  x.mul(v)  x.fmod(v)
+x.copysign(v)  xp.cat([x,v])  x.slice_scatter(v[:2],0,1,3)  x.maximum(v)  xp.nn.functional.mse_loss(x,v)
+""".split()
+
+
+@pytest.mark.parametrize("needs", ["x", "v", "xv"])
+@pytest.mark.parametrize("call", WITH_ANOTHER)
+def test_a_second_backward_is_an_error_where_it_is_one_in_pytorch(call, needs, torch):
+    """What a node saves, and a backward frees, depends on which arguments need gradients."""
+    assert second_backward(jtorch, call, needs) == second_backward(torch, call, needs)
+
+
+def second_backward(xp, call, needs):
+    x, v = ((xp.arange(4.) + k).requires_grad_(name in needs) for k, name in ((1, "x"), (2, "v")))
+    y = eval(call, {"x": x, "v": v, "xp": xp, "i": xp.tensor([0, 1])}).sum()
+    y.backward()
+    try:
+        y.backward()
+    except RuntimeError as error:
+        return str(error).split("(")[0]
+    return [None if t.grad is None else t.grad.tolist() for t in (x, v)]

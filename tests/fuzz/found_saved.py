@@ -136,6 +136,14 @@ t4 = t3.as_strided((2,), (1,), 0)
 t4.mul_(t4)
 t3.prod().backward(inputs=[t3])
 """,
+    "adding at indices what needs no gradient saves nothing, so that a second backward goes through": """
+t1 = (xp.arange(6, dtype=xp.float64) + 2).reshape((6,)).requires_grad_()
+t2 = t1 * 1
+t2.index_add_(-1, xp.tensor([2]), (xp.arange(1, dtype=xp.float64) + 1).reshape((1,)))
+t2.prod().backward(inputs=[t2])
+t29 = t2.sigmoid() * 2
+t29.sum().backward(retain_graph=True)
+""",
     "complex numbers divided by infinity in both parts": """
 t1 = xp.tensor([-1948 + 800j, complex(float('inf'), float('-inf')), 2j], dtype=xp.complex128)
 t2 = t1.sigmoid()

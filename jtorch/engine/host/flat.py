@@ -64,7 +64,7 @@ class Flat:
             return self.inline(next(params[p] for p in CALL_PARAMS if p in params), ins)
         if name in IDENTITIES:
             return ins
-        if name == "call_hi_primitive":     # from JAX 0.12 on: some functions are primitives that are traced when they are lowered
+        if name == "call_hi_primitive":     # from JAX 0.12 on: functions that are traced when they are lowered
             avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
             return self.inline(jax.make_jaxpr(lambda *arrays: eqn.primitive.to_lojax(*arrays, **params))(*avals), ins)
         if name == "platform_index":
