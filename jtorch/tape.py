@@ -456,6 +456,9 @@ def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
     if node is not None and node.aval is None:
         node.aval, node.replaced = aval_of(t), replaced
     if anew:
+        if node is not None:        # hooks that are registered later are for both
+            t._leaf_hooks = {} if t._leaf_hooks is None else t._leaf_hooks
+            node.tensor_hooks = {0: t._leaf_hooks}
         t._accumulator = None
 
 

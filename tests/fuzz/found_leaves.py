@@ -208,4 +208,14 @@ with xp.no_grad(): t5 = t3.unbind(-1)[0]
 xp.autograd.graph.register_multi_grad_hook([t5, t4], lambda gs: log.append(len(gs)))
 xp.autograd.graph.register_multi_grad_hook([t4, t5], lambda gs: log.append(len(gs)))
 """,
+    "hooks of a leaf that was set_ to other memory, for a graph made before": """
+t2 = (xp.arange(9, dtype=xp.float64) + 1).reshape((3, 3)).requires_grad_()
+t3 = t2 * 1
+t4 = (xp.arange(12, dtype=xp.float64) + 1).reshape((3, 4))
+with xp.no_grad(): t2.set_(t4.detach())
+xp.autograd.graph.register_multi_grad_hook([t3, t2], lambda gs: log.append(('m5', [g is None for g in gs])))
+t2.register_hook(lambda g: log.append(tuple(g.shape)))
+t8 = t3.sin()
+t8.sum().backward(retain_graph=True)
+""",
 }
