@@ -150,6 +150,7 @@ def _language_model(torch: Any, layers: int, width: int = 64, vocabulary: int = 
 
 
 def language_model_step(torch: Any, layers: int, lengths: tuple[int, ...] = (32,)) -> Step:
+    """A training step of a language model, each with a batch of the next of these lengths."""
     fn = torch.nn.functional
     model = _language_model(torch, layers)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)

@@ -131,7 +131,6 @@ def add_hook(t: Tensor, hook: Callable) -> hooks.RemovableHandle:
         raise
     if node is not None:
         return hooks.RemovableHandle(node.tensor_hooks_of(t._output_nr), hook)
-    accumulator_of(t).tensor_hooks = {0: leaf_hooks}
     return hooks.RemovableHandle(leaf_hooks, hook)
 
 

@@ -404,6 +404,11 @@ class AccumulateGrad(Node):
         self.variable = variable
 
     @property
+    def tensor_hooks(self) -> dict | None:      # type: ignore[override]
+        """The leaf's, also those that are registered with it when it has got another node."""
+        return {0: self.variable._leaf_hooks} if self.variable._leaf_hooks else None
+
+    @property
     def _input_metadata(self) -> tuple:
         return (aval_of(self.variable),)
 
@@ -456,9 +461,6 @@ def keep_shape(t, anew: bool = False, replaced: bool = False) -> None:
     if node is not None and node.aval is None:
         node.aval, node.replaced = aval_of(t), replaced
     if anew:
-        if node is not None:        # hooks that are registered later are for both
-            t._leaf_hooks = {} if t._leaf_hooks is None else t._leaf_hooks
-            node.tensor_hooks = {0: t._leaf_hooks}
         t._accumulator = None
 
 
@@ -561,8 +563,6 @@ def accumulator_of(t) -> AccumulateGrad:
     if node is None:
         node = AccumulateGrad(t)
         t._accumulator = weakref.ref(node)
-        if t._leaf_hooks:
-            node.tensor_hooks = {0: t._leaf_hooks}
     return node
 
 

@@ -5,11 +5,10 @@ import jax.numpy as jnp
 import jax.scipy.special as jss
 import numpy as np
 import pytest
-from host_programs import FLOATS, INTS, compare, make, vjps
+from host_programs import FLOATS, INTS, compare, compile_on_host, make, vjps
 from jax import lax
 
 from jtorch.engine.families import Family
-from jtorch.engine.host import compile_on_host
 
 UNARY = {
     name: getattr(jnp, name)

@@ -92,10 +92,9 @@ class Kernel:
         self.compiled: Any = None
         self.check: Any = None
         device = _device_of(call, avals)
-        sds = [a.sds for a in avals]
         with jax.enable_x64(True):
             self.on_host = families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
-            shapes, self.is_tuple = self._shapes(sds)
+            shapes, self.is_tuple = self._shapes()
             if call.check is not None:
                 self.check = _check_function(call, avals)
         self.used = self.on_host.used if self.on_host is not None else (True,) * len(avals)
@@ -107,10 +106,10 @@ class Kernel:
         if device.type == "meta":       # nothing is computed there
             self.compiled, self.check, self.foreign = self._nothing, None, set()
 
-    def _shapes(self, sds: list) -> tuple[list, bool]:
+    def _shapes(self) -> tuple[list, bool]:
         if self.on_host is not None:
             return self.on_host.out_avals, self.on_host.is_tuple
-        out = jax.eval_shape(self.call.fn, *sds)
+        out = jax.eval_shape(self.call.fn, *[a.sds for a in self.avals])
         return flatten(out), isinstance(out, (tuple, list))
 
     def run(self, arrays: list) -> list:

@@ -1,7 +1,7 @@
 """Running an op's jaxpr on the host with NumPy and SciPy: what a first call does instead of waiting for a compiler.
 
 Compiling one op with XLA takes 25 to 80 ms; tracing it and resolving a NumPy function for each equation takes well
-under one. ``compile_on_host`` gives None where there is no such function, or where compiling is the better choice.
+under one. Unsupported is raised where there is no such function, or where compiling is the better choice.
 
 ================  ==================================================================
 ``flat.py``       jaxpr -> one list of equations: inlining, dead code
@@ -12,7 +12,7 @@ the other files   the rules, by kind
 ================  ==================================================================
 """
 from jtorch.engine.host import contract, control, elementwise, index, linalg, reduce, shape, windows  # noqa: F401
-from jtorch.engine.host.program import HostProgram, Plan, compile_on_host, has_loop, trace
+from jtorch.engine.host.program import HostProgram, Plan, has_loop, trace
 from jtorch.engine.host.rules import Unsupported
 
-__all__ = ["HostProgram", "Plan", "Unsupported", "compile_on_host", "has_loop", "trace"]
+__all__ = ["HostProgram", "Plan", "Unsupported", "has_loop", "trace"]

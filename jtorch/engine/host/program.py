@@ -1,7 +1,7 @@
 """From a jaxpr to a flat list of NumPy calls over numbered slots."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any
@@ -71,17 +71,6 @@ class HostProgram:
                 for i, x in zip(out, fn(*[s[i] for i in b]), strict=True):
                     s[i] = x
         return [s[i] for i in self._outs]
-
-
-def compile_on_host(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct]) -> HostProgram | None:
-    """``fn`` of arrays like ``avals`` as a host program, or None if it is to be compiled by XLA instead.
-
-    Errors that the function itself raises while it is traced are not caught.
-    """
-    try:
-        return Plan(*trace(fn, avals)).at()
-    except (Unsupported, KeyError):     # a KeyError: this version of JAX calls a parameter otherwise
-        return None
 
 
 def trace(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct], *, short: bool = False) -> tuple[ClosedJaxpr, bool]:
@@ -164,8 +153,7 @@ class Plan:
         if self._late:
             with np.errstate(all="ignore"):
                 for opened, ins, outs in self._late:
-                    results = _function(opened.at(n, shapes))(*[slots[i] for i in ins])
-                    for o, x in zip(outs, results if len(outs) != 1 else [results], strict=True):
+                    for o, x in _results(_function(opened.at(n, shapes)), [slots[i] for i in ins], outs):
                         slots[o] = x
         return slots
 
@@ -217,6 +205,11 @@ def _function(equation: Equation) -> Callable:
     return make(equation)
 
 
+def _results(fn: Callable, arrays: list, outs: list[int]) -> Iterator[tuple[int, Any]]:
+    results = fn(*arrays)
+    return zip(outs, results if len(outs) != 1 else [results], strict=True)
+
+
 def _resolve(flat: Flat, kept: list, *, has_open: bool) -> tuple[list[_Step], list[_Step]]:
     """What is to be called, and the small constants that wait for an open size. Other constants are computed here, once."""
     calls, late, constants = [], [], flat.constants
@@ -232,8 +225,7 @@ def _resolve(flat: Flat, kept: list, *, has_open: bool) -> tuple[list[_Step], li
             waiting.update(outs)
         else:
             with np.errstate(all="ignore"):
-                results = step.fn(*[constants[i] for i in ins])
-            constants.update(zip(outs, results if len(outs) != 1 else [results], strict=True))
+                constants.update(_results(step.fn, [constants[i] for i in ins], outs))
     return calls, late
 
 
