@@ -39,19 +39,22 @@ READ, WRITE, PERMUTE = OPS["_read_view"], OPS["_write_view"], OPS["permute"]
 class Storage:
     """Content, and how often it was replaced. ``version`` is what autograd checks, ``generation`` what views look at."""
 
+    __slots__ = ("__dict__", "__weakref__", "apart", "aval", "generation", "value", "version")      # what each call looks at
+
     laid: Any = None        # (value, dims from the slowest to the fastest): the content, until somebody needs it in memory order
     host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any
     order: Any = None       # the dims of ``laid``, kept: the tensor made with this storage writes all of it at once
     was: Any = None         # the value that became host memory, where somebody may have saved it
     written_by: Any = None  # a weak reference to the node of the last write that has a history
-    version = generation = address = 0
-    apart = False           # whether tensors with a version of their own have shared it
+    address = 0
     sliced = 0              # how often rows were taken of it by an index
     rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch.indexing
 
     def __init__(self, value: Value):
         self.value: Any = value         # None where the host memory or what is laid out is the content
         self.aval = value.aval
+        self.version = self.generation = 0
+        self.apart = False      # whether tensors with a version of their own have shared it
 
     def host_view(self, view: View | None) -> np.ndarray:
         """The host memory as a view shows it: writes to the result are writes to the storage."""

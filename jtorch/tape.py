@@ -139,15 +139,18 @@ def _is_detached(edge: Edge | None) -> bool:
 class OpNode(Node):
     """The node of a call: its arguments' values, and the versions of the tensors they were."""
 
-    result: Any = None          # the aval of the result, where that is what the backward uses
+    __slots__ = ("call", "raw_edges", "result", "saved", "seq", "versions", "watched")      # what each walk looks at
+
     shown: tuple = ()           # the avals of the results, where hooks look at gradients after the saved values are freed
     call: Call
-    raw_edges: Any = ()
+    raw_edges: Any
+    result: Any                 # the aval of the result, where that is what the backward uses
 
     def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
         self.call, self.raw_edges, self.versions = call, edges, versions
         self.saved = saved              # None once they are freed
         self.seq = sequence()
+        self.watched, self.result = False, None
 
     @property
     def edges(self) -> tuple:       # type: ignore[override]

@@ -36,25 +36,30 @@ class Tensor(Bound):
     node of the tape otherwise. Make one with ``torch.tensor``, ``torch.zeros`` and their like.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "_accumulator", "_base", "_counter", "_grad", "_inference", "_leaf_hooks", "_node",
+                 "_node_version", "_output_nr", "_post_accumulate_hooks", "_requires_grad", "_storage", "_view")
+
+    # What each call looks at lies in slots, which ``blank`` fills.
     _storage: Storage
-    _view: View | None = None           # geometry, where it does not simply show the whole storage
-    _counter: Any = None                # what holds the version, where it is not the storage
-    _requires_grad = False
-    _grad: Tensor | None = None
-    _node: Node | None = None
-    _output_nr = 0
-    _base: Tensor | None = None         # the tensor a view was taken of
+    _view: View | None                  # geometry, where it does not simply show the whole storage
+    _counter: Any                       # what holds the version, where it is not the storage
+    _requires_grad: bool
+    _grad: Tensor | None
+    _node: Node | None
+    _output_nr: int
+    _base: Tensor | None                # the tensor a view was taken of
+    _node_version: int                  # the version at which a view's node was made
+    _inference: bool
+    _accumulator: Callable[[], AccumulateGrad | None] | None
+    _leaf_hooks: dict | None
+    _post_accumulate_hooks: dict | None
+
     _view_op: Any = None                # of a view of another dtype: its node's name, the call on the base, or an earlier view's
     _made_as: Any = None                # the geometry it had before it got other memory: a new node knows only that
     _through: tuple = ()                # what such a view, or a view of it, was taken of
-    _node_version = 0                   # the version at which a view's node was made
     _creation: str | None = None        # how a view was made, where PyTorch restricts writes to it
-    _inference = False
-    _accumulator: Callable[[], AccumulateGrad | None] | None = None
-    _leaf_hooks: dict | None = None
     _kept_hooks: dict | None = None         # where further hooks go too, though the tensor's node is another by now
     _unheard_hooks: dict | None = None
-    _post_accumulate_hooks: dict | None = None
     _retains_grad = False
     _is_parameter = False
     __array_priority__ = 1000
@@ -481,7 +486,7 @@ class Tensor(Bound):
                                "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.utils."
                                "weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001")
         import copy
-        t = object.__new__(type(self))
+        t = blank(type(self))
         memo[id(self)] = t
         t._storage = storage.deepcopy(self._storage, memo)
         if self._view is not None:
@@ -513,7 +518,7 @@ class Tensor(Bound):
 
     def _attributes(self) -> dict:
         """What the user has set on the tensor."""
-        return {k: v for k, v in self.__dict__.items() if not hasattr(Tensor, k) and k != "_storage"}
+        return {k: v for k, v in self.__dict__.items() if not hasattr(Tensor, k)}
 
 
 class Parameter(Tensor):
@@ -542,9 +547,18 @@ class Parameter(Tensor):
 _new = object.__new__
 
 
+def blank(cls: type[Tensor] = Tensor) -> Tensor:
+    """A tensor without a storage yet: a leaf that requires no grad."""
+    t = _new(cls)
+    t._view = t._counter = t._grad = t._node = t._base = t._accumulator = t._leaf_hooks = t._post_accumulate_hooks = None
+    t._requires_grad = t._inference = False
+    t._output_nr = t._node_version = 0
+    return t
+
+
 def wrap(value: Value | None, edge=None, shared: Storage | None = None) -> Tensor:
     """A tensor of ``value`` (in ``shared``, if given) whose gradient goes to ``edge``."""
-    t = _new(Tensor)
+    t = blank()
     t._storage = Storage(value) if shared is None else shared     # type: ignore[arg-type]
     if edge is not None:
         t._requires_grad = True
@@ -566,7 +580,7 @@ def with_grad(t: Tensor, requires_grad: bool) -> Tensor:
 
 def alias(t: Tensor) -> Tensor:
     """Another tensor of the same memory and version, without history."""
-    made = _new(Tensor)
+    made = blank()
     made._storage, made._counter, made._inference = t._storage, t._counter, t._inference
     view = t._view
     if view is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from typing import Any
 
 from jtorch.autograd.graph import get_gradient_edge
 from jtorch.history import node_of
@@ -31,7 +32,10 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         if t.retains_grad:
             raise RuntimeError(f"Expected no weakrefs to t{i}'s Tensor object but got  1")
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__     # type: ignore[assignment]
-    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    for name in (n for n in Tensor.__slots__ if n != "__weakref__"):
+        ours, theirs = getattr(t1, name), getattr(t2, name)
+        setattr(t1, name, theirs)
+        setattr(t2, name, ours)
     for t, node in zip((t2, t1), poisoned, strict=True):
         if isinstance(node, AccumulateGrad):
             node.variable = t
@@ -40,10 +44,10 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 def _checked(t: Tensor, name: str) -> Node | None:
     """The node that must not run any more, if the tensor is a leaf of some graph; RuntimeError where it cannot be swapped."""
     referrers = gc.get_referrers(t)
-    views = sum([r.get("_base") is t for r in _states(referrers)])
-    views += sum([s.get("_through") is r for r in referrers if r.__class__ is tuple for s in _states(gc.get_referrers(r))])
-    grads = sum([s.get("_grad") is t for s in _states(referrers)])
-    in_graph = any([s.get("variable") is t for s in _states(referrers)]) or any([is_leaf_edge(r) for r in referrers])
+    views = sum([_held(r, "_base") is t for r in referrers])
+    views += sum([_held(s, "_through") is r for r in referrers if r.__class__ is tuple for s in gc.get_referrers(r)])
+    grads = sum([_held(r, "_grad") is t for r in referrers])
+    in_graph = any([_held(r, "variable") is t for r in referrers]) or any([is_leaf_edge(r) for r in referrers])
     known = in_graph or t._node is not None or weakref.getweakrefs(t) or sys.getrefcount(t._storage) > _ALONE
     saved = sum([_uses(n, t) for n in _may_have_saved(t)]) if known else 0
     count = 1 + views + saved + in_graph + grads
@@ -60,9 +64,11 @@ def _checked(t: Tensor, name: str) -> Node | None:
 _ALONE = 2      # the references of a storage that one tensor has, and getrefcount's argument
 
 
-def _states(objects: list) -> list[dict]:
-    """What the tensors, nodes and dicts among some objects hold."""
-    return [o if isinstance(o, dict) else o.__dict__ for o in objects if isinstance(o, (Tensor, AccumulateGrad, dict))]
+def _held(o: Any, name: str) -> Any:
+    """What a tensor, a node or the dict of one holds by this name; None of anything else."""
+    if isinstance(o, dict):
+        return o.get(name)
+    return getattr(o, name, None) if isinstance(o, (Tensor, AccumulateGrad)) else None
 
 
 def _uses(node: OpNode, t: Tensor) -> int:
