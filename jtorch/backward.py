@@ -12,8 +12,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jtorch import engine, overwritten, storage, tape, user_code, walks
-from jtorch.engine import Value
+from jtorch import engine, overwritten, speedups, storage, tape, user_code, walks
+from jtorch.engine import Value, values
 from jtorch.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch.modified import FREED
 from jtorch.no_grad import mode
@@ -350,6 +350,10 @@ def _follow_known(rec: Any, root: tuple[Node, int, Any], retain_graph: bool) -> 
     """Does the whole walk at once, where one of its form is known; False if not."""
     node, nr, grad = root
     for walk in walks.known(rec.state, node, nr):
+        if follow is not None:
+            if walk.after.hot and follow(walk, node, as_value(grad), rec, bool(retain_graph)):
+                return True
+            continue
         found = walk.follow(node, as_value(grad), rec) if walk.after.hot else None
         if found is None:
             continue
@@ -440,3 +444,10 @@ def _check_nan(node: Node, outs: list) -> None:
         engine.read(value)
         if bool(jnp.isnan(jnp.asarray(engine.host_array(value))).any()):
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+follow = None
+if speedups.native is not None:
+    speedups.native.connect_walks({**globals(), "Walk": walks.Walk, "SometimesNode": tape.SometimesNode,
+                                   "CopySlices": tape.CopySlices, "stand_in": values.stand_in, "hollow_arrays": values._hollow})
+    follow = speedups.native.follow

@@ -15,7 +15,7 @@ import numpy as np
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch import engine
+from jtorch import engine, speedups
 from jtorch.engine import CPU, Aval, Value
 from jtorch.ops import memory  # noqa: F401  (declares the two ops)
 from jtorch.ops import view as _views  # noqa: F401  (declares permute)
@@ -428,3 +428,8 @@ def unpickled(array: np.ndarray, device: str) -> Storage:
 
 
 Storage.__reduce__ = lambda self: (unpickled, (pickled(self), str(self.aval.device)))     # type: ignore[method-assign,arg-type,attr-defined]
+
+
+if speedups.native is not None:
+    speedups.native.connect_storage(globals())
+    value_of = speedups.native.value_of

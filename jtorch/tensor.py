@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch import engine, history, hooks, storage, tape
+from jtorch import engine, history, hooks, speedups, storage, tape
 from jtorch.device import device as Device
 from jtorch.engine import Value
 from jtorch.history import node_of, requires_grad
@@ -566,6 +566,9 @@ def wrap(value: Value | None, edge=None, shared: Storage | None = None) -> Tenso
     return t
 
 
+if speedups.native is not None:
+    speedups.native.connect_tensor(globals())
+    wrap = speedups.native.wrap
 hooks.Above.wrap = staticmethod(wrap)
 
 

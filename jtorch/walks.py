@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jtorch import speedups
 from jtorch.engine import Value
 
 MAX_WALKS = 4       # known from one state and one first call
@@ -26,7 +27,7 @@ def is_watched(leaf) -> bool:
 class Walk:
     """One known walk: which of the nodes met it goes through, and the state of the record behind it."""
 
-    __slots__ = ("_meet", "after", "avals", "entering", "leaves", "through")
+    __slots__ = ("_meet", "after", "avals", "count", "entering", "leaves", "steps", "through")
 
     def __init__(self, trace: list[tuple[Any, list]], leaves: list[tuple[Any, Value]], root: Value, first: int, rec: Any):
         new = rec.values[first:]
@@ -37,11 +38,12 @@ class Walk:
         steps = []
         for node, saved in trace:
             edges = [e and (met.setdefault(id(e[0]), len(met)), e[1]) for e in node.raw_edges]
-            slots = [v.slot if v.__class__ is Value else -1 for v in saved]
-            steps.append((node.call, met[id(node)], slots, edges))
-        self.through = [at for _, at, _, _ in steps]        # as numbers in the order met
-        self.leaves = [(met[id(leaf)], value.slot) for leaf, value in leaves]    # (number in the order met, slot)
-        self._meet = _meeting(root.slot, steps, self.leaves, len(met))
+            slots = [v.slot if v.__class__ is Value else None for v in saved]
+            steps.append((node.call, met[id(node)], tuple(slots), tuple(edges)))
+        self.through = tuple([at for _, at, _, _ in steps])        # as numbers in the order met
+        self.leaves = tuple([(met[id(leaf)], value.slot) for leaf, value in leaves])    # (number in the order met, slot)
+        self.steps, self.count = (root.slot, *steps), len(met)
+        self._meet: Any = None if speedups.native is not None else _meeting(root.slot, steps, self.leaves, len(met))
 
     def follow(self, root: Any, grad: Value, rec: Any) -> list | None:
         """Records the walk from ``root``. Gives what it met, nodes and leaves in order; None if this is not the walk."""
@@ -73,7 +75,7 @@ class Walk:
         return True
 
 
-def _meeting(root_slot: int, steps: list, leaves: list[tuple[int, int]], count: int) -> Callable:
+def _meeting(root_slot: int, steps: list, leaves: tuple[tuple[int, int], ...], count: int) -> Callable:
     """A function that goes from a root along these steps: what it met, or None where anything is not as it was.
 
     A step is (call, which of the nodes met so far, the slots of the saved values, the edges as (number of the target in
@@ -105,9 +107,9 @@ def _meeting(root_slot: int, steps: list, leaves: list[tuple[int, int]], count: 
     return space["meet"]
 
 
-def _value_lines(name: str, slot: int) -> list[str]:
+def _value_lines(name: str, slot: int | None) -> list[str]:
     """Where a saved value is no longer where it was (or a number is a value now, or packed by a hook), it is another walk."""
-    if slot < 0:
+    if slot is None:
         return [f"if {name}.__class__ is Value: return", f"numbers.append({name})"]
     return [f"if {name}.__class__ is not Value: return",
             f"if ({name}.stamp is not stamp or {name}.slot != {slot}) and not enters({name}, {slot}, stamp, entered): return"]

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "jtorch"
 
 # From top to bottom. A name is a file or a folder; those on one line may import each other.
 LAYERS = [
-    {"dtype", "device", "size", "layouts", "user_code", "flags", "dtype_info", "version", "not_built"},
+    {"dtype", "device", "size", "layouts", "user_code", "flags", "dtype_info", "version", "not_built", "speedups"},
     {"stream", "generator"},
     {"ops"},
     {"engine"},

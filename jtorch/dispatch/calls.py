@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch import engine, hooks, overwritten, storage, tape
+from jtorch import engine, hooks, overwritten, speedups, storage, tape
 from jtorch.engine import Call, Value, call_of
 from jtorch.history import edge_of, node_of, requires_grad
 from jtorch.no_grad import mode
@@ -153,7 +153,11 @@ def _inference(t: Tensor) -> Tensor:
 def _call_with_node(c: Call, flat, args: list):
     if local.rec.after_backward:
         engine.end()
-    out = record(c, args)
+    return _with_node(c, flat, args, record(c, args))
+
+
+def _with_node(c: Call, flat, args: list, out):
+    """The result of a call that has been recorded, with its node."""
     op = c.op
     if out.__class__ is Value:
         if not (op.differentiable and out.aval.kind):
@@ -289,4 +293,30 @@ def inplace_name(c: Call) -> str:
     return name(c.template) if callable(name) else name     # type: ignore[return-value]
 
 
+def of_tape(c: Call) -> int:
+    """What the extension has to know of a call, and notes with it; the class of its nodes goes into ``node_class``."""
+    op, native = c.op, speedups.native
+    by_shapes = op.backward_name_by_shapes is not None
+    if op.differentiable and not by_shapes:
+        c.node_class = c.nodes.get("class") or _class_of(c, [])
+    few = op.checks is not None or op.frees is not None
+    c.of_tape = facts = sum([
+        native.DIFFERENTIABLE * op.differentiable, native.SAVES * (op.saves != "none"), native.SAVES_BOTH * (op.saves == "both"),
+        native.KEEPS_RESULT * op.keeps_result, native.IDEMPOTENT * op.idempotent, native.LAID_OUT * (op.layout is not None),
+        native.CALLS_CLASS * few, native.CLASS_BY_SHAPES * by_shapes, native.INPLACE_IN_PYTHON * op.takes_dtype_of_out])
+    return facts
+
+
+def class_by_shapes(c: Call, args: list, key: tuple) -> type:
+    """The class of a call's nodes where it depends on the shapes of the arguments: kept by what they are like."""
+    if len(c.nodes) > 256:
+        c.nodes.clear()
+    found = c.nodes[key] = _class_of(c, args)
+    return found
+
+
+_end, _next_number = engine.end, tape.sequence
+if speedups.native is not None:
+    speedups.native.connect_calls(globals())
+    call = speedups.native.call
 hooks.Above.call = staticmethod(call)

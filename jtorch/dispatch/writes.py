@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch import engine, storage
+from jtorch import engine, speedups, storage
 from jtorch.dispatch.calls import (
     NUMBER_TYPES,
     UNSAVED,
@@ -74,11 +74,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
             engine.end()
         out = record(c, args)
     except Exception as error:
-        refuse_unusable(c, flat)
-        if str(error).startswith('"'):
-            _refuse_cast(c, flat, target)
-        if str(error).startswith("setStorage") and _has_room(c, target):
-            raise IndexError(f"index is out of bounds for dimension {c.template[1]} with size 0") from None
+        _raise_instead(c, flat, target, error)
         raise
     if out.__class__ is list:
         out = out[0]
@@ -104,6 +100,15 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
     if node is not None and c.op.keeps_result and node.call is c:
         save_result(node, seen(target), out.aval)
     return target
+
+
+def _raise_instead(c: Call, flat, target: Tensor, error: Exception) -> None:
+    """Raises the error that PyTorch has in place of this one, if it is another."""
+    refuse_unusable(c, flat)
+    if str(error).startswith('"'):
+        _refuse_cast(c, flat, target)
+    if str(error).startswith("setStorage") and _has_room(c, target):
+        raise IndexError(f"index is out of bounds for dimension {c.template[1]} with size 0") from None
 
 
 def _is_plain(flat, target: Tensor) -> bool:
@@ -280,3 +285,9 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
         node.versions = tuple([(counter, version if counter is None else counter.version)
                                for counter, version in node.versions])
     return out[0] if kept == 1 else tuple(out[:kept])
+
+
+_write = storage.write
+if speedups.native is not None:
+    speedups.native.connect_inplace(globals())
+    call_inplace = speedups.native.call_inplace

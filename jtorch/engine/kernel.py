@@ -32,7 +32,7 @@ MAX_MADE = 60_000           # of all calls, 2 KiB each and 8 with what JAX keeps
 class Call:
     """An op with its static arguments (a template). Interned per op, so records compare calls by identity."""
 
-    __slots__ = ("backward_name", "check", "creates", "fn", "kernels", "nodes", "op", "template", "vjps")
+    __slots__ = ("backward_name", "check", "creates", "fn", "kernels", "node_class", "nodes", "of_tape", "op", "template", "vjps")
 
     def __init__(self, op: Op, template: tuple, creates: object = None):
         self.op, self.template, self.creates = op, template, creates
@@ -41,6 +41,8 @@ class Call:
         self.kernels: dict[tuple[Aval, ...], Kernel] = {}
         self.vjps: dict = {}
         self.nodes: dict = {}
+        self.node_class: type | None = None         # for the extension: see jtorch.dispatch.calls
+        self.of_tape: int | None = None
         self.backward_name: str | None = None
 
     def __repr__(self):

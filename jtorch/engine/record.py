@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from jtorch import user_code
+from jtorch import speedups, user_code
 from jtorch.engine import heat, memory, stats, wait
 from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
 from jtorch.engine.program import name_line, pattern
 from jtorch.engine.split import Compiled, Early
-from jtorch.engine.values import CPU, Value, aval_of, traced_aval
+from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
 from jtorch.flags import ENGINE_MODE
 
 FIRST_LENGTH = 512          # calls in a record; a longer one is cut off, and is never compiled
@@ -174,14 +174,23 @@ def record(call: Call, args) -> Any:
     if after.hot and rec.held is not False:
         rec.held = True
         if after.early is not None:
-            with LOCK:      # threads that do the same share the program
-                after.early.begin(rec)
+            _begin_early(rec, after)
     else:
         _run_now(rec, state, after, args)
     if after.depth >= rec.longest:
-        rec.cuts += 1
-        end(natural=False)
+        _cut(rec)
     return out
+
+
+def _begin_early(rec: Record, state: State) -> None:
+    with LOCK:      # threads that do the same share the program
+        state.early.begin(rec)      # type: ignore[union-attr]
+
+
+def _cut(rec: Record) -> None:
+    """Ends a record that has become too long."""
+    rec.cuts += 1
+    end(natural=False)
 
 
 def _new_state(rec: Record, state: State, call: Call, args, key: tuple) -> State | None:
@@ -402,3 +411,8 @@ def forget() -> None:
     """Drops everything learnt: records, programs and kernels. For when a setting that they depend on has changed."""
     end(natural=False)
     _start_anew(local.rec)
+
+
+if speedups.native is not None:
+    speedups.native.connect_record(globals())
+    record = speedups.native.record

@@ -7,7 +7,7 @@ from typing import Any
 from jtorch.nn._make import empty
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter as Parameter
-from jtorch.tensor import Tensor, alias
+from jtorch.tensor import Tensor, alias, blank
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
@@ -65,7 +65,7 @@ class UninitializedTensorMixin:
         made = empty(*shape, device=device or self._empty.device, dtype=dtype or self._empty.dtype)
         del self._empty
         self.__class__ = self.cls_to_become     # type: ignore[assignment]
-        self.__dict__["_storage"] = made._storage
+        self._storage = made._storage       # type: ignore[misc]
 
     @property
     def shape(self) -> Any:
@@ -156,7 +156,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: 
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None):
-        t = object.__new__(cls)
+        t: Any = blank(cls)
         t._empty, t._requires_grad = empty(0, device=device, dtype=dtype), bool(requires_grad)
         return t
 
@@ -170,7 +170,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):        # type: igno
     cls_to_become = Tensor
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True):
-        t: Any = object.__new__(cls)
+        t: Any = blank(cls)
         t._empty, t._requires_grad = empty(0, device=device, dtype=dtype), bool(requires_grad)
         t.persistent, t._is_buffer = persistent, True
         return t

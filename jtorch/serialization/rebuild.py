@@ -195,7 +195,7 @@ def set_state(t: Any, state: Any) -> Any:
     attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
     for given in (attributes, slots):
         for key, value in (given or {}).items():
-            if key == "_storage" or hasattr(Tensor, key):
+            if hasattr(Tensor, key):
                 raise RuntimeError(f"A tensor in the checkpoint has an attribute {names.shown(key)}, which users cannot set")
             setattr(t, key, value)
     return t

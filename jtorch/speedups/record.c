@@ -1,0 +1,209 @@
+/* jtorch.engine.record.record: a call looks itself up in the trie of records. */
+
+#include "speedups.h"
+
+struct Value_class Value_;
+struct Aval_class Aval_;
+struct State_class State_;
+struct Record_class Record_;
+
+static PyObject *local, *in_python, *run_now, *begin_early, *cut;
+
+/* The thread's record, which it keeps as long as it lives; asking Python's thread-local for it takes longer than all else. */
+PyObject *current_record(void)
+{
+    static uint64_t thread = 0;
+    static PyObject *found = NULL;
+    uint64_t now = PyThreadState_GetID(PyThreadState_Get());
+    if (found == NULL || now != thread) {
+        PyObject *rec = PyObject_GetAttrString(local, "rec");
+        if (rec == NULL)
+            return NULL;
+        Py_XSETREF(found, rec);
+        thread = now;
+    }
+    return found;
+}
+
+PyObject *new_value(PyObject *aval, PyObject *stamp, Py_ssize_t slot)
+{
+    PyObject *number = PyLong_FromSsize_t(slot);
+    PyObject *v = number ? Value_.type->tp_alloc(Value_.type, 0) : NULL;
+    if (v == NULL) {
+        Py_XDECREF(number);
+        return NULL;
+    }
+    SLOT(v, Value_.aval) = Py_NewRef(aval);
+    SLOT(v, Value_.array) = Py_NewRef(Py_None);
+    SLOT(v, Value_.born) = Py_NewRef(stamp);
+    SLOT(v, Value_.stamp) = Py_NewRef(stamp);
+    SLOT(v, Value_.slot) = number;
+    return v;
+}
+
+/* Takes back what a call has noted that Python is to look up instead. */
+static int forget(PyObject *values, Py_ssize_t nvalues, PyObject *numbers, Py_ssize_t nnumbers)
+{
+    for (Py_ssize_t i = nvalues; i < PyList_GET_SIZE(values); i++)
+        set(PyList_GET_ITEM(values, i), Value_.stamp, Py_None);
+    return PyList_SetSlice(values, nvalues, PY_SSIZE_T_MAX, NULL) < 0 || PyList_SetSlice(numbers, nnumbers, PY_SSIZE_T_MAX, NULL) < 0
+        ? -1 : 0;
+}
+
+/* What stands for a value in the key of a call: where it stands in the record, or what it is like if it comes in now.
+   A new reference; NULL without an error where it has to be computed first. */
+static PyObject *key_of(PyObject *v, PyObject *stamp, PyObject *values)
+{
+    if (SLOT(v, Value_.stamp) == stamp)
+        return Py_NewRef(SLOT(v, Value_.slot));
+    if (is_none(SLOT(v, Value_.array)))
+        return NULL;
+    PyObject *slot = PyLong_FromSsize_t(PyList_GET_SIZE(values));
+    if (slot == NULL || PyList_Append(values, v) < 0) {
+        Py_XDECREF(slot);
+        return NULL;
+    }
+    set(v, Value_.stamp, stamp);
+    put(v, Value_.slot, slot);
+    return Py_NewRef(SLOT(v, Value_.aval));
+}
+
+/* The state that the call leads to, borrowed; NULL, perhaps without an error, where Python has to find out. */
+static PyObject *look_up(PyObject *state, PyObject *call, PyObject *const *args, Py_ssize_t nargs, PyObject *stamp,
+                         PyObject *values, PyObject *numbers)
+{
+    Py_ssize_t count = 1, at = 1;
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        count += Py_IS_TYPE(args[i], Value_.type);
+    PyObject *key = PyTuple_New(count);
+    if (key == NULL)
+        return NULL;
+    PyTuple_SET_ITEM(key, 0, Py_NewRef(call));
+    PyObject *found = NULL;
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        if (!Py_IS_TYPE(args[i], Value_.type)) {
+            if (PyList_Append(numbers, args[i]) < 0)
+                goto done;
+            continue;
+        }
+        PyObject *entry = key_of(args[i], stamp, values);
+        if (entry == NULL)
+            goto done;
+        PyTuple_SET_ITEM(key, at++, entry);
+    }
+    found = PyDict_GetItemWithError(SLOT(state, State_.next), key);
+done:
+    Py_DECREF(key);
+    return found;
+}
+
+/* The call's value (or a list of them), waiting in the record. */
+static PyObject *results_of(PyObject *after, PyObject *stamp, PyObject *values)
+{
+    Py_ssize_t n = PyList_GET_SIZE(values);
+    PyObject *single = SLOT(after, State_.single);
+    if (!is_none(single)) {
+        PyObject *v = new_value(single, stamp, n);
+        if (v != NULL && PyList_Append(values, v) < 0)
+            Py_CLEAR(v);
+        return v;
+    }
+    PyObject *avals = SLOT(after, State_.outs);
+    Py_ssize_t count = PyTuple_GET_SIZE(avals);
+    PyObject *out = PyList_New(count);
+    for (Py_ssize_t i = 0; out != NULL && i < count; i++) {
+        PyObject *v = new_value(PyTuple_GET_ITEM(avals, i), stamp, n + i);
+        if (v == NULL || PyList_Append(values, v) < 0) {
+            Py_XDECREF(v);
+            Py_CLEAR(out);
+        } else {
+            PyList_SET_ITEM(out, i, v);
+        }
+    }
+    return out;
+}
+
+static int is_true_call(PyObject *made)
+{
+    Py_XDECREF(made);
+    return made == NULL ? -1 : 0;
+}
+
+/* Runs a call that has been noted, or holds it back where the record's path is hot. */
+static int hold_or_run(PyObject *rec, PyObject *state, PyObject *after, PyObject *args)
+{
+    PyObject *held = SLOT(rec, Record_.held);
+    if (SLOT(after, State_.hot) != Py_True || held == Py_False) {
+        if (is_true_call(PyObject_CallFunctionObjArgs(run_now, rec, state, after, args, NULL)) < 0)
+            return -1;
+    } else {
+        if (held != Py_True)
+            set(rec, Record_.held, Py_True);
+        if (!is_none(SLOT(after, State_.early))
+                && is_true_call(PyObject_CallFunctionObjArgs(begin_early, rec, after, NULL)) < 0)
+            return -1;
+    }
+    if (PyLong_AsSsize_t(SLOT(after, State_.depth)) >= PyLong_AsSsize_t(SLOT(rec, Record_.longest)))
+        return is_true_call(PyObject_CallOneArg(cut, rec));
+    return 0;
+}
+
+PyObject *record_call(PyObject *call, PyObject *args)
+{
+    PyObject *rec = current_record();
+    if (rec == NULL)
+        return NULL;
+    PyObject *stamp = SLOT(rec, Record_.stamp), *values = SLOT(rec, Record_.values), *numbers = SLOT(rec, Record_.numbers);
+    PyObject *state = SLOT(rec, Record_.state);
+    Py_ssize_t nvalues = PyList_GET_SIZE(values), nnumbers = PyList_GET_SIZE(numbers);
+    PyObject *after = look_up(state, call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args), stamp, values, numbers);
+    if (after == NULL) {
+        if (PyErr_Occurred() || forget(values, nvalues, numbers, nnumbers) < 0)
+            return NULL;
+        return PyObject_CallFunctionObjArgs(in_python, call, args, NULL);
+    }
+    PyObject *out = results_of(after, stamp, values);
+    if (out == NULL)
+        return NULL;
+    Py_INCREF(rec);
+    Py_INCREF(state);
+    Py_INCREF(after);
+    set(rec, Record_.state, after);
+    if (hold_or_run(rec, state, after, args) < 0)
+        Py_CLEAR(out);
+    Py_DECREF(after);
+    Py_DECREF(state);
+    Py_DECREF(rec);
+    return out;
+}
+
+PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 2) {
+        PyErr_SetString(PyExc_TypeError, "record() takes a call and its arguments");
+        return NULL;
+    }
+    PyObject *list = PySequence_Fast(args[1], "record() takes a list or tuple of arguments");
+    PyObject *out = list != NULL ? record_call(args[0], list) : NULL;
+    Py_XDECREF(list);
+    return out;
+}
+
+PyObject *speedups_connect_record(PyObject *module, PyObject *given)
+{
+    static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};
+    static const char *const of_aval[] = {"kind", "numel", NULL};
+    static const char *const of_state[] = {"depth", "early", "hot", "next", "outs", "single", NULL};
+    static const char *const of_record[] = {"after_backward", "held", "longest", "numbers", "stamp", "state", "values", NULL};
+    if (!(Value_.type = (PyTypeObject *)take(given, "Value")) || !(Aval_.type = (PyTypeObject *)take(given, "Aval"))
+            || !(State_.type = (PyTypeObject *)take(given, "State")) || !(Record_.type = (PyTypeObject *)take(given, "Record"))
+            || lookup_slots((PyObject *)Value_.type, &Value_.aval, of_value) < 0
+            || lookup_slots((PyObject *)Aval_.type, &Aval_.kind, of_aval) < 0
+            || lookup_slots((PyObject *)State_.type, &State_.depth, of_state) < 0
+            || lookup_slots((PyObject *)Record_.type, &Record_.after_backward, of_record) < 0
+            || !(local = take(given, "local")) || !(in_python = take(given, "record"))
+            || !(run_now = take(given, "_run_now")) || !(begin_early = take(given, "_begin_early"))
+            || !(cut = take(given, "_cut")))
+        return NULL;
+    Py_RETURN_NONE;
+}

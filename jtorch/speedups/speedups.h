@@ -1,0 +1,104 @@
+/* What the files of the extension share: the classes of the hot path, as C sees them, and small helpers.
+
+   All classes are Python's. C knows where their slots lie, and does what the Python beside it does on the ways that
+   training loops take; on all other ways it calls that Python. */
+
+#ifndef JTORCH_SPEEDUPS_H
+#define JTORCH_SPEEDUPS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+
+/* A slot of an object, borrowed. NULL if nothing was ever put there. */
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+/* The classes, each with the offsets of the slots that are used here. */
+#define CLASS(name, ...) \
+    struct name##_class { PyTypeObject *type; Py_ssize_t __VA_ARGS__; }; \
+    extern struct name##_class name##_
+
+CLASS(Value, aval, array, born, slot, stamp);
+CLASS(Aval, kind, numel);
+CLASS(State, depth, early, hot, next, outs, single);
+CLASS(Record, after_backward, held, longest, numbers, stamp, state, values);
+CLASS(Call, node_class, nodes, of_tape);
+CLASS(Storage, apart, aval, generation, value, version);
+CLASS(View, aval, generation, in_order, value);
+CLASS(VersionCounter, version);
+CLASS(Seen, counter, storage, tensor, view);
+CLASS(Tensor, accumulator, base, counter, grad, inference, leaf_hooks, node, node_version, output_nr, post_accumulate_hooks,
+      requires_grad, storage, view);
+CLASS(OpNode, call, raw_edges, result, saved, seq, versions, watched);
+
+/* What the tape has to know of a call, in Call.of_tape; see ``jtorch.dispatch.calls.of_tape``. */
+enum {
+    DIFFERENTIABLE = 1, SAVES = 2, SAVES_BOTH = 4, KEEPS_RESULT = 8, IDEMPOTENT = 16, LAID_OUT = 32, CALLS_CLASS = 64,
+    CLASS_BY_SHAPES = 128, INPLACE_IN_PYTHON = 256,
+};
+
+#define LEAF (-1)   /* jtorch.walks.LEAF */
+
+static inline int is_a(PyObject *o, PyTypeObject *type) { return Py_IS_TYPE(o, type) || PyType_IsSubtype(Py_TYPE(o), type); }
+
+static inline int is_none(PyObject *o) { return o == Py_None; }
+
+/* Puts ``value`` (stolen) into a slot. */
+static inline void put(PyObject *object, Py_ssize_t offset, PyObject *value)
+{
+    PyObject *old = SLOT(object, offset);
+    SLOT(object, offset) = value;
+    Py_XDECREF(old);
+}
+
+/* Puts a new reference to ``value`` into a slot. */
+static inline void set(PyObject *object, Py_ssize_t offset, PyObject *value)
+{
+    Py_INCREF(value);
+    put(object, offset, value);
+}
+
+/* Whether two ints are equal; those of slots are small. */
+static inline int same_int(PyObject *a, PyObject *b)
+{
+    return a == b || (a && b && PyLong_CheckExact(a) && PyLong_CheckExact(b) && PyObject_RichCompareBool(a, b, Py_EQ) == 1);
+}
+
+static inline int is_number(PyObject *o)
+{
+    return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o);
+}
+
+/* module.c */
+int lookup_slots(PyObject *type, Py_ssize_t *offsets, const char *const *names);
+PyObject *take(PyObject *from, const char *name);
+
+/* record.c */
+PyObject *current_record(void);     /* borrowed */
+PyObject *new_value(PyObject *aval, PyObject *stamp, Py_ssize_t slot);
+PyObject *record_call(PyObject *call, PyObject *args);
+PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *speedups_connect_record(PyObject *module, PyObject *given);
+
+/* tensors.c */
+PyObject *value_of(PyObject *tensor);
+PyObject *wrap_value(PyObject *value, PyObject *node, Py_ssize_t output_nr, PyObject *storage);
+int requires_grad(PyObject *tensor);
+int write_plainly(PyObject *tensor, PyObject *value);
+PyObject *version_of(PyObject *counter);
+PyObject *speedups_value_of(PyObject *module, PyObject *tensor);
+PyObject *speedups_wrap(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+PyObject *speedups_connect_storage(PyObject *module, PyObject *given);
+PyObject *speedups_connect_tensor(PyObject *module, PyObject *given);
+
+/* calls.c */
+PyObject *speedups_call(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *speedups_call_inplace(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+PyObject *speedups_connect_calls(PyObject *module, PyObject *given);
+PyObject *speedups_connect_inplace(PyObject *module, PyObject *given);
+
+/* walks.c */
+PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *speedups_connect_walks(PyObject *module, PyObject *given);
+
+#endif

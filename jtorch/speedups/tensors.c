@@ -1,0 +1,173 @@
+/* Tensors and storages: jtorch.storage.value_of, jtorch.tensor.wrap, and what calls ask of their arguments. */
+
+#include "speedups.h"
+
+struct Storage_class Storage_;
+struct View_class View_;
+struct VersionCounter_class VersionCounter_;
+struct Seen_class Seen_;
+struct Tensor_class Tensor_;
+
+static PyObject *value_in_python, *zero;
+
+/* What a tensor shows now, where that is at hand: borrowed, or NULL without an error. */
+static PyObject *shown_by(PyObject *tensor)
+{
+    PyObject *view = SLOT(tensor, Tensor_.view), *storage = SLOT(tensor, Tensor_.storage);
+    if (storage == NULL || view == NULL || !Py_IS_TYPE(storage, Storage_.type) || is_none(SLOT(storage, Storage_.value)))
+        return NULL;
+    if (is_none(view))
+        return SLOT(storage, Storage_.value);
+    if (is_none(SLOT(view, View_.value)) || !same_int(SLOT(view, View_.generation), SLOT(storage, Storage_.generation)))
+        return NULL;
+    return SLOT(view, View_.value);
+}
+
+/* A new reference. */
+PyObject *value_of(PyObject *tensor)
+{
+    PyObject *value = shown_by(tensor);
+    return value != NULL ? Py_NewRef(value) : PyObject_CallOneArg(value_in_python, tensor);
+}
+
+PyObject *speedups_value_of(PyObject *module, PyObject *tensor)
+{
+    return is_a(tensor, Tensor_.type) ? value_of(tensor) : PyObject_CallOneArg(value_in_python, tensor);
+}
+
+static PyObject *new_storage(PyObject *value)
+{
+    PyObject *s = Storage_.type->tp_alloc(Storage_.type, 0);
+    if (s == NULL)
+        return NULL;
+    SLOT(s, Storage_.value) = Py_NewRef(value);
+    SLOT(s, Storage_.aval) = Py_NewRef(SLOT(value, Value_.aval));
+    SLOT(s, Storage_.version) = Py_NewRef(zero);
+    SLOT(s, Storage_.generation) = Py_NewRef(zero);
+    SLOT(s, Storage_.apart) = Py_NewRef(Py_False);
+    return s;
+}
+
+/* A tensor of a value, in a storage of its own or in the one that is given. ``node`` may be NULL. */
+PyObject *wrap_value(PyObject *value, PyObject *node, Py_ssize_t output_nr, PyObject *storage)
+{
+    PyObject *number = output_nr ? PyLong_FromSsize_t(output_nr) : Py_NewRef(zero);
+    PyObject *s = number == NULL ? NULL : storage != NULL ? Py_NewRef(storage) : new_storage(value);
+    PyObject *t = s != NULL ? Tensor_.type->tp_alloc(Tensor_.type, 0) : NULL;
+    if (t == NULL) {
+        Py_XDECREF(number);
+        Py_XDECREF(s);
+        return NULL;
+    }
+    SLOT(t, Tensor_.storage) = s;
+    SLOT(t, Tensor_.view) = Py_NewRef(Py_None);
+    SLOT(t, Tensor_.counter) = Py_NewRef(Py_None);
+    SLOT(t, Tensor_.grad) = Py_NewRef(Py_None);
+    SLOT(t, Tensor_.base) = Py_NewRef(Py_None);
+    SLOT(t, Tensor_.accumulator) = Py_NewRef(Py_None);
+    SLOT(t, Tensor_.leaf_hooks) = Py_NewRef(Py_None);
+    SLOT(t, Tensor_.post_accumulate_hooks) = Py_NewRef(Py_None);
+    SLOT(t, Tensor_.inference) = Py_NewRef(Py_False);
+    SLOT(t, Tensor_.node_version) = Py_NewRef(zero);
+    SLOT(t, Tensor_.node) = Py_NewRef(node != NULL ? node : Py_None);
+    SLOT(t, Tensor_.requires_grad) = Py_NewRef(node != NULL ? Py_True : Py_False);
+    SLOT(t, Tensor_.output_nr) = number;
+    return t;
+}
+
+/* wrap(value, edge=None, shared=None) */
+PyObject *speedups_wrap(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    PyObject *edge = nargs > 1 ? args[1] : Py_None, *shared = nargs > 2 ? args[2] : Py_None;
+    if (nargs < 1 || nargs > 3 || (names != NULL && PyTuple_GET_SIZE(names))) {
+        PyErr_SetString(PyExc_TypeError, "wrap() takes a value, an edge and a storage");
+        return NULL;
+    }
+    if ((!Py_IS_TYPE(args[0], Value_.type) && is_none(shared)) || (!is_none(edge) && !PyTuple_Check(edge))) {
+        PyErr_SetString(PyExc_TypeError, "wrap() takes a value, an edge and a storage");
+        return NULL;
+    }
+    PyObject *node = is_none(edge) ? NULL : PyTuple_GET_ITEM(edge, 0);
+    Py_ssize_t nr = is_none(edge) ? 0 : PyLong_AsSsize_t(PyTuple_GET_ITEM(edge, 1));
+    if (nr == -1 && PyErr_Occurred())
+        return NULL;
+    return wrap_value(args[0], node, nr, is_none(shared) ? NULL : shared);
+}
+
+/* See jtorch.history.requires_grad. */
+int requires_grad(PyObject *tensor)
+{
+    for (;;) {
+        if (SLOT(tensor, Tensor_.requires_grad) == Py_True)
+            return 1;
+        PyObject *base = SLOT(tensor, Tensor_.base);
+        if (is_none(base))
+            return 0;
+        PyObject *view = SLOT(tensor, Tensor_.view), *storage = SLOT(tensor, Tensor_.storage);
+        PyObject *aval = is_none(view) ? SLOT(storage, Storage_.aval) : SLOT(view, View_.aval);
+        if (SLOT(aval, Aval_.kind) != Py_True)
+            return 0;
+        tensor = base;
+    }
+}
+
+static int add_one(PyObject *object, Py_ssize_t offset)
+{
+    PyObject *next = PyLong_FromSsize_t(PyLong_AsSsize_t(SLOT(object, offset)) + 1);
+    if (next == NULL)
+        return -1;
+    put(object, offset, next);
+    return 0;
+}
+
+/* Writes to a tensor that shows all of its storage: 1 if it did, 0 where Python has to. See jtorch.storage.write. */
+int write_plainly(PyObject *tensor, PyObject *value)
+{
+    PyObject *storage = SLOT(tensor, Tensor_.storage);
+    if (!is_none(SLOT(tensor, Tensor_.view)) || !is_none(SLOT(tensor, Tensor_.counter)) || !Py_IS_TYPE(storage, Storage_.type)
+            || is_none(SLOT(storage, Storage_.value)) || SLOT(storage, Storage_.apart) != Py_False)
+        return 0;
+    set(storage, Storage_.value, value);
+    return add_one(storage, Storage_.generation) < 0 || add_one(storage, Storage_.version) < 0 ? -1 : 1;
+}
+
+/* The version of what a node has noted beside a saved tensor: a new reference. */
+PyObject *version_of(PyObject *counter)
+{
+    if (Py_IS_TYPE(counter, Seen_.type))
+        counter = SLOT(counter, Seen_.counter);
+    if (Py_IS_TYPE(counter, Storage_.type))
+        return Py_NewRef(SLOT(counter, Storage_.version));
+    if (Py_IS_TYPE(counter, VersionCounter_.type))
+        return Py_NewRef(SLOT(counter, VersionCounter_.version));
+    return PyObject_GetAttrString(counter, "version");
+}
+
+PyObject *speedups_connect_storage(PyObject *module, PyObject *given)
+{
+    static const char *const of_storage[] = {"apart", "aval", "generation", "value", "version", NULL};
+    static const char *const of_view[] = {"aval", "generation", "in_order", "value", NULL};
+    static const char *const of_counter[] = {"version", NULL};
+    static const char *const of_seen[] = {"counter", "storage", "tensor", "view", NULL};
+    if (!(Storage_.type = (PyTypeObject *)take(given, "Storage")) || !(View_.type = (PyTypeObject *)take(given, "View"))
+            || !(VersionCounter_.type = (PyTypeObject *)take(given, "VersionCounter"))
+            || !(Seen_.type = (PyTypeObject *)take(given, "Seen"))
+            || lookup_slots((PyObject *)Storage_.type, &Storage_.apart, of_storage) < 0
+            || lookup_slots((PyObject *)View_.type, &View_.aval, of_view) < 0
+            || lookup_slots((PyObject *)VersionCounter_.type, &VersionCounter_.version, of_counter) < 0
+            || lookup_slots((PyObject *)Seen_.type, &Seen_.counter, of_seen) < 0
+            || !(value_in_python = take(given, "value_of")) || !(zero = PyLong_FromLong(0)))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyObject *speedups_connect_tensor(PyObject *module, PyObject *given)
+{
+    static const char *const of_tensor[] = {"_accumulator", "_base", "_counter", "_grad", "_inference", "_leaf_hooks", "_node",
+                                            "_node_version", "_output_nr", "_post_accumulate_hooks", "_requires_grad",
+                                            "_storage", "_view", NULL};
+    if (!(Tensor_.type = (PyTypeObject *)take(given, "Tensor"))
+            || lookup_slots((PyObject *)Tensor_.type, &Tensor_.accumulator, of_tensor) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
