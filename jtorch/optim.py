@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,28 +17,10 @@ from jtorch.engine import Value, call_of
 from jtorch.hooks import RemovableHandle
 from jtorch.no_grad import enable_grad, no_grad
 from jtorch.ops.registry import NUMBERS, OPS, T
-from jtorch.storage import value_of
+from jtorch.storage import value_of, values_of, write_all
 from jtorch.tensor import Tensor, wrap
 
 _pre_hooks, _post_hooks = optimizer._global_optimizer_pre_hooks, optimizer._global_optimizer_post_hooks
-
-
-def write_all(tensors: Iterable[Tensor], values: Iterable[Value]) -> None:
-    """Gives each tensor its new value."""
-    for t, v in zip(tensors, values, strict=True):
-        s = t._storage
-        if t._view is None and s.host is None:
-            s.value = v
-            s.generation += 1
-            (t._counter or s).version += 1
-        else:
-            storage.write(t, v)
-
-
-def values_of(tensors: list[Tensor]) -> list[Value]:
-    """What the tensors show now."""
-    values = [t._storage.value if t._view is None else None for t in tensors]
-    return [value_of(t) for t in tensors] if None in values else values      # type: ignore[return-value]
 
 
 class Optimizer:

@@ -290,6 +290,24 @@ def write(t: Tensor, value: Value) -> None:
         silent.add(storage)
 
 
+def write_all(tensors: list[Tensor], values: list[Value]) -> None:
+    """Gives each tensor its new value, in place of all that it shows."""
+    for t, v in zip(tensors, values, strict=True):
+        s = t._storage
+        if t._view is None and s.value is not None:
+            s.value = v
+            s.generation += 1
+            (t._counter or s).version += 1
+        else:
+            write(t, v)
+
+
+def values_of(tensors: list[Tensor]) -> list[Value]:
+    """What the tensors show now."""
+    values = [t._storage.value if t._view is None else None for t in tensors]
+    return [value_of(t) for t in tensors] if None in values else values      # type: ignore[return-value]
+
+
 _FEW = 4        # the tensor written to, the one it was taken of, and this function's own references
 
 
@@ -432,4 +450,4 @@ Storage.__reduce__ = lambda self: (unpickled, (pickled(self), str(self.aval.devi
 
 if speedups.native is not None:
     speedups.native.connect_storage(globals())
-    value_of = speedups.native.value_of
+    value_of, values_of, write_all = speedups.native.value_of, speedups.native.values_of, speedups.native.write_all

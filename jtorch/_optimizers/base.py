@@ -13,8 +13,8 @@ from jtorch._optimizers.differentiable import operand, step, write_scalars
 from jtorch._optimizers.groups import check_tensor
 from jtorch.engine import Value, call_of
 from jtorch.ops.registry import OPS, T, freeze
-from jtorch.optim import Optimizer, number, with_gradients, write_all
-from jtorch.storage import value_of
+from jtorch.optim import Optimizer, number, with_gradients
+from jtorch.storage import value_of, write_all
 from jtorch.tensor import Tensor, wrap
 
 

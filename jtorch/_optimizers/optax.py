@@ -13,8 +13,8 @@ from jtorch.engine import Value, call_of
 from jtorch.no_grad import no_grad
 from jtorch.ops.optimizer_optax import Transformation
 from jtorch.ops.registry import OPS, T
-from jtorch.optim import Optimizer, number, values_of, with_gradients, write_all
-from jtorch.storage import value_of
+from jtorch.optim import Optimizer, number, with_gradients
+from jtorch.storage import value_of, values_of, write_all
 from jtorch.tensor import Tensor, wrap
 
 

@@ -11,8 +11,7 @@ from jtorch._optimizers.base import filled
 from jtorch.engine import call_of
 from jtorch.no_grad import no_grad
 from jtorch.ops.registry import OPS, T
-from jtorch.optim import values_of, write_all
-from jtorch.storage import value_of
+from jtorch.storage import value_of, values_of, write_all
 from jtorch.tensor import Tensor
 
 _DEVICES = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]

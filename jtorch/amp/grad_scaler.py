@@ -14,8 +14,8 @@ from jtorch.creation import tensor
 from jtorch.engine import call_of
 from jtorch.no_grad import no_grad
 from jtorch.ops.registry import NUMBERS, OPS, T
-from jtorch.optim import Optimizer, write_all
-from jtorch.storage import value_of
+from jtorch.optim import Optimizer
+from jtorch.storage import value_of, write_all
 from jtorch.tensor import Tensor
 
 __all__ = ["GradScaler", "OptState"]

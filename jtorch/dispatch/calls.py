@@ -299,11 +299,12 @@ def of_tape(c: Call) -> int:
     by_shapes = op.backward_name_by_shapes is not None
     if op.differentiable and not by_shapes:
         c.node_class = c.nodes.get("class") or _class_of(c, [])
-    few = op.checks is not None or op.frees is not None
-    c.of_tape = facts = sum([
-        native.DIFFERENTIABLE * op.differentiable, native.SAVES * (op.saves != "none"), native.SAVES_BOTH * (op.saves == "both"),
-        native.KEEPS_RESULT * op.keeps_result, native.IDEMPOTENT * op.idempotent, native.LAID_OUT * (op.layout is not None),
-        native.CALLS_CLASS * few, native.CLASS_BY_SHAPES * by_shapes, native.INPLACE_IN_PYTHON * op.takes_dtype_of_out])
+    holds = {
+        native.DIFFERENTIABLE: op.differentiable, native.SAVES: op.saves != "none", native.SAVES_BOTH: op.saves == "both",
+        native.KEEPS_RESULT: op.keeps_result, native.HAS_CHECKS: op.checks is not None, native.IDEMPOTENT: op.idempotent,
+        native.LAID_OUT: op.layout is not None, native.CLASS_BY_SHAPES: by_shapes,
+        native.INPLACE_IN_PYTHON: op.takes_dtype_of_out}
+    c.of_tape = facts = sum([fact for fact, is_so in holds.items() if is_so])
     return facts
 
 
@@ -312,6 +313,13 @@ def class_by_shapes(c: Call, args: list, key: tuple) -> type:
     if len(c.nodes) > 256:
         c.nodes.clear()
     found = c.nodes[key] = _class_of(c, args)
+    return found
+
+
+def checked(c: Call, edges: tuple, key: int) -> tuple | None:
+    """What the version check of a call's nodes looks at: kept by a number for which edges there are, unless there are many."""
+    found = c.op.checks(c.template, edges)      # type: ignore[misc]
+    c.nodes[key] = found
     return found
 
 

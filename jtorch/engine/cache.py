@@ -68,7 +68,7 @@ def _compiled_or_read(lowered: Any, on: Threads) -> Any:
     options = on.options | convolutions.options(text) if on.pool else on.options
     if _directory is None or not _usable(_directory):
         return threads.compiled(lowered, on, options)
-    path = Path(_directory) / _name(text, options)
+    path = Path(_directory) / _name(text, options, on)
     found = _load(path, on)
     if found is None:
         found = threads.compiled(lowered, on, options)
@@ -93,9 +93,9 @@ def _is_private(directory: str) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _name(text: str, options: dict[str, Any]) -> str:
+def _name(text: str, options: dict[str, Any], on: Threads) -> str:
     digest = hashlib.sha256(text.encode())
-    digest.update(f"{_machine()}|{options}".encode())
+    digest.update(f"{_machine()}|{options}|{on.inline}".encode())      # a callback is part of what is written
     return digest.hexdigest()
 
 
@@ -125,7 +125,7 @@ def _load(path: Path, on: Threads) -> Any:
         path.unlink(missing_ok=True)
         return None
     stats.counters.loaded += 1
-    return found
+    return threads.quick(found, on)
 
 
 def _save(path: Path, made: Any) -> None:

@@ -7,7 +7,7 @@ struct OpNode_class OpNode_;
 
 static PyObject *mode, *calls, *call_in_python, *of_tape, *make_node_in_python, *saving_result, *special_node, *edge_of;
 static PyObject *with_node, *wrapped, *refuse_unusable, *end_record, *next_number, *unsaved, *leaf_number, *nothing, *one_result;
-static PyObject *inplace_in_python, *raise_instead, *fit, *class_by_shapes, *autocast_name, *grad_name, *inference_name, *special_name;
+static PyObject *inplace_in_python, *raise_instead, *fit, *class_by_shapes, *checked_in_python, *autocast_name, *grad_name, *inference_name, *special_name, *result_name;
 
 /* The thread's modes, as the dict behind jtorch.no_grad.mode: borrowed. */
 static PyObject *current_mode(void)
@@ -121,23 +121,60 @@ static PyObject *class_of_node(PyObject *call, long facts, PyObject *args)
     return found;
 }
 
+/* The positions of what the version check looks at (with "result"), borrowed; None where it looks at all that is saved.
+   It depends on the call and on which arguments need a gradient. */
+static PyObject *checked(PyObject *call, PyObject *edges)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(edges);
+    unsigned long pattern = 1;      /* in front of a bit for each edge */
+    for (Py_ssize_t i = 0; i < n; i++)
+        pattern = pattern << 1 | !is_none(PyTuple_GET_ITEM(edges, i));
+    PyObject *known = SLOT(call, Call_.nodes), *key = PyLong_FromUnsignedLong(n < 31 ? pattern : 0);
+    PyObject *found = key != NULL && n < 31 ? PyDict_GetItemWithError(known, key) : NULL;
+    if (found == NULL && key != NULL && !PyErr_Occurred()) {
+        found = PyObject_CallFunctionObjArgs(checked_in_python, call, edges, key, NULL);
+        Py_XDECREF(found);      /* it is kept in ``known`` */
+    }
+    Py_XDECREF(key);
+    return found;
+}
+
+/* Only the versions that are checked. */
+static PyObject *kept_versions(PyObject *call, PyObject *edges, PyObject *versions)
+{
+    PyObject *few = checked(call, edges);
+    if (few == NULL || is_none(few))
+        return Py_XNewRef(few == NULL ? NULL : versions);
+    Py_ssize_t n = PyTuple_GET_SIZE(versions);
+    PyObject *kept = PyTuple_New(n);
+    for (Py_ssize_t i = 0; kept != NULL && i < n; i++) {
+        int here = 0;
+        for (Py_ssize_t k = 0; !here && k < PyTuple_GET_SIZE(few); k++) {
+            PyObject *position = PyTuple_GET_ITEM(few, k);
+            here = PyLong_Check(position) && PyLong_AsSsize_t(position) == i;
+        }
+        PyTuple_SET_ITEM(kept, i, Py_NewRef(here ? PyTuple_GET_ITEM(versions, i) : unsaved));
+    }
+    return kept;
+}
+
 static PyObject *new_node(PyObject *call, long facts, PyObject *args, PyObject *edges, PyObject *versions)
 {
     PyTypeObject *type = (PyTypeObject *)class_of_node(call, facts, args);
     if (type == NULL)
         return NULL;
-    if (facts & CALLS_CLASS)
-        return PyObject_CallFunctionObjArgs((PyObject *)type, call, args, edges, versions, NULL);
-    PyObject *number = PyObject_CallNoArgs(next_number);
+    PyObject *kept = facts & HAS_CHECKS ? kept_versions(call, edges, versions) : Py_NewRef(versions);
+    PyObject *number = kept != NULL ? PyObject_CallNoArgs(next_number) : NULL;
     PyObject *node = number ? type->tp_alloc(type, 0) : NULL;
     if (node == NULL) {
+        Py_XDECREF(kept);
         Py_XDECREF(number);
         return NULL;
     }
     SLOT(node, OpNode_.call) = Py_NewRef(call);
     SLOT(node, OpNode_.saved) = Py_NewRef(args);
     SLOT(node, OpNode_.raw_edges) = Py_NewRef(edges);
-    SLOT(node, OpNode_.versions) = Py_NewRef(versions);
+    SLOT(node, OpNode_.versions) = kept;
     SLOT(node, OpNode_.seq) = number;
     SLOT(node, OpNode_.watched) = Py_NewRef(Py_False);
     SLOT(node, OpNode_.result) = Py_NewRef(Py_None);
@@ -183,11 +220,13 @@ done:
 /* The result of an op whose backward uses it: it must not be written to until then. */
 static PyObject *wrap_saved(PyObject *out, PyObject *node, long facts, PyObject *modes)
 {
-    if ((facts & CALLS_CLASS) || is_on(modes, special_name, 0))
+    if (is_on(modes, special_name, 0))
         return PyObject_CallFunctionObjArgs(saving_result, out, node, NULL);
-    PyObject *t = wrap_value(out, node, 0, NULL);
-    if (t == NULL)
-        return NULL;
+    PyObject *few = facts & HAS_CHECKS ? checked(SLOT(node, OpNode_.call), SLOT(node, OpNode_.raw_edges)) : Py_None;
+    int counts = few == NULL ? -1 : is_none(few) ? 1 : PySequence_Contains(few, result_name);
+    PyObject *t = counts < 0 ? NULL : wrap_value(out, node, 0, NULL);
+    if (t == NULL || !counts)
+        return t;
     PyObject *storage = SLOT(t, Tensor_.storage), *before = SLOT(node, OpNode_.versions);
     PyObject *entry = pair(storage, SLOT(storage, Storage_.version)), *one = entry ? PyTuple_Pack(1, entry) : NULL;
     PyObject *versions = one == NULL ? NULL : facts & SAVES_BOTH ? PySequence_Concat(before, one) : Py_NewRef(one);
@@ -406,6 +445,7 @@ PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
             || lookup_slots((PyObject *)Call_.type, &Call_.node_class, of_call) < 0
             || lookup_slots((PyObject *)OpNode_.type, &OpNode_.call, of_node) < 0
             || !(mode = take(given, "mode")) || !(call_in_python = take(given, "call")) || !(of_tape = take(given, "of_tape"))
+            || !(checked_in_python = take(given, "checked"))
             || !(class_by_shapes = take(given, "class_by_shapes")) || !(make_node_in_python = take(given, "make_node")) || !(saving_result = take(given, "_saving_result"))
             || !(special_node = take(given, "_special_node")) || !(edge_of = take(given, "edge_of"))
             || !(with_node = take(given, "_with_node")) || !(wrapped = take(given, "_wrapped"))
@@ -414,6 +454,7 @@ PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
             || !(leaf_number = PyLong_FromLong(LEAF)) || !(nothing = PyTuple_New(0))
             || !(autocast_name = PyUnicode_InternFromString("autocast")) || !(grad_name = PyUnicode_InternFromString("grad"))
             || !(inference_name = PyUnicode_InternFromString("inference"))
+            || !(result_name = PyUnicode_InternFromString("result"))
             || !(special_name = PyUnicode_InternFromString("special")))
         return NULL;
     calls = Py_NewRef(given);

@@ -35,6 +35,8 @@ static PyMethodDef methods[] = {
     {"record", (PyCFunction)(void (*)(void))speedups_record, METH_FASTCALL, "See jtorch.engine.record.record."},
     {"value_of", speedups_value_of, METH_O, "See jtorch.storage.value_of."},
     {"wrap", (PyCFunction)(void (*)(void))speedups_wrap, METH_FASTCALL | METH_KEYWORDS, "See jtorch.tensor.wrap."},
+    {"values_of", speedups_values_of, METH_O, "See jtorch.storage.values_of."},
+    {"write_all", (PyCFunction)(void (*)(void))speedups_write_all, METH_FASTCALL, "See jtorch.storage.write_all."},
     {"call", (PyCFunction)(void (*)(void))speedups_call, METH_FASTCALL, "See jtorch.dispatch.calls.call."},
     {"call_inplace", (PyCFunction)(void (*)(void))speedups_call_inplace, METH_FASTCALL | METH_KEYWORDS,
      "See jtorch.dispatch.writes.call_inplace."},
@@ -58,7 +60,7 @@ PyMODINIT_FUNC PyInit__speedups(void)
     if (module != NULL && (PyModule_AddIntMacro(module, DIFFERENTIABLE) < 0 || PyModule_AddIntMacro(module, SAVES) < 0
                            || PyModule_AddIntMacro(module, SAVES_BOTH) < 0 || PyModule_AddIntMacro(module, KEEPS_RESULT) < 0
                            || PyModule_AddIntMacro(module, IDEMPOTENT) < 0 || PyModule_AddIntMacro(module, LAID_OUT) < 0
-                           || PyModule_AddIntMacro(module, CALLS_CLASS) < 0 || PyModule_AddIntMacro(module, CLASS_BY_SHAPES) < 0
+                           || PyModule_AddIntMacro(module, HAS_CHECKS) < 0 || PyModule_AddIntMacro(module, CLASS_BY_SHAPES) < 0
                            || PyModule_AddIntMacro(module, INPLACE_IN_PYTHON) < 0))
         Py_CLEAR(module);
     return module;

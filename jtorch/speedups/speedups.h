@@ -33,7 +33,7 @@ CLASS(OpNode, call, raw_edges, result, saved, seq, versions, watched);
 
 /* What the tape has to know of a call, in Call.of_tape; see ``jtorch.dispatch.calls.of_tape``. */
 enum {
-    DIFFERENTIABLE = 1, SAVES = 2, SAVES_BOTH = 4, KEEPS_RESULT = 8, IDEMPOTENT = 16, LAID_OUT = 32, CALLS_CLASS = 64,
+    DIFFERENTIABLE = 1, SAVES = 2, SAVES_BOTH = 4, KEEPS_RESULT = 8, IDEMPOTENT = 16, LAID_OUT = 32, HAS_CHECKS = 64,
     CLASS_BY_SHAPES = 128, INPLACE_IN_PYTHON = 256,
 };
 
@@ -84,10 +84,13 @@ PyObject *speedups_connect_record(PyObject *module, PyObject *given);
 PyObject *value_of(PyObject *tensor);
 PyObject *wrap_value(PyObject *value, PyObject *node, Py_ssize_t output_nr, PyObject *storage);
 int requires_grad(PyObject *tensor);
+int write_whole(PyObject *tensor, PyObject *value);
 int write_plainly(PyObject *tensor, PyObject *value);
 PyObject *version_of(PyObject *counter);
 PyObject *speedups_value_of(PyObject *module, PyObject *tensor);
 PyObject *speedups_wrap(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+PyObject *speedups_values_of(PyObject *module, PyObject *tensors);
+PyObject *speedups_write_all(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_connect_storage(PyObject *module, PyObject *given);
 PyObject *speedups_connect_tensor(PyObject *module, PyObject *given);
 

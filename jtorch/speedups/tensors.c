@@ -8,7 +8,7 @@ struct VersionCounter_class VersionCounter_;
 struct Seen_class Seen_;
 struct Tensor_class Tensor_;
 
-static PyObject *value_in_python, *zero;
+static PyObject *value_in_python, *write_in_python, *zero;
 
 /* What a tensor shows now, where that is at hand: borrowed, or NULL without an error. */
 static PyObject *shown_by(PyObject *tensor)
@@ -120,15 +120,66 @@ static int add_one(PyObject *object, Py_ssize_t offset)
     return 0;
 }
 
-/* Writes to a tensor that shows all of its storage: 1 if it did, 0 where Python has to. See jtorch.storage.write. */
+/* Gives a tensor that shows all of its storage a new value: 1 if it did, 0 where Python has to. */
+int write_whole(PyObject *tensor, PyObject *value)
+{
+    PyObject *storage = SLOT(tensor, Tensor_.storage), *counter = SLOT(tensor, Tensor_.counter);
+    if (storage == NULL || !Py_IS_TYPE(storage, Storage_.type) || !is_none(SLOT(tensor, Tensor_.view))
+            || is_none(SLOT(storage, Storage_.value)))
+        return 0;
+    Py_ssize_t version = Storage_.version;
+    if (is_none(counter))
+        counter = storage;
+    else if (Py_IS_TYPE(counter, VersionCounter_.type))
+        version = VersionCounter_.version;
+    else if (!Py_IS_TYPE(counter, Storage_.type))
+        return 0;
+    set(storage, Storage_.value, value);
+    return add_one(storage, Storage_.generation) < 0 || add_one(counter, version) < 0 ? -1 : 1;
+}
+
+/* The same where nobody may have saved what the storage holds behind this tensor's back. See jtorch.storage.write. */
 int write_plainly(PyObject *tensor, PyObject *value)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage);
-    if (!is_none(SLOT(tensor, Tensor_.view)) || !is_none(SLOT(tensor, Tensor_.counter)) || !Py_IS_TYPE(storage, Storage_.type)
-            || is_none(SLOT(storage, Storage_.value)) || SLOT(storage, Storage_.apart) != Py_False)
-        return 0;
-    set(storage, Storage_.value, value);
-    return add_one(storage, Storage_.generation) < 0 || add_one(storage, Storage_.version) < 0 ? -1 : 1;
+    return storage != NULL && SLOT(storage, Storage_.apart) == Py_False ? write_whole(tensor, value) : 0;
+}
+
+PyObject *speedups_values_of(PyObject *module, PyObject *tensors)
+{
+    PyObject *given = PySequence_Fast(tensors, "values_of() takes a list of tensors");
+    Py_ssize_t n = given != NULL ? PySequence_Fast_GET_SIZE(given) : 0;
+    PyObject *values = given != NULL ? PyList_New(n) : NULL;
+    for (Py_ssize_t i = 0; values != NULL && i < n; i++) {
+        PyObject *value = speedups_value_of(module, PySequence_Fast_GET_ITEM(given, i));
+        if (value == NULL)
+            Py_CLEAR(values);
+        else
+            PyList_SET_ITEM(values, i, value);
+    }
+    Py_XDECREF(given);
+    return values;
+}
+
+/* write_all(tensors, values) */
+PyObject *speedups_write_all(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 2 || !PyList_Check(args[0]) || !PyList_Check(args[1]) || PyList_GET_SIZE(args[0]) != PyList_GET_SIZE(args[1])) {
+        PyErr_SetString(PyExc_ValueError, "write_all() takes as many values as tensors, in lists");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *tensor = PyList_GET_ITEM(args[0], i), *value = PyList_GET_ITEM(args[1], i);
+        int written = is_a(tensor, Tensor_.type) ? write_whole(tensor, value) : 0;
+        if (written == 0) {
+            PyObject *done = PyObject_CallFunctionObjArgs(write_in_python, tensor, value, NULL);
+            written = done == NULL ? -1 : 1;
+            Py_XDECREF(done);
+        }
+        if (written < 0)
+            return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 /* The version of what a node has noted beside a saved tensor: a new reference. */
@@ -156,7 +207,8 @@ PyObject *speedups_connect_storage(PyObject *module, PyObject *given)
             || lookup_slots((PyObject *)View_.type, &View_.aval, of_view) < 0
             || lookup_slots((PyObject *)VersionCounter_.type, &VersionCounter_.version, of_counter) < 0
             || lookup_slots((PyObject *)Seen_.type, &Seen_.counter, of_seen) < 0
-            || !(value_in_python = take(given, "value_of")) || !(zero = PyLong_FromLong(0)))
+            || !(value_in_python = take(given, "value_of")) || !(write_in_python = take(given, "write"))
+            || !(zero = PyLong_FromLong(0)))
         return NULL;
     Py_RETURN_NONE;
 }

@@ -5,7 +5,7 @@ import jax
 import numpy as np
 import pytest
 
-from jtorch.engine import cache, threads
+from jtorch.engine import cache, stats, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 
 pytestmark = pytest.mark.core
@@ -37,12 +37,22 @@ def _argument():
 
 def test_what_is_waited_for_is_done_when_the_call_returns(folder):
     x = _argument()
-    made = cache.compiled(_lowered(), WAITED_FOR)
+    made, before = cache.compiled(_lowered(), WAITED_FOR), stats.counters.loaded
     loaded = cache.compiled(_lowered(), WAITED_FOR)
-    assert len(list(folder.iterdir())) == 1
+    assert (len(list(folder.iterdir())), stats.counters.loaded) == (1, before + 1)
     for program in (made, loaded):
         program(x).block_until_ready()      # the first call takes another way
         assert all([program(x).is_ready() for _ in range(3)])
+
+
+def test_programs_from_disk_run_on_the_threads_asked_for(folder):
+    x = _argument()
+    here, there = [[cache.compiled(_lowered(), on) for _ in range(2)][1] for on in (WAITED_FOR, WAITED_FOR._replace(inline=False))]
+    for program in (here, there):
+        program(x).block_until_ready()
+        assert type(program._call).__name__ == "PjitFunction"       # the quick way
+    assert all([here(x).is_ready() for _ in range(3)])
+    assert not all([there(x).is_ready() for _ in range(3)])
 
 
 def test_other_programs_are_done_later(folder):
