@@ -58,6 +58,12 @@ def _check_agreement(name: str, steps: list[Step]) -> None:
             raise AssertionError(f"{name}: the libraries compute different things: {first}")
 
 
+def _round(steps: list[Step], n: int, first: int) -> list[float]:
+    """Microseconds of each. Another one begins each round, since what has just run leaves threads and caches behind."""
+    taken = {i: _seconds(steps[i], n) * 1e6 for i in [*range(first, len(steps)), *range(first)]}
+    return [taken[i] for i in range(len(steps))]
+
+
 def measure(workload: Workload, torch, jtorch, rounds: int) -> Result:
     """Times a workload in interleaved rounds."""
     steps = [workload.eager(torch), workload.eager(jtorch)]
@@ -66,7 +72,7 @@ def measure(workload: Workload, torch, jtorch, rounds: int) -> Result:
     counters = jtorch.engine.stats.counters
     for step in steps:
         _warm_up(step, max(WARM_UP, min(workload.steps, 100)), lambda: counters.programs + counters.kernels)
-    times = [[_seconds(step, workload.steps) * 1e6 for step in steps] for _ in range(rounds)]
+    times = [_round(steps, workload.steps, first=k % len(steps)) for k in range(rounds)]
     medians = [statistics.median(column) for column in zip(*times, strict=True)]
     of_torch = statistics.median(t[1] / t[0] for t in times)
     of_jax = statistics.median(t[1] / t[2] for t in times) if len(steps) > 2 else None
