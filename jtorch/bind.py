@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -334,13 +335,13 @@ class _Writer:
 
     def _number(self, p: Param, at: int):
         mark = f"m_{p.name}"
-        lines = [f"if {p.name}.__class__ is Tensor or isinstance({p.name}, Tensor): {p.name} = {p.name}.item()"]
-        if not _is_empty(p):
-            d = f"D{self.prefix}_{p.name}"
-            lines += [f"if {p.name} is {d} or {p.name} is None: {mark} = {self._frozen_default(p)}",
-                      f"else: {p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {p.name}); flat.append({p.name})"]
-            return lines, mark, ""
-        return [*lines, f"{p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {p.name})"], mark, p.name
+        given = f"{p.name}.item() if isinstance({p.name}, Tensor) else {p.name}"
+        made = f"{p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {given})"
+        if _is_empty(p):
+            return [made], mark, p.name
+        d = f"D{self.prefix}_{p.name}"
+        return [f"if {p.name} is {d} or {p.name} is None: {mark} = {self._frozen_default(p)}",
+                f"else: {made}; flat.append({p.name})"], mark, ""
 
     def _frozen_default(self, p: Param) -> str:
         name = f"FD{self.prefix}_{p.name}"
@@ -483,7 +484,7 @@ def bind(namespaces: dict[str, dict[str, Any]]) -> None:
         for full in (op.name, *op.aliases):
             _bind_name(op, full, forms, namespaces)
         for operator in op.operators:
-            setattr(Tensor, operator, _operator(operator, forms))
+            setattr(Tensor, operator, _known_first(op, operator, _operator(operator, forms)))
     Tensor.__hash__ = object.__hash__      # type: ignore[method-assign,assignment]     # comparison operators must not unset it
 
 
@@ -528,6 +529,36 @@ def _operator(name: str, forms: dict):
     if name in _REFLECTED:
         return lambda self, other: fn(other, self) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
     return lambda self, other: fn(self, other) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
+
+
+def _known_first(op: Op, name: str, slow: Callable) -> Callable:
+    """An operator that knows the call for each class of its right operand, once it has met one; ``slow`` does all others."""
+    rest = _default_marks(op)
+    if rest is None or name.startswith("__i") or name == "__rsub__":
+        return slow
+    calls: dict[type, Call] = {}
+    swapped = name in _REFLECTED
+
+    def operator(self: Tensor, other: Any):
+        c = calls.get(other.__class__)
+        if c is not None:
+            return call(c, (other, self) if swapped else (self, other))
+        made, mark = slow(self, other), _MARKS.get(other.__class__)
+        if mark is not None and made is not NotImplemented:
+            calls[other.__class__] = call_of(op, (mark, T, *rest) if swapped else (T, mark, *rest))
+        return made
+    return operator
+
+
+def _default_marks(op: Op) -> tuple | None:
+    """How what follows two operands stands in a call's template where it is not given; None for other kinds of ops."""
+    first, rest = op.params[:2], op.params[2:]
+    plain = op.view is None and not op.dynamic and not op.writes and op.warns is None and op.layout is not KEPT \
+        and op.layout not in ALWAYS
+    if not plain or len(first) < 2 or any([p.kind not in ("tensor", "tensor_or_number") for p in first]) \
+            or any([p.kind not in ("number", "static") or _is_empty(p) for p in rest]):
+        return None
+    return tuple([freeze(p.default) if p.kind == "number" or p.default.__class__ not in _FLAG else p.default for p in rest])
 
 
 def _matmul(name: str, fn):
