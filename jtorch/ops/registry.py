@@ -328,8 +328,9 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
                 backward looks at, as PyTorch saves it.
     idempotent: a second call changes nothing, and its derivative at the result is that at the argument: the node keeps the
                 result alone, so that memory which only the argument holds can go.
-    checks:     a function of the template and the node's edges: the positions of the arrays (and "result") that the version
-                check looks at, where they are fewer than ``saves`` says (none, where PyTorch saves indices), or None.
+    checks:     a function of the template and the node's edges (of which it may ask only whether they are None): the positions
+                of the arrays (and "result") that the version check looks at, where they are fewer than ``saves`` says (none,
+                where PyTorch saves indices), or None.
     saves_copies: a function of the arguments' (size, stride) and of which of them need gradients: which of them PyTorch has
                 saved a copy of, so that they may be written to.
     frees:      a function of the template and the node's edges: whether a backward frees something, so that a second one
