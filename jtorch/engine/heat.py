@@ -105,7 +105,6 @@ def _compile(rec: Record, held: bytes, why: str, read: bool) -> split.Compiled:
 def _drop(program: split.Compiled, state: State, held: bytes) -> None:
     _compiled.pop(program, None)
     state.programs.pop(held, None)
-    state.recent.clear()
     program.drop()
     _cool(state)
 

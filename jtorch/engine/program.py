@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jtorch import speedups
 from jtorch.engine import cache, memory, stats, threads, wait
 from jtorch.engine.kernel import flatten, traced_again, value_error
 from jtorch.engine.threads import ELSEWHERE, Threads
@@ -301,3 +302,7 @@ def _markers(template: tuple) -> list[Marker]:
         elif t.__class__ is tuple:
             out += _markers(t)
     return out
+
+
+if speedups.native is not None:
+    pattern = speedups.native.pattern

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from math import inf
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ MAX_STATES = 200_000        # states in the trie; beyond that it starts anew
 CALL_SECONDS = 15e-6        # what a call costs beside its kernel when it runs at once
 EAGERNESS = 20              # a record is compiled when it has cost 1/20 of what compiling it is expected to
 MIN_REPEATS = 8
-MAX_RECENT = 16
 LONG = 0.03                 # seconds: behind a record that took longer, freed memory may be given back
 
 NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
@@ -39,14 +37,13 @@ class State:
     """A record so far: its last call, and the states that one more call has led to."""
 
     __slots__ = ("args", "best", "call", "cost", "count", "depth", "device", "early", "first", "hot", "kernel", "line", "next",
-                 "nnumbers", "outs", "parent", "programs", "recent", "refused", "seen", "set_aside", "single",
+                 "nnumbers", "outs", "parent", "programs", "refused", "seen", "set_aside", "single",
                  "walks", "why")
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
         self.next: dict[tuple, State] = {}
         self.programs: dict[bytes, Compiled] = {}     # by pattern of held values
-        self.recent: dict[tuple[int, ...], Compiled] = {}       # the same by plain reference counts: quicker to look up
         self.seen: dict[bytes, int] = {}
         self.walks: dict[Any, Any] = {}     # for the tape: what backward from here has recorded before
         self.early: Early | None = None     # what may start here, before the record has ended
@@ -346,17 +343,11 @@ def _grow(rec: Record) -> None:
 
 
 def _end_held(rec: Record, state: State, natural: bool, read: bool) -> None:
-    counts = tuple(map(getrefcount, rec.values))
-    found = state.recent.get(counts)
+    held = pattern(rec.values)
+    found = state.programs.get(held) or heat.wanted(rec, held, natural, read)
     if found is None:
-        held = pattern(rec.values)
-        found = state.programs.get(held) or heat.wanted(rec, held, natural, read)
-        if found is None:
-            _catch_up(rec, state)
-            return
-        if len(state.recent) >= MAX_RECENT:
-            state.recent.clear()
-        state.recent[counts] = found
+        _catch_up(rec, state)
+        return
     with LOCK:
         if found.trials:
             heat.on_trial(found, rec)

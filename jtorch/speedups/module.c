@@ -33,6 +33,7 @@ PyObject *take(PyObject *from, const char *name)
 
 static PyMethodDef methods[] = {
     {"record", (PyCFunction)(void (*)(void))speedups_record, METH_FASTCALL, "See jtorch.engine.record.record."},
+    {"pattern", speedups_pattern, METH_O, "See jtorch.engine.program.pattern."},
     {"value_of", speedups_value_of, METH_O, "See jtorch.storage.value_of."},
     {"wrap", (PyCFunction)(void (*)(void))speedups_wrap, METH_FASTCALL | METH_KEYWORDS, "See jtorch.tensor.wrap."},
     {"values_of", speedups_values_of, METH_O, "See jtorch.storage.values_of."},

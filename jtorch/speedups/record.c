@@ -189,6 +189,20 @@ PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t na
     return out;
 }
 
+/* For each value of a list, 1 if anybody beside the list holds it, else 0. */
+PyObject *speedups_pattern(PyObject *module, PyObject *values)
+{
+    if (!PyList_Check(values)) {
+        PyErr_SetString(PyExc_TypeError, "pattern() takes a list of values");
+        return NULL;
+    }
+    Py_ssize_t n = PyList_GET_SIZE(values);
+    PyObject *held = PyBytes_FromStringAndSize(NULL, n);
+    for (Py_ssize_t i = 0; held != NULL && i < n; i++)
+        PyBytes_AS_STRING(held)[i] = Py_REFCNT(PyList_GET_ITEM(values, i)) > 1;
+    return held;
+}
+
 PyObject *speedups_connect_record(PyObject *module, PyObject *given)
 {
     static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};

@@ -78,6 +78,7 @@ PyObject *current_record(void);     /* borrowed */
 PyObject *new_value(PyObject *aval, PyObject *stamp, Py_ssize_t slot);
 PyObject *record_call(PyObject *call, PyObject *args);
 PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *speedups_pattern(PyObject *module, PyObject *values);
 PyObject *speedups_connect_record(PyObject *module, PyObject *given);
 
 /* tensors.c */
