@@ -24,7 +24,7 @@ MIN_AHEAD = 3               # calls that follow the start and need nothing new: 
 MAX_CROSSING = 1 << 16      # bytes that the second program needs of the first and that nobody else wants, and as many as it
 PER_SECOND = 1e8            # takes for each second of work: to write and read them back costs about 2 % of it
 MIN_WORK = 5e-4             # seconds that the record's kernels work call by call: below that all of it runs in this thread
-HOST_CALL = 8e-6            # what a kernel takes on the host before it does any: 123 tiny ones of an RNN in 20 steps 1.4 ms, their
+HOST_CALL = 8e-6            # what a kernel takes on the host before it does any: 123 tiny ones of an RNN take 1.4 ms, their
                             # program 0.4; a step took 830 µs with its first half begun early, 620 in one piece
 MAX_TRUST = 4
 MAX_CALLS = 500             # in one program: XLA took 2.3 GB for one of 1,667 calls, 0.9 for six of 278, which ran as quickly
