@@ -3,11 +3,10 @@
 #include "speedups.h"
 
 struct Call_class Call_;
-struct OpNode_class OpNode_;
 
-static PyObject *mode, *calls, *call_in_python, *of_tape, *make_node_in_python, *saving_result, *special_node, *edge_of;
-static PyObject *with_node, *wrapped, *refuse_unusable, *end_record, *next_number, *unsaved, *leaf_number, *nothing, *one_result;
-static PyObject *inplace_in_python, *raise_instead, *fit, *class_by_shapes, *checked_in_python, *autocast_name, *grad_name, *inference_name, *special_name, *result_name;
+static PyObject *mode, *calls, *call_in_python, *of_tape, *wrapped, *refuse_unusable, *end_record;
+static PyObject *inplace_in_python, *raise_instead, *fit, *write_in_python;
+static PyObject *autocast_name, *grad_name, *inference_name, *special_name;
 
 /* The thread's modes, as the dict behind jtorch.no_grad.mode: borrowed. */
 static PyObject *current_mode(void)
@@ -28,7 +27,13 @@ static PyObject *current_mode(void)
 static int is_on(PyObject *modes, PyObject *name, int by_default)
 {
     PyObject *set_to = PyDict_GetItemWithError(modes, name);
-    return set_to == NULL ? by_default : set_to == Py_True;
+    return set_to == NULL ? by_default : set_to == Py_True || PyObject_IsTrue(set_to) == 1;
+}
+
+/* Whether anomaly detection or hooks on saved tensors have something to do with new nodes. */
+int is_special(PyObject *modes)
+{
+    return is_on(modes, special_name, 0);
 }
 
 /* What the tape has to know of a call; -1 with an error. */
@@ -44,225 +49,6 @@ static long facts_of(PyObject *call)
     Py_DECREF(facts);
     return found;
 }
-
-/* ---------------------------------------------------------------- the node */
-
-static PyObject *pair(PyObject *a, PyObject *b)
-{
-    return PyTuple_Pack(2, a, b);
-}
-
-/* What lets a later backward see whether a saved tensor was written to: (counter, version). */
-static PyObject *noted(PyObject *t)
-{
-    PyObject *storage = SLOT(t, Tensor_.storage), *counter = SLOT(t, Tensor_.counter);
-    if (is_none(SLOT(t, Tensor_.view)) && is_none(counter) && is_none(SLOT(t, Tensor_.base)))
-        return pair(storage, SLOT(storage, Storage_.version));
-    PyObject *seen = Seen_.type->tp_alloc(Seen_.type, 0);
-    if (seen == NULL)
-        return NULL;
-    SLOT(seen, Seen_.counter) = Py_NewRef(is_none(counter) ? storage : counter);
-    SLOT(seen, Seen_.storage) = Py_NewRef(storage);
-    SLOT(seen, Seen_.view) = Py_NewRef(SLOT(t, Tensor_.view));
-    SLOT(seen, Seen_.tensor) = PyWeakref_NewRef(t, NULL);
-    PyObject *version = SLOT(seen, Seen_.tensor) ? version_of(seen) : NULL;
-    PyObject *made = version ? pair(seen, version) : NULL;
-    Py_XDECREF(version);
-    Py_DECREF(seen);
-    return made;
-}
-
-/* Where the gradient of an argument goes: a new reference, to None if it needs none. */
-static PyObject *edge_from(PyObject *t, PyObject *value)
-{
-    PyObject *node = SLOT(t, Tensor_.node), *base = SLOT(t, Tensor_.base);
-    if (is_none(base)) {
-        if (SLOT(t, Tensor_.requires_grad) != Py_True)
-            return Py_NewRef(Py_None);
-        return is_none(node) ? pair(t, leaf_number) : pair(node, SLOT(t, Tensor_.output_nr));
-    }
-    if (SLOT(SLOT(value, Value_.aval), Aval_.kind) != Py_True || !requires_grad(t))
-        return Py_NewRef(Py_None);
-    if (!is_none(node)) {
-        PyObject *counter = SLOT(t, Tensor_.counter);
-        PyObject *version = version_of(is_none(counter) ? SLOT(t, Tensor_.storage) : counter);
-        int fresh = same_int(SLOT(t, Tensor_.node_version), version);
-        Py_XDECREF(version);
-        if (fresh)
-            return pair(node, SLOT(t, Tensor_.output_nr));
-    }
-    return PyObject_CallOneArg(edge_of, t);
-}
-
-/* Whether a node that saves this argument can be made here; Python knows of memory shared with NumPy, and of errors. */
-static int can_be_saved(PyObject *t)
-{
-    PyObject *storage = SLOT(t, Tensor_.storage);
-    return Py_IS_TYPE(storage, Storage_.type) && !is_none(SLOT(storage, Storage_.value)) && SLOT(t, Tensor_.inference) == Py_False;
-}
-
-/* The class of a call's nodes, borrowed; that of some ops depends on the shapes of the arguments. */
-static PyObject *class_of_node(PyObject *call, long facts, PyObject *args)
-{
-    if (!(facts & CLASS_BY_SHAPES))
-        return SLOT(call, Call_.node_class);
-    PyObject *key = PyTuple_New(PyList_GET_SIZE(args));
-    for (Py_ssize_t i = 0; key != NULL && i < PyList_GET_SIZE(args); i++) {
-        PyObject *value = PyList_GET_ITEM(args, i);
-        PyTuple_SET_ITEM(key, i, Py_NewRef(Py_IS_TYPE(value, Value_.type) ? SLOT(value, Value_.aval) : (PyObject *)Py_TYPE(value)));
-    }
-    PyObject *known = SLOT(call, Call_.nodes), *found = key != NULL ? PyDict_GetItemWithError(known, key) : NULL;
-    if (found == NULL && key != NULL && !PyErr_Occurred()) {
-        PyObject *made = PyObject_CallFunctionObjArgs(class_by_shapes, call, args, key, NULL);
-        Py_XDECREF(made);       /* it is kept in ``known`` */
-        found = made != NULL ? PyDict_GetItemWithError(known, key) : NULL;
-    }
-    Py_XDECREF(key);
-    return found;
-}
-
-/* The positions of what the version check looks at (with "result"), borrowed; None where it looks at all that is saved.
-   It depends on the call and on which arguments need a gradient. */
-static PyObject *checked(PyObject *call, PyObject *edges)
-{
-    Py_ssize_t n = PyTuple_GET_SIZE(edges);
-    unsigned long pattern = 1;      /* in front of a bit for each edge */
-    for (Py_ssize_t i = 0; i < n; i++)
-        pattern = pattern << 1 | !is_none(PyTuple_GET_ITEM(edges, i));
-    PyObject *known = SLOT(call, Call_.nodes), *key = PyLong_FromUnsignedLong(n < 31 ? pattern : 0);
-    PyObject *found = key != NULL && n < 31 ? PyDict_GetItemWithError(known, key) : NULL;
-    if (found == NULL && key != NULL && !PyErr_Occurred()) {
-        found = PyObject_CallFunctionObjArgs(checked_in_python, call, edges, key, NULL);
-        Py_XDECREF(found);      /* it is kept in ``known`` */
-    }
-    Py_XDECREF(key);
-    return found;
-}
-
-/* Only the versions that are checked. */
-static PyObject *kept_versions(PyObject *call, PyObject *edges, PyObject *versions)
-{
-    PyObject *few = checked(call, edges);
-    if (few == NULL || is_none(few))
-        return Py_XNewRef(few == NULL ? NULL : versions);
-    Py_ssize_t n = PyTuple_GET_SIZE(versions);
-    PyObject *kept = PyTuple_New(n);
-    for (Py_ssize_t i = 0; kept != NULL && i < n; i++) {
-        int here = 0;
-        for (Py_ssize_t k = 0; !here && k < PyTuple_GET_SIZE(few); k++) {
-            PyObject *position = PyTuple_GET_ITEM(few, k);
-            here = PyLong_Check(position) && PyLong_AsSsize_t(position) == i;
-        }
-        PyTuple_SET_ITEM(kept, i, Py_NewRef(here ? PyTuple_GET_ITEM(versions, i) : unsaved));
-    }
-    return kept;
-}
-
-static PyObject *new_node(PyObject *call, long facts, PyObject *args, PyObject *edges, PyObject *versions)
-{
-    PyTypeObject *type = (PyTypeObject *)class_of_node(call, facts, args);
-    if (type == NULL)
-        return NULL;
-    PyObject *kept = facts & HAS_CHECKS ? kept_versions(call, edges, versions) : Py_NewRef(versions);
-    PyObject *number = kept != NULL ? PyObject_CallNoArgs(next_number) : NULL;
-    PyObject *node = number ? type->tp_alloc(type, 0) : NULL;
-    if (node == NULL) {
-        Py_XDECREF(kept);
-        Py_XDECREF(number);
-        return NULL;
-    }
-    SLOT(node, OpNode_.call) = Py_NewRef(call);
-    SLOT(node, OpNode_.saved) = Py_NewRef(args);
-    SLOT(node, OpNode_.raw_edges) = Py_NewRef(edges);
-    SLOT(node, OpNode_.versions) = kept;
-    SLOT(node, OpNode_.seq) = number;
-    SLOT(node, OpNode_.watched) = Py_NewRef(Py_False);
-    SLOT(node, OpNode_.result) = Py_NewRef(Py_None);
-    return node;
-}
-
-/* The node of a call that has been recorded. See jtorch.dispatch.calls.make_node. */
-static PyObject *make_node(PyObject *call, long facts, PyObject *flat, PyObject *args, PyObject *modes)
-{
-    int saves = (facts & SAVES) != 0;
-    Py_ssize_t n = Py_MIN(PySequence_Fast_GET_SIZE(flat), PyList_GET_SIZE(args));
-    PyObject **given = PySequence_Fast_ITEMS(flat), *node = NULL;
-    for (Py_ssize_t i = 0; saves && i < n; i++)
-        if (Py_IS_TYPE(PyList_GET_ITEM(args, i), Value_.type) && !can_be_saved(given[i]))
-            return PyObject_CallFunctionObjArgs(make_node_in_python, call, flat, args, NULL);
-    PyObject *edges = PyTuple_New(n), *versions = saves ? PyTuple_New(n) : Py_NewRef(nothing);
-    for (Py_ssize_t i = 0; edges != NULL && versions != NULL && i < n; i++) {
-        PyObject *value = PyList_GET_ITEM(args, i);
-        int is_tensor = Py_IS_TYPE(value, Value_.type);
-        PyObject *edge = is_tensor ? edge_from(given[i], value) : Py_NewRef(Py_None);
-        PyObject *entry = edge == NULL || !saves ? NULL : is_tensor ? noted(given[i]) : Py_NewRef(unsaved);
-        if (edge != NULL)
-            PyTuple_SET_ITEM(edges, i, edge);
-        if (entry != NULL)
-            PyTuple_SET_ITEM(versions, i, entry);
-        if (edge == NULL || (saves && entry == NULL))
-            goto done;
-    }
-    if (edges != NULL && versions != NULL)
-        node = new_node(call, facts, args, edges, versions);
-    if (node != NULL && is_on(modes, special_name, 0)) {
-        PyObject *done = PyObject_CallFunctionObjArgs(special_node, node, flat, NULL);
-        if (done == NULL)
-            Py_CLEAR(node);
-        Py_XDECREF(done);
-    }
-done:
-    Py_XDECREF(edges);
-    Py_XDECREF(versions);
-    return node;
-}
-
-/* The result of an op whose backward uses it: it must not be written to until then. */
-static PyObject *wrap_saved(PyObject *out, PyObject *node, long facts, PyObject *modes)
-{
-    if (is_on(modes, special_name, 0))
-        return PyObject_CallFunctionObjArgs(saving_result, out, node, NULL);
-    PyObject *few = facts & HAS_CHECKS ? checked(SLOT(node, OpNode_.call), SLOT(node, OpNode_.raw_edges)) : Py_None;
-    int counts = few == NULL ? -1 : is_none(few) ? 1 : PySequence_Contains(few, result_name);
-    PyObject *t = counts < 0 ? NULL : wrap_value(out, node, 0, NULL);
-    if (t == NULL || !counts)
-        return t;
-    PyObject *storage = SLOT(t, Tensor_.storage), *before = SLOT(node, OpNode_.versions);
-    PyObject *entry = pair(storage, SLOT(storage, Storage_.version)), *one = entry ? PyTuple_Pack(1, entry) : NULL;
-    PyObject *versions = one == NULL ? NULL : facts & SAVES_BOTH ? PySequence_Concat(before, one) : Py_NewRef(one);
-    Py_XDECREF(entry);
-    Py_XDECREF(one);
-    if (versions == NULL) {
-        Py_DECREF(t);
-        return NULL;
-    }
-    set(node, OpNode_.result, SLOT(out, Value_.aval));
-    put(node, OpNode_.versions, versions);
-    return t;
-}
-
-/* The tensor of a recorded call that is differentiated. */
-static PyObject *tracked(PyObject *call, long facts, PyObject *flat, PyObject *args, PyObject *out, PyObject *modes)
-{
-    if (!Py_IS_TYPE(out, Value_.type) || !(facts & DIFFERENTIABLE) || SLOT(SLOT(out, Value_.aval), Aval_.kind) != Py_True)
-        return PyObject_CallFunctionObjArgs(with_node, call, flat, args, out, NULL);
-    PyObject *saved = args;
-    if (facts & IDEMPOTENT) {
-        saved = PyList_New(1);
-        if (saved == NULL)
-            return NULL;
-        PyList_SET_ITEM(saved, 0, Py_NewRef(out));
-    }
-    PyObject *node = make_node(call, facts, flat, saved, modes), *made = NULL;
-    if (node != NULL)
-        made = facts & KEEPS_RESULT ? wrap_saved(out, node, facts, modes) : wrap_value(out, node, 0, NULL);
-    Py_XDECREF(node);
-    if (facts & IDEMPOTENT)
-        Py_DECREF(saved);
-    return made;
-}
-
-/* ---------------------------------------------------------------- the call */
 
 /* An error has been raised; gives way to that of a view that may not be used any more, which comes first. */
 static PyObject *refused(PyObject *call, PyObject *flat)
@@ -429,7 +215,7 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     PyObject *value = fitted(out, target);
     int written = value == NULL ? -1 : write_plainly(target, value);
     if (written == 0) {
-        PyObject *done = PyObject_CallFunctionObjArgs(one_result, target, value, NULL);
+        PyObject *done = PyObject_CallFunctionObjArgs(write_in_python, target, value, NULL);
         written = done == NULL ? -1 : 1;
         Py_XDECREF(done);
     }
@@ -440,31 +226,23 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
 {
     static const char *const of_call[] = {"node_class", "nodes", "of_tape", NULL};
-    static const char *const of_node[] = {"call", "raw_edges", "result", "saved", "seq", "versions", "watched", NULL};
-    if (!(Call_.type = (PyTypeObject *)take(given, "Call")) || !(OpNode_.type = (PyTypeObject *)take(given, "OpNode"))
+    if (!(Call_.type = (PyTypeObject *)take(given, "Call"))
             || lookup_slots((PyObject *)Call_.type, &Call_.node_class, of_call) < 0
-            || lookup_slots((PyObject *)OpNode_.type, &OpNode_.call, of_node) < 0
             || !(mode = take(given, "mode")) || !(call_in_python = take(given, "call")) || !(of_tape = take(given, "of_tape"))
-            || !(checked_in_python = take(given, "checked"))
-            || !(class_by_shapes = take(given, "class_by_shapes")) || !(make_node_in_python = take(given, "make_node")) || !(saving_result = take(given, "_saving_result"))
-            || !(special_node = take(given, "_special_node")) || !(edge_of = take(given, "edge_of"))
-            || !(with_node = take(given, "_with_node")) || !(wrapped = take(given, "_wrapped"))
-            || !(refuse_unusable = take(given, "refuse_unusable")) || !(end_record = take(given, "_end"))
-            || !(next_number = take(given, "_next_number")) || !(unsaved = take(given, "UNSAVED"))
-            || !(leaf_number = PyLong_FromLong(LEAF)) || !(nothing = PyTuple_New(0))
-            || !(autocast_name = PyUnicode_InternFromString("autocast")) || !(grad_name = PyUnicode_InternFromString("grad"))
+            || !(wrapped = take(given, "_wrapped")) || !(refuse_unusable = take(given, "refuse_unusable"))
+            || !(end_record = take(given, "_end")) || !(autocast_name = PyUnicode_InternFromString("autocast"))
+            || !(grad_name = PyUnicode_InternFromString("grad"))
             || !(inference_name = PyUnicode_InternFromString("inference"))
-            || !(result_name = PyUnicode_InternFromString("result"))
             || !(special_name = PyUnicode_InternFromString("special")))
         return NULL;
     calls = Py_NewRef(given);
-    Py_RETURN_NONE;
+    return speedups_connect_nodes(module, given);
 }
 
 PyObject *speedups_connect_inplace(PyObject *module, PyObject *given)
 {
     if (!(inplace_in_python = take(given, "call_inplace")) || !(raise_instead = take(given, "_raise_instead"))
-            || !(fit = take(given, "fit")) || !(one_result = take(given, "_write")))
+            || !(fit = take(given, "fit")) || !(write_in_python = take(given, "_write")))
         return NULL;
     Py_RETURN_NONE;
 }

@@ -95,7 +95,12 @@ PyObject *speedups_write_all(PyObject *module, PyObject *const *args, Py_ssize_t
 PyObject *speedups_connect_storage(PyObject *module, PyObject *given);
 PyObject *speedups_connect_tensor(PyObject *module, PyObject *given);
 
+/* nodes.c */
+PyObject *tracked(PyObject *call, long facts, PyObject *flat, PyObject *args, PyObject *out, PyObject *modes);
+PyObject *speedups_connect_nodes(PyObject *module, PyObject *given);
+
 /* calls.c */
+int is_special(PyObject *modes);
 PyObject *speedups_call(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_call_inplace(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given);
