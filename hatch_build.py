@@ -23,7 +23,7 @@ def build(root: Path) -> Path | None:
         command = build_ext(Distribution({"name": "jtorch", "ext_modules": [extension]}))
         command.inplace = command.force = True
         with tempfile.TemporaryDirectory() as objects:
-            command.build_temp = objects
+            command.build_temp = command.build_lib = objects        # or what an earlier build left would be taken
             command.ensure_finalized()
             built = root / command.get_ext_fullpath(extension.name)
             built.unlink(missing_ok=True)
