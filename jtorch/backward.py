@@ -349,23 +349,23 @@ def _accumulate(leaf: Any, grad: Value) -> None:
 def _follow_known(rec: Any, root: tuple[Node, int, Any], retain_graph: bool) -> bool:
     """Does the whole walk at once, where one of its form is known; False if not."""
     node, nr, grad = root
-    for walk in walks.known(rec.state, node, nr):
-        if follow is not None:
-            if walk.after.hot and follow(walk, node, as_value(grad), rec, bool(retain_graph)):
-                return True
-            continue
-        found = walk.follow(node, as_value(grad), rec) if walk.after.hot else None
-        if found is None:
-            continue
-        values = rec.values
-        for leaf, value in [(found[number], values[slot]) for number, slot in walk.leaves]:
-            _accumulate(leaf, value)
-        if not retain_graph:
-            for at in walk.through:
-                found[at].release()
-        rec.after_backward = True
-        return True
-    return False
+    return any(walk.after.hot and follow(walk, node, as_value(grad), rec, bool(retain_graph))
+               for walk in walks.known(rec.state, node, nr))
+
+
+def follow(walk: walks.Walk, root: Node, grad: Value, rec: Any, retain_graph: bool) -> bool:
+    """Does a walk that is known; False, and nothing, if what is met is not that of the walk."""
+    found = walk.follow(root, grad, rec)
+    if found is None:
+        return False
+    values = rec.values
+    for leaf, value in [(found[number], values[slot]) for number, slot in walk.leaves]:
+        _accumulate(leaf, value)
+    if not retain_graph:
+        for at in walk.through:
+            found[at].release()
+    rec.after_backward = True
+    return True
 
 
 class _Learner:
@@ -446,7 +446,6 @@ def _check_nan(node: Node, outs: list) -> None:
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
 
 
-follow = None
 if speedups.native is not None:
     speedups.native.connect_walks({**globals(), "Walk": walks.Walk, "SometimesNode": tape.SometimesNode,
                                    "CopySlices": tape.CopySlices, "stand_in": values.stand_in, "hollow_arrays": values._hollow})

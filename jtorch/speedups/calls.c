@@ -11,17 +11,8 @@ static PyObject *autocast_name, *grad_name, *inference_name, *special_name;
 /* The thread's modes, as the dict behind jtorch.no_grad.mode: borrowed. */
 static PyObject *current_mode(void)
 {
-    static uint64_t thread = 0;
-    static PyObject *found = NULL;
-    uint64_t now = PyThreadState_GetID(PyThreadState_Get());
-    if (found == NULL || now != thread) {
-        PyObject *modes = PyObject_GetAttrString(mode, "__dict__");
-        if (modes == NULL)
-            return NULL;
-        Py_XSETREF(found, modes);
-        thread = now;
-    }
-    return found;
+    static struct of_thread kept;
+    return of_this_thread(&kept, mode, "__dict__");
 }
 
 static int is_on(PyObject *modes, PyObject *name, int by_default)
@@ -50,14 +41,15 @@ static long facts_of(PyObject *call)
     return found;
 }
 
-/* An error has been raised; gives way to that of a view that may not be used any more, which comes first. */
-static PyObject *refused(PyObject *call, PyObject *flat)
+/* An error has been raised, which gives way to what ``fn(call, flat)`` raises (``target``: or fn(call, flat, target, error)). */
+static PyObject *give_way(PyObject *fn, PyObject *call, PyObject *flat, PyObject *target)
 {
     PyObject *type, *error, *trace;
     if (!PyErr_ExceptionMatches(PyExc_Exception))
         return NULL;
     PyErr_Fetch(&type, &error, &trace);
-    PyObject *done = PyObject_CallFunctionObjArgs(refuse_unusable, call, flat, NULL);
+    PyErr_NormalizeException(&type, &error, &trace);
+    PyObject *done = PyObject_CallFunctionObjArgs(fn, call, flat, target, error, NULL);     /* ends at a target that is NULL */
     if (done != NULL) {
         Py_DECREF(done);
         PyErr_Restore(type, error, trace);
@@ -139,7 +131,7 @@ PyObject *speedups_call(PyObject *module, PyObject *const *given, Py_ssize_t nar
     int tracks = needs && is_on(modes, grad_name, 1) && !is_on(modes, inference_name, 0);
     PyObject *made = recorded(call, facts, flat, args, tracks, modes);
     Py_DECREF(args);
-    return made != NULL ? made : refused(call, flat);
+    return made != NULL ? made : give_way(refuse_unusable, call, flat, NULL);
 }
 
 /* ---------------------------------------------------------------- in place */
@@ -159,26 +151,6 @@ static int is_plain_update(PyObject *flat, long facts, PyObject *modes)
                                      || SLOT(given[i], Tensor_.storage) == SLOT(target, Tensor_.storage)))
             return 0;
     return 1;
-}
-
-/* An error has been raised; gives way to the one that PyTorch has for it in place. */
-static PyObject *explained(PyObject *call, PyObject *flat, PyObject *target)
-{
-    PyObject *type, *error, *trace;
-    if (!PyErr_ExceptionMatches(PyExc_Exception))
-        return NULL;
-    PyErr_Fetch(&type, &error, &trace);
-    PyErr_NormalizeException(&type, &error, &trace);
-    PyObject *done = PyObject_CallFunctionObjArgs(raise_instead, call, flat, target, error, NULL);
-    if (done != NULL) {
-        Py_DECREF(done);
-        PyErr_Restore(type, error, trace);
-    } else {
-        Py_XDECREF(type);
-        Py_XDECREF(error);
-        Py_XDECREF(trace);
-    }
-    return NULL;
 }
 
 /* The value to write: as the target's dtype and shape want it. Steals ``out``. */
@@ -211,7 +183,7 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     PyObject *out = record_call(call, args);
     Py_DECREF(args);
     if (out == NULL)
-        return explained(call, flat, target);
+        return give_way(raise_instead, call, flat, target);
     PyObject *value = fitted(out, target);
     int written = value == NULL ? -1 : write_plainly(target, value);
     if (written == 0) {

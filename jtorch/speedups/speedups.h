@@ -73,6 +73,10 @@ static inline int is_number(PyObject *o)
 int lookup_slots(PyObject *type, Py_ssize_t *offsets, const char *const *names);
 PyObject *take(PyObject *from, const char *name);
 
+/* What an attribute of a Python thread-local was in the thread that asked last. */
+struct of_thread { uint64_t thread; PyObject *found; };
+PyObject *of_this_thread(struct of_thread *kept, PyObject *local, const char *name);
+
 /* record.c */
 PyObject *current_record(void);     /* borrowed */
 PyObject *new_value(PyObject *aval, PyObject *stamp, Py_ssize_t slot);
