@@ -326,5 +326,5 @@ def checked(c: Call, edges: tuple, key: int) -> tuple | None:
 _end, _next_number = engine.end, tape.sequence
 if speedups.native is not None:
     speedups.native.connect_calls(globals())
-    call = speedups.native.call
+    call, make_node = speedups.native.call, speedups.native.make_node
 hooks.Above.call = staticmethod(call)

@@ -9,7 +9,7 @@ static PyObject *inplace_in_python, *raise_instead, *fit, *write_in_python;
 static PyObject *autocast_name, *grad_name, *inference_name, *special_name;
 
 /* The thread's modes, as the dict behind jtorch.no_grad.mode: borrowed. */
-static PyObject *current_mode(void)
+PyObject *current_mode(void)
 {
     static struct of_thread kept;
     return of_this_thread(&kept, mode, "__dict__");
@@ -28,7 +28,7 @@ int is_special(PyObject *modes)
 }
 
 /* What the tape has to know of a call; -1 with an error. */
-static long facts_of(PyObject *call)
+long facts_of(PyObject *call)
 {
     PyObject *facts = SLOT(call, Call_.of_tape);
     if (!is_none(facts))

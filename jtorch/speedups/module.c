@@ -53,6 +53,7 @@ static PyMethodDef methods[] = {
     {"values_of", speedups_values_of, METH_O, "See jtorch.storage.values_of."},
     {"write_all", (PyCFunction)(void (*)(void))speedups_write_all, METH_FASTCALL, "See jtorch.storage.write_all."},
     {"call", (PyCFunction)(void (*)(void))speedups_call, METH_FASTCALL, "See jtorch.dispatch.calls.call."},
+    {"make_node", (PyCFunction)(void (*)(void))speedups_make_node, METH_FASTCALL, "See jtorch.dispatch.calls.make_node."},
     {"call_inplace", (PyCFunction)(void (*)(void))speedups_call_inplace, METH_FASTCALL | METH_KEYWORDS,
      "See jtorch.dispatch.writes.call_inplace."},
     {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch.walks.Walk."},

@@ -147,8 +147,8 @@ static PyObject *make_node(PyObject *call, long facts, PyObject *flat, PyObject 
     int saves = (facts & SAVES) != 0;
     Py_ssize_t n = Py_MIN(PySequence_Fast_GET_SIZE(flat), PyList_GET_SIZE(args));
     PyObject **given = PySequence_Fast_ITEMS(flat), *node = NULL;
-    for (Py_ssize_t i = 0; saves && i < n; i++)
-        if (Py_IS_TYPE(PyList_GET_ITEM(args, i), Value_.type) && !can_be_saved(given[i]))
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (Py_IS_TYPE(PyList_GET_ITEM(args, i), Value_.type) && (!is_a(given[i], Tensor_.type) || (saves && !can_be_saved(given[i]))))
             return PyObject_CallFunctionObjArgs(make_node_in_python, call, flat, args, NULL);
     PyObject *edges = PyTuple_New(n), *versions = saves ? PyTuple_New(n) : Py_NewRef(nothing);
     for (Py_ssize_t i = 0; edges != NULL && versions != NULL && i < n; i++) {
@@ -220,6 +220,22 @@ PyObject *tracked(PyObject *call, long facts, PyObject *flat, PyObject *args, Py
     if (facts & IDEMPOTENT)
         Py_DECREF(saved);
     return made;
+}
+
+/* make_node(c, flat, args) */
+PyObject *speedups_make_node(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
+{
+    if (nargs != 3 || !Py_IS_TYPE(given[0], Call_.type)) {
+        PyErr_SetString(PyExc_TypeError, "make_node() takes a call, its arguments and their values");
+        return NULL;
+    }
+    PyObject *modes = current_mode();
+    long facts = modes != NULL ? facts_of(given[0]) : -1;
+    if (facts < 0)
+        return NULL;
+    if (!(facts & DIFFERENTIABLE) || !PyList_CheckExact(given[2]) || !(PyTuple_CheckExact(given[1]) || PyList_CheckExact(given[1])))
+        return PyObject_Vectorcall(make_node_in_python, given, nargs, NULL);
+    return make_node(given[0], facts, given[1], given[2], modes);
 }
 
 PyObject *speedups_connect_nodes(PyObject *module, PyObject *given)

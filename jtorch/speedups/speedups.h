@@ -101,9 +101,12 @@ PyObject *speedups_connect_tensor(PyObject *module, PyObject *given);
 
 /* nodes.c */
 PyObject *tracked(PyObject *call, long facts, PyObject *flat, PyObject *args, PyObject *out, PyObject *modes);
+PyObject *speedups_make_node(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_connect_nodes(PyObject *module, PyObject *given);
 
 /* calls.c */
+PyObject *current_mode(void);       /* borrowed */
+long facts_of(PyObject *call);
 int is_special(PyObject *modes);
 PyObject *speedups_call(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_call_inplace(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
