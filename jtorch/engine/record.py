@@ -244,6 +244,7 @@ def _run_now(rec: Record, before: State, after: State, args) -> None:
         stats.counters.departures += 1
         rec.values[:kept] = [_GONE] * kept
     rec.held = False
+    values = rec.values         # asked now: while the kernel runs garbage may be collected, and that run calls of its own
     wait.for_latest()
     kernel = after.kernel
     arrays = [a.array if a.__class__ is Value else _number(a) for a in args]
@@ -255,13 +256,10 @@ def _run_now(rec: Record, before: State, after: State, args) -> None:
         _rollback(rec, before)
         raise
     rec.cost += kernel.seconds
-    values = rec.values
-    if after.single is not None:
-        values[-1].array = outs[0]
-    else:
-        for v, array in zip(values[after.first:], outs, strict=True):
-            v.array = array
-    values[kept:] = [_GONE] * (len(values) - kept)
+    first, behind = after.first, after.first + len(outs)
+    for v, array in zip(values[first:behind], outs, strict=True):
+        v.array = array
+    values[kept:behind] = [_GONE] * (behind - kept)
 
 
 _GONE: Any = None       # in a slot of a record that runs call by call: its values are not needed, and their memory may go

@@ -139,31 +139,44 @@ static int hold_or_run(PyObject *rec, PyObject *state, PyObject *after, PyObject
     return 0;
 }
 
+/* Notes a call in the record: its results and, as new references, the states before and behind it. NULL without an error where
+   Python has to. Garbage is not collected meanwhile: it may run anything, and so end the record. */
+static PyObject *note(PyObject *rec, PyObject *call, PyObject *args, PyObject **state, PyObject **after)
+{
+    PyObject *stamp = SLOT(rec, Record_.stamp), *values = SLOT(rec, Record_.values), *numbers = SLOT(rec, Record_.numbers);
+    Py_ssize_t nvalues = PyList_GET_SIZE(values), nnumbers = PyList_GET_SIZE(numbers);
+    int collects = PyGC_Disable();
+    PyObject *before = SLOT(rec, Record_.state), *out = NULL;
+    PyObject *found = look_up(before, call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args), stamp, values, numbers);
+    if (found != NULL)
+        out = results_of(found, stamp, values);
+    else if (!PyErr_Occurred())
+        forget(values, nvalues, numbers, nnumbers);
+    if (out != NULL) {
+        *state = Py_NewRef(before);
+        *after = Py_NewRef(found);
+        set(rec, Record_.state, found);
+    }
+    if (collects)
+        PyGC_Enable();
+    return out;
+}
+
 PyObject *record_call(PyObject *call, PyObject *args)
 {
-    PyObject *rec = current_record();
+    PyObject *rec = current_record(), *state, *after;
     if (rec == NULL)
         return NULL;
-    PyObject *stamp = SLOT(rec, Record_.stamp), *values = SLOT(rec, Record_.values), *numbers = SLOT(rec, Record_.numbers);
-    PyObject *state = SLOT(rec, Record_.state);
-    Py_ssize_t nvalues = PyList_GET_SIZE(values), nnumbers = PyList_GET_SIZE(numbers);
-    PyObject *after = look_up(state, call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args), stamp, values, numbers);
-    if (after == NULL) {
-        if (PyErr_Occurred() || forget(values, nvalues, numbers, nnumbers) < 0)
-            return NULL;
-        return PyObject_CallFunctionObjArgs(in_python, call, args, NULL);
-    }
-    PyObject *out = results_of(after, stamp, values);
-    if (out == NULL)
-        return NULL;
     Py_INCREF(rec);
-    Py_INCREF(state);
-    Py_INCREF(after);
-    set(rec, Record_.state, after);
-    if (hold_or_run(rec, state, after, args) < 0)
-        Py_CLEAR(out);
-    Py_DECREF(after);
-    Py_DECREF(state);
+    PyObject *out = note(rec, call, args, &state, &after);
+    if (out != NULL) {
+        if (hold_or_run(rec, state, after, args) < 0)
+            Py_CLEAR(out);
+        Py_DECREF(after);
+        Py_DECREF(state);
+    } else if (!PyErr_Occurred()) {
+        out = PyObject_CallFunctionObjArgs(in_python, call, args, NULL);
+    }
     Py_DECREF(rec);
     return out;
 }

@@ -263,8 +263,6 @@ static PyObject *values_at(PyObject *leaves, PyObject *values)
 static int carry_out(PyObject *walk, PyObject *rec, struct meeting *m, int retain_graph)
 {
     PyObject *leaves = SLOT(walk, Walk_.leaves), *through = SLOT(walk, Walk_.through);
-    if (enter(walk, rec, m) < 0)
-        return -1;
     PyObject *grads = values_at(leaves, m->values);     /* now, since adding to a gradient may end the record */
     int failed = grads == NULL;
     for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(leaves); i++) {
@@ -291,23 +289,30 @@ PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t na
     }
     PyObject *walk = args[0], *rec = args[3];
     Py_ssize_t count = PyLong_AsSsize_t(SLOT(walk, Walk_.count));
+    int collects = PyGC_Disable();      /* see record.c */
     struct meeting m = {Py_NewRef(SLOT(rec, Record_.stamp)), Py_NewRef(SLOT(rec, Record_.values)), SLOT(walk, Walk_.entering),
                         PyList_New(0), PyList_New(0), PyList_New(0), PyMem_Calloc(count, sizeof(PyObject *))};
     int found = -1;
     if (m.entered != NULL && m.slots != NULL && m.numbers != NULL && m.met != NULL) {
         m.met[0] = args[1];
         found = is_walk(walk, args[2], &m);
+        if (found > 0 && enter(walk, rec, &m) < 0)
+            found = -1;
         for (Py_ssize_t i = 0; found <= 0 && i < PyList_GET_SIZE(m.entered); i++)
             set(PyList_GET_ITEM(m.entered, i), Value_.stamp, Py_None);
         if (found > 0) {
             for (Py_ssize_t i = 0; i < count; i++)
                 Py_INCREF(m.met[i]);
+            if (collects)
+                PyGC_Enable();
             if (carry_out(walk, rec, &m, args[4] == Py_True) < 0)
                 found = -1;
             for (Py_ssize_t i = 0; i < count; i++)
                 Py_DECREF(m.met[i]);
         }
     }
+    if (collects)
+        PyGC_Enable();
     Py_DECREF(m.stamp);
     Py_DECREF(m.values);
     Py_XDECREF(m.entered);

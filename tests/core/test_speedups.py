@@ -153,3 +153,32 @@ def test_numbers_of_all_kinds_and_tensors_are_told_apart():
             ones + "1"
         with pytest.raises(RuntimeError, match="Subtraction"):
             True - ones
+
+
+GARBAGE = """
+import gc
+import jtorch as torch
+
+class Reads:
+    def __init__(self):
+        self.itself, self.held = self, torch.ones(3)
+
+    def __del__(self):
+        read.append((self.held * 2 + 1).sum().item())
+
+read = []
+gc.set_threshold(1)
+w = torch.ones(4, requires_grad=True)
+for _ in range(40):
+    Reads()
+    loss = ((w * 2.0).tanh() + w.detach()).sum()
+    loss.backward()
+    w.grad = None
+gc.collect()
+print(f"{loss.item():.4f}", set(read), len(read))
+"""
+
+
+@pytest.mark.parametrize("on", ["1", "0"])
+def test_a_collection_of_garbage_may_run_calls_of_its_own(run_python, on):
+    assert run_python(GARBAGE, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": "eager"}) == "7.8561 {9.0} 40\n"
