@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import io
+import linecache
 import os
 import pickle
 import struct
@@ -165,9 +166,15 @@ _EVENTS = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "exec",
 
 
 def _audit(event, args):
-    if _alarms and event in _EVENTS:
+    if _alarms and event in _EVENTS and not _looks_up_a_line():
         for watched in _alarms:
             watched.append((event, args))
+
+
+def _looks_up_a_line():
+    """Whether Python reads its own sources for a traceback, as JAX has it do for an error that passes through it."""
+    opener = sys._getframe(2)
+    return opener.f_back is not None and opener.f_back.f_code.co_filename == linecache.__file__
 
 
 sys.addaudithook(_audit)
