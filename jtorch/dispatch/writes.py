@@ -287,7 +287,6 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     return out[0] if kept == 1 else tuple(out[:kept])
 
 
-_write = storage.write
 if speedups.native is not None:
     speedups.native.connect_inplace(globals())
     call_inplace = speedups.native.call_inplace

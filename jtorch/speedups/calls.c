@@ -5,7 +5,7 @@
 struct Call_class Call_;
 
 static PyObject *mode, *calls, *call_in_python, *of_tape, *wrapped, *refuse_unusable, *end_record;
-static PyObject *inplace_in_python, *raise_instead, *fit, *write_in_python;
+static PyObject *inplace_in_python, *raise_instead, *fit;
 static PyObject *autocast_name, *grad_name, *inference_name, *special_name;
 
 /* The thread's modes, as the dict behind jtorch.no_grad.mode: borrowed. */
@@ -49,9 +49,7 @@ static PyObject *give_way(PyObject *fn, PyObject *call, PyObject *flat, PyObject
         return NULL;
     PyErr_Fetch(&type, &error, &trace);
     PyErr_NormalizeException(&type, &error, &trace);
-    PyObject *done = PyObject_CallFunctionObjArgs(fn, call, flat, target, error, NULL);     /* ends at a target that is NULL */
-    if (done != NULL) {
-        Py_DECREF(done);
+    if (done(PyObject_CallFunctionObjArgs(fn, call, flat, target, error, NULL)) == 0) {     /* ends at a target that is NULL */
         PyErr_Restore(type, error, trace);
     } else {
         Py_XDECREF(type);
@@ -90,12 +88,8 @@ static PyObject *arguments(PyObject *flat, long facts, int *needs)
 static PyObject *recorded(PyObject *call, long facts, PyObject *flat, PyObject *args, int tracks, PyObject *modes)
 {
     PyObject *rec = tracks ? current_record() : NULL;
-    if (rec != NULL && SLOT(rec, Record_.after_backward) == Py_True) {
-        PyObject *ended = PyObject_CallNoArgs(end_record);
-        if (ended == NULL)
-            return NULL;
-        Py_DECREF(ended);
-    }
+    if (rec != NULL && SLOT(rec, Record_.after_backward) == Py_True && done(PyObject_CallNoArgs(end_record)) < 0)
+        return NULL;
     PyObject *out = record_call(call, args), *made = NULL;
     if (out == NULL)
         return NULL;
@@ -185,14 +179,9 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     if (out == NULL)
         return give_way(raise_instead, call, flat, target);
     PyObject *value = fitted(out, target);
-    int written = value == NULL ? -1 : write_plainly(target, value);
-    if (written == 0) {
-        PyObject *done = PyObject_CallFunctionObjArgs(write_in_python, target, value, NULL);
-        written = done == NULL ? -1 : 1;
-        Py_XDECREF(done);
-    }
+    int failed = value == NULL || write_value(target, value) < 0;
     Py_XDECREF(value);
-    return written < 0 ? NULL : Py_NewRef(target);
+    return failed ? NULL : Py_NewRef(target);
 }
 
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
@@ -214,7 +203,7 @@ PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
 PyObject *speedups_connect_inplace(PyObject *module, PyObject *given)
 {
     if (!(inplace_in_python = take(given, "call_inplace")) || !(raise_instead = take(given, "_raise_instead"))
-            || !(fit = take(given, "fit")) || !(write_in_python = take(given, "_write")))
+            || !(fit = take(given, "fit")))
         return NULL;
     Py_RETURN_NONE;
 }

@@ -161,17 +161,13 @@ static PyObject *make_node(PyObject *call, long facts, PyObject *flat, PyObject 
         if (entry != NULL)
             PyTuple_SET_ITEM(versions, i, entry);
         if (edge == NULL || (saves && entry == NULL))
-            goto done;
+            goto out;
     }
     if (edges != NULL && versions != NULL)
         node = new_node(call, facts, args, edges, versions);
-    if (node != NULL && is_special(modes)) {
-        PyObject *done = PyObject_CallFunctionObjArgs(special_node, node, flat, NULL);
-        if (done == NULL)
-            Py_CLEAR(node);
-        Py_XDECREF(done);
-    }
-done:
+    if (node != NULL && is_special(modes) && done(PyObject_CallFunctionObjArgs(special_node, node, flat, NULL)) < 0)
+        Py_CLEAR(node);
+out:
     Py_XDECREF(edges);
     Py_XDECREF(versions);
     return node;

@@ -114,28 +114,22 @@ static PyObject *results_of(PyObject *after, PyObject *stamp, PyObject *values)
     return out;
 }
 
-static int is_true_call(PyObject *made)
-{
-    Py_XDECREF(made);
-    return made == NULL ? -1 : 0;
-}
-
 /* Runs a call that has been noted, or holds it back where the record's path is hot. */
 static int hold_or_run(PyObject *rec, PyObject *state, PyObject *after, PyObject *args)
 {
     PyObject *held = SLOT(rec, Record_.held);
     if (SLOT(after, State_.hot) != Py_True || held == Py_False) {
-        if (is_true_call(PyObject_CallFunctionObjArgs(run_now, rec, state, after, args, NULL)) < 0)
+        if (done(PyObject_CallFunctionObjArgs(run_now, rec, state, after, args, NULL)) < 0)
             return -1;
     } else {
         if (held != Py_True)
             set(rec, Record_.held, Py_True);
         if (!is_none(SLOT(after, State_.early))
-                && is_true_call(PyObject_CallFunctionObjArgs(begin_early, rec, after, NULL)) < 0)
+                && done(PyObject_CallFunctionObjArgs(begin_early, rec, after, NULL)) < 0)
             return -1;
     }
     if (PyLong_AsSsize_t(SLOT(after, State_.depth)) >= PyLong_AsSsize_t(SLOT(rec, Record_.longest)))
-        return is_true_call(PyObject_CallOneArg(cut, rec));
+        return done(PyObject_CallOneArg(cut, rec));
     return 0;
 }
 
@@ -210,7 +204,7 @@ PyObject *speedups_pattern(PyObject *module, PyObject *values)
 PyObject *speedups_connect_record(PyObject *module, PyObject *given)
 {
     static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};
-    static const char *const of_aval[] = {"kind", "numel", NULL};
+    static const char *const of_aval[] = {"kind", NULL};
     static const char *const of_state[] = {"depth", "early", "hot", "next", "outs", "single", NULL};
     static const char *const of_record[] = {"after_backward", "held", "longest", "numbers", "stamp", "state", "values", NULL};
     if (!(Value_.type = (PyTypeObject *)take(given, "Value")) || !(Aval_.type = (PyTypeObject *)take(given, "Aval"))

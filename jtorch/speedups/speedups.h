@@ -19,7 +19,7 @@
     extern struct name##_class name##_
 
 CLASS(Value, aval, array, born, slot, stamp);
-CLASS(Aval, kind, numel);
+CLASS(Aval, kind);
 CLASS(State, depth, early, hot, next, outs, single);
 CLASS(Record, after_backward, held, longest, numbers, stamp, state, values);
 CLASS(Call, node_class, nodes, of_tape);
@@ -64,6 +64,13 @@ static inline int same_int(PyObject *a, PyObject *b)
     return a == b || (a && b && PyLong_CheckExact(a) && PyLong_CheckExact(b) && PyObject_RichCompareBool(a, b, Py_EQ) == 1);
 }
 
+/* What a call of Python was, of which only whether it raised matters: 0, or -1 with an error. */
+static inline int done(PyObject *made)
+{
+    Py_XDECREF(made);
+    return made == NULL ? -1 : 0;
+}
+
 static inline int is_number(PyObject *o)
 {
     return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o);
@@ -89,8 +96,7 @@ PyObject *speedups_connect_record(PyObject *module, PyObject *given);
 PyObject *value_of(PyObject *tensor);
 PyObject *wrap_value(PyObject *value, PyObject *node, Py_ssize_t output_nr, PyObject *storage);
 int requires_grad(PyObject *tensor);
-int write_whole(PyObject *tensor, PyObject *value);
-int write_plainly(PyObject *tensor, PyObject *value);
+int write_value(PyObject *tensor, PyObject *value);
 PyObject *version_of(PyObject *counter);
 PyObject *speedups_value_of(PyObject *module, PyObject *tensor);
 PyObject *speedups_wrap(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);

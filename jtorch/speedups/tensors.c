@@ -121,7 +121,7 @@ static int add_one(PyObject *object, Py_ssize_t offset)
 }
 
 /* Gives a tensor that shows all of its storage a new value: 1 if it did, 0 where Python has to. */
-int write_whole(PyObject *tensor, PyObject *value)
+static int write_whole(PyObject *tensor, PyObject *value)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage), *counter = SLOT(tensor, Tensor_.counter);
     if (storage == NULL || !Py_IS_TYPE(storage, Storage_.type) || !is_none(SLOT(tensor, Tensor_.view))
@@ -138,11 +138,17 @@ int write_whole(PyObject *tensor, PyObject *value)
     return add_one(storage, Storage_.generation) < 0 || add_one(counter, version) < 0 ? -1 : 1;
 }
 
-/* The same where nobody may have saved what the storage holds behind this tensor's back. See jtorch.storage.write. */
-int write_plainly(PyObject *tensor, PyObject *value)
+static int write_or_ask(PyObject *tensor, PyObject *value, int here)
+{
+    int written = here ? write_whole(tensor, value) : 0;
+    return written ? (written < 0 ? -1 : 0) : done(PyObject_CallFunctionObjArgs(write_in_python, tensor, value, NULL));
+}
+
+/* See jtorch.storage.write. Python notes what somebody may have saved behind the tensor's back. */
+int write_value(PyObject *tensor, PyObject *value)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage);
-    return storage != NULL && SLOT(storage, Storage_.apart) == Py_False ? write_whole(tensor, value) : 0;
+    return write_or_ask(tensor, value, storage != NULL && SLOT(storage, Storage_.apart) == Py_False);
 }
 
 PyObject *speedups_values_of(PyObject *module, PyObject *tensors)
@@ -170,13 +176,7 @@ PyObject *speedups_write_all(PyObject *module, PyObject *const *args, Py_ssize_t
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
         PyObject *tensor = PyList_GET_ITEM(args[0], i), *value = PyList_GET_ITEM(args[1], i);
-        int written = is_a(tensor, Tensor_.type) ? write_whole(tensor, value) : 0;
-        if (written == 0) {
-            PyObject *done = PyObject_CallFunctionObjArgs(write_in_python, tensor, value, NULL);
-            written = done == NULL ? -1 : 1;
-            Py_XDECREF(done);
-        }
-        if (written < 0)
+        if (write_or_ask(tensor, value, is_a(tensor, Tensor_.type)) < 0)
             return NULL;
     }
     Py_RETURN_NONE;

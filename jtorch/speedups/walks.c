@@ -11,7 +11,7 @@ static PyTypeObject *sometimes_node, *copy_slices;
 /* ---------------------------------------------------------------- is it the walk? */
 
 struct meeting {
-    PyObject *stamp, *values, *entering;    /* borrowed */
+    PyObject *stamp, *values, *entering;    /* of the record, and of the walk, from whom the last is borrowed */
     PyObject *entered, *slots, *numbers;    /* lists: values that come into the record, where, and Python numbers */
     PyObject **met;                         /* nodes and leaves in the order met; borrowed, since the root holds them */
 };
@@ -192,17 +192,15 @@ static int enter(PyObject *walk, PyObject *rec, struct meeting *m)
 /* Gives a leaf its gradient. See jtorch.backward._accumulate. */
 static int accumulate(PyObject *leaf, PyObject *value)
 {
-    PyObject *storage = SLOT(leaf, Tensor_.storage), *made;
-    if (is_none(SLOT(leaf, Tensor_.base)) && is_none(SLOT(leaf, Tensor_.grad)) && is_none(SLOT(leaf, Tensor_.view))
-            && SLOT(leaf, Tensor_.requires_grad) == Py_True && SLOT(storage, Storage_.aval) == SLOT(value, Value_.aval)) {
-        made = wrap_value(value, NULL, 0, NULL);
-        if (made != NULL)
-            put(leaf, Tensor_.grad, made);
-    } else {
-        made = PyObject_CallFunctionObjArgs(accumulate_in_python, leaf, value, NULL);
-        Py_XDECREF(made);
-    }
-    return made == NULL ? -1 : 0;
+    if (!is_none(SLOT(leaf, Tensor_.base)) || !is_none(SLOT(leaf, Tensor_.grad)) || !is_none(SLOT(leaf, Tensor_.view))
+            || SLOT(leaf, Tensor_.requires_grad) != Py_True
+            || SLOT(SLOT(leaf, Tensor_.storage), Storage_.aval) != SLOT(value, Value_.aval))
+        return done(PyObject_CallFunctionObjArgs(accumulate_in_python, leaf, value, NULL));
+    PyObject *grad = wrap_value(value, NULL, 0, NULL);
+    if (grad == NULL)
+        return -1;
+    put(leaf, Tensor_.grad, grad);
+    return 0;
 }
 
 /* A value in place of one of which only the aval counts. */
@@ -225,11 +223,8 @@ static int release(PyObject *node)
     PyTypeObject *type = Py_TYPE(node);
     PyObject *facts = SLOT(SLOT(node, OpNode_.call), Call_.of_tape), *saved = SLOT(node, OpNode_.saved);
     if (is_none(facts) || SLOT(node, OpNode_.watched) != Py_False || !PyList_CheckExact(saved)
-            || PyType_IsSubtype(type, sometimes_node) || PyType_IsSubtype(type, copy_slices)) {
-        PyObject *done = PyObject_CallMethod(node, "release", NULL);
-        Py_XDECREF(done);
-        return done == NULL ? -1 : 0;
-    }
+            || PyType_IsSubtype(type, sometimes_node) || PyType_IsSubtype(type, copy_slices))
+        return done(PyObject_CallMethod(node, "release", NULL));
     if (!(PyLong_AsLong(facts) & SAVES)) {
         PyObject *kept = PyList_New(PyList_GET_SIZE(saved));
         for (Py_ssize_t i = 0; kept != NULL && i < PyList_GET_SIZE(saved); i++) {
@@ -300,19 +295,17 @@ PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t na
             found = -1;
         for (Py_ssize_t i = 0; found <= 0 && i < PyList_GET_SIZE(m.entered); i++)
             set(PyList_GET_ITEM(m.entered, i), Value_.stamp, Py_None);
-        if (found > 0) {
-            for (Py_ssize_t i = 0; i < count; i++)
-                Py_INCREF(m.met[i]);
-            if (collects)
-                PyGC_Enable();
-            if (carry_out(walk, rec, &m, args[4] == Py_True) < 0)
-                found = -1;
-            for (Py_ssize_t i = 0; i < count; i++)
-                Py_DECREF(m.met[i]);
-        }
+        for (Py_ssize_t i = 0; found > 0 && i < count; i++)
+            Py_INCREF(m.met[i]);
     }
     if (collects)
         PyGC_Enable();
+    if (found > 0) {
+        if (carry_out(walk, rec, &m, args[4] == Py_True) < 0)
+            found = -1;
+        for (Py_ssize_t i = 0; i < count; i++)
+            Py_DECREF(m.met[i]);
+    }
     Py_DECREF(m.stamp);
     Py_DECREF(m.values);
     Py_XDECREF(m.entered);

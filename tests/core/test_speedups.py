@@ -13,12 +13,11 @@ import jtorch as torch
 from jtorch import engine, hooks, speedups, storage
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
-from jtorch.ops.registry import NUMBERS, OPS, T
+from jtorch.ops.registry import OPS, T
 
 pytestmark = pytest.mark.core
 native = speedups.native
 needs_it = pytest.mark.skipif(native is None, reason="the extension was not built, or is turned off")
-F = NUMBERS[float]
 
 LOOP = """
 import jtorch as torch
