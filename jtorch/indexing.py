@@ -284,7 +284,7 @@ def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
     value = None
     if s.host is None:
         source = value_of(t)
-        if source.array is None or source.born is engine.local.rec.stamp:
+        if source.array is None or source.born is engine.current():
             return None
         value = Value(shown, _part(source, start, step, count))
     made = view_of(t, shown, inner, offset + start * apart, in_order, value)
@@ -302,7 +302,7 @@ def _row(t: Tensor, rows: tuple, i: int) -> Tensor | None:
     s = t._storage
     if t._view is not None or t._base is not None or s.aval is not aval or t._requires_grad or not -n <= i < n:
         return None
-    if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.local.rec.stamp):
+    if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.current()):
         return None
     made = wrap(None, None, s)
     made._view = view = View(shown, inner, (i if i >= 0 else i + n) * apart, None, -1)

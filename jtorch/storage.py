@@ -168,7 +168,7 @@ def _taken(s: Storage, view: View) -> Value | None:
     Copied where it is XLA's memory, which may be given away later.
     """
     source = s.value
-    if not view.in_order or source is None or source.array is None or source.born is engine.local.rec.stamp:
+    if not view.in_order or source is None or source.array is None or source.born is engine.current():
         return None
     array = engine.host_array(source)
     if view.aval.np != array.dtype or not array.flags.c_contiguous:

@@ -211,7 +211,9 @@ class OpNode(Node):
         try:        # of nothing nothing is used, but it is held
             avals = tuple([a if a.numel else engine.aval_of(tuple([n or 1 for n in a.shape]), a.np, a.device) for a in avals])
             outs = engine.kernel_of(self.call, avals).outs
-        except Exception:
+        except Exception as error:
+            if user_code.interrupts(error):
+                raise
             return (True,) * (len(avals) + len(given))
         copied = self.copied()
         each = [i for i, v in enumerate(self.saved) if v.__class__ is Value and v.aval.kind]

@@ -43,7 +43,7 @@ class World:
         if self.xp.__name__ != "jtorch" or not HOT:
             return
         engine = self.xp.engine
-        if any(s.kernel.check is not None for s in engine.local.rec.state.path()):
+        if any(s.kernel.check is not None for s in engine.current().state.path()):
             try:
                 engine.end()
             except Exception:

@@ -67,7 +67,7 @@ def _computed(t: Tensor, always: bool) -> np.ndarray | None:
     value = value_of(t)
     if always:
         engine.read(value)
-    elif value.array is None or value.born is engine.local.rec.stamp:
+    elif value.array is None or value.born is engine.current():
         return None
     return engine.host_array(value)
 
