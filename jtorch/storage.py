@@ -39,7 +39,7 @@ READ, WRITE, PERMUTE = OPS["_read_view"], OPS["_write_view"], OPS["permute"]
 class Storage:
     """Content, and how often it was replaced. ``version`` is what autograd checks, ``generation`` what views look at."""
 
-    __slots__ = ("__dict__", "__weakref__", "apart", "aval", "generation", "value", "version")      # what each call looks at
+    __slots__ = ("__dict__", "__weakref__", "apart", "aval", "generation", "saved", "value", "version")     # what each call looks at
 
     laid: Any = None        # (value, dims from the slowest to the fastest): the content, until somebody needs it in memory order
     host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any
@@ -55,6 +55,7 @@ class Storage:
         self.aval = value.aval
         self.version = self.generation = 0
         self.apart = False      # whether tensors with a version of their own have shared it
+        self.saved = 0          # how often nodes have saved it that have not let go of it; too high for nodes that were dropped
 
     def host_view(self, view: View | None) -> np.ndarray:
         """The host memory as a view shows it: writes to the result are writes to the storage."""
@@ -83,20 +84,20 @@ class Storage:
 
     def _take_back(self) -> None:
         """Nobody holds a NumPy view of this memory any more, so it may become an immutable value again."""
-        self.value, self.host, self.was = Value(self.aval, self.host.reshape(self.aval.shape)), None, None
         self.generation += 1
+        self.value, self.host, self.was = Value(self.aval, self.host.reshape(self.aval.shape)), None, None
 
     def to_host(self) -> None:
         """Moves the content into host memory that NumPy arrays may share and write to."""
         if self.host is None:
             value = self.content()
             engine.read(value)
-            if getrefcount(self) > _UNSHARED:       # a node may have saved it, and will have to look what NumPy has written
+            if self.saved:      # a node may have to look what NumPy has written
                 self.was = None if self in silent else value
-                silent.add(self)
+                silent[self] = 0
+            self.generation += 1
             self.host = np.array(engine.host_array(value)).reshape(-1)
             self.value = None
-            self.generation += 1
 
 
 class View:
@@ -114,7 +115,6 @@ class View:
         return (self.aval.shape, self.stride, self.offset, self.aval.dtype)
 
 
-_UNSHARED = 4       # the references of a storage that one tensor holds, in a method that this tensor calls
 _ONLY_HERE = 2      # the storage's reference and getrefcount's argument
 
 
@@ -141,8 +141,17 @@ class Seen:
         return self.counter.version
 
 
-silent: weakref.WeakSet[Storage] = weakref.WeakSet()    # storages written to behind the back of somebody who may have saved them
+# Storages written to behind the back of nodes that may have saved them, and in how many backwards none was found that has.
+silent: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
 left: weakref.WeakKeyDictionary[Storage, weakref.ref] = weakref.WeakKeyDictionary()     # and those that one left by ``data =``
+
+
+def count_saved(versions: tuple, by: int) -> None:
+    """Notes that a node has saved (1) or let go of (-1) what these are the counters of."""
+    for counter, _ in versions:
+        s = counter.storage if counter.__class__ is Seen else counter
+        if s.__class__ is Storage:
+            s.saved += by
 
 
 def value_of(t: Tensor) -> Value:
@@ -268,26 +277,31 @@ def sharing(s: Storage) -> list:
 def write(t: Tensor, value: Value) -> None:
     """Makes ``value``, of the tensor's shape and dtype, what the tensor and all that share its memory show."""
     storage, view = t._storage, t._view
+    if storage.saved and storage.apart:
+        silent[storage] = 0
     if storage.host is not None:
         engine.read(value)
+        storage.generation += 1
         storage.host_view(view)[...] = engine.host_array(value)
     elif view is None:
+        storage.generation += 1
         storage.value, storage.laid = value, None
     elif view.order is not None and view.order is storage.order:
-        storage.value, storage.laid, view.value = None, (value, view.order), value
+        storage.generation += 1
+        storage.laid = value, view.order
+        storage.value, view.value = None, value
     else:
         call = engine.call_of(WRITE, (T, T, *view.key()))
-        storage.value = engine.record(call, (storage.content(), value))
+        content = engine.record(call, (storage.content(), value))
+        storage.generation += 1
+        storage.value = content
         view.value = None if overlaps(view.aval.shape, view.stride) else value
-    storage.generation += 1
     if view is not None:
         view.generation = storage.generation if storage.host is None else -1
     if t._counter is None:
         storage.version += 1
     else:
         t._counter.version += 1
-    if storage.apart and getrefcount(storage) > _FEW:
-        silent.add(storage)
 
 
 def write_all(tensors: list[Tensor], values: list[Value]) -> None:
@@ -295,8 +309,8 @@ def write_all(tensors: list[Tensor], values: list[Value]) -> None:
     for t, v in zip(tensors, values, strict=True):
         s = t._storage
         if t._view is None and s.value is not None:
-            s.value = v
             s.generation += 1
+            s.value = v
             (t._counter or s).version += 1
         else:
             write(t, v)
@@ -306,9 +320,6 @@ def values_of(tensors: list[Tensor]) -> list[Value]:
     """What the tensors show now."""
     values = [t._storage.value if t._view is None else None for t in tensors]
     return [value_of(t) for t in tensors] if None in values else values      # type: ignore[return-value]
-
-
-_FEW = 4        # the tensor written to, the one it was taken of, and this function's own references
 
 
 def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | None = None) -> None:

@@ -218,7 +218,7 @@ class Tensor(Bound):
         keep_counter(self)
         before = self._storage
         back = storage.left.pop(other._storage, None) is not None       # as where averaged weights were shown for a while
-        if getrefcount(before) > _ALONE and before is not other._storage and not back:      # a graph may have saved this tensor
+        if before.saved and before is not other._storage and not back:      # a graph may have saved this tensor
             storage.left[before] = weakref.ref(self)
         self._storage, self._view = other._storage, other._view
         self._storage.apart = True

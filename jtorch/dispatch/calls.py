@@ -190,6 +190,7 @@ def save_result(node: OpNode, counter: Any, aval: Any) -> None:
     if few is not None and "result" not in few:
         return
     node.result = aval
+    storage.count_saved(((counter, 0),), 1)
     if mode.mutation_allowed:
         node.versions = ()
     elif node.call.op.saves == "both":

@@ -239,8 +239,11 @@ static int release(PyObject *node)
         put(node, OpNode_.saved, kept);
         return 0;
     }
+    PyObject *versions = Py_NewRef(SLOT(node, OpNode_.versions));
     set(node, OpNode_.saved, Py_None);
     set(node, OpNode_.versions, nothing);
+    count_saved(versions, -1);
+    Py_DECREF(versions);
     return 0;
 }
 
