@@ -118,13 +118,13 @@ class Early:
             have = state.early = cls(state, Program(path, outs, lambda i: False, why, on), stretch)
         return have
 
-    def begin(self, trace: Trace) -> None:
+    def begin(self, trace: Trace, values: list[Value], numbers: list) -> None:
         """Starts the program, unless it has been started in vain too often."""
-        if self.trust > 0:
+        if self.trust > 0 and len(values) >= self.state.first + len(self.state.outs):
             self.trust -= 1
             wait.for_latest()
-            numbers, results = trace.numbers, []
-            given = [trace.values[i] for i in self.known] + self.foreseen
+            results: list[list] = []
+            given = [values[i] for i in self.known] + self.foreseen
             self.program.start(given, numbers + [numbers[k] for k in self.copies], results)
             trace.begun = self, results[0]
             stats.counters.early_starts += 1

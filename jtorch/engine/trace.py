@@ -36,26 +36,24 @@ NEVER_COMPUTED = "This tensor was never computed: the run of recorded calls that
 class Trace:
     """What one thread has called since the last end. Values carry the trace they were born in, and the last that met them."""
 
-    __slots__ = ("after_backward", "begun", "launched", "mode", "noting", "numbers", "state", "values")
+    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "state", "values")
 
     def __init__(self, root: State):
         self.state = root
         self.values: list[Value] = []       # by slot: what the calls took that was new, and what they gave
         self.numbers: list = []
         self.mode = EMPTY
+        self.is_done = False                # whether it has ended, and all that was wanted of it is there
         self.noting = False                 # whether a call is being noted, or was when an exception came
         self.begun: tuple | None = None     # what has started early, and its results
         self.launched: tuple | None = None  # a program, and a list that takes what it gives
         self.after_backward = False         # whether backward has walked since the last call that built a graph
 
-    @property
-    def is_done(self) -> bool:
-        """Whether it has ended, and all that was wanted of it is there."""
-        return self.values is None
-
     def finish(self) -> None:
         """Lets go of what is not needed once all values that anybody holds are there."""
-        self.values = self.numbers = self.begun = self.launched = None      # type: ignore[assignment]
+        self.is_done, self.begun, self.launched = True, None, None
+        if self.mode is DEFERRED:
+            self.values = self.numbers = None       # type: ignore[assignment]
 
     def settle(self) -> None:
         """Gives the values what the program launched last has given, if that has not been done."""
@@ -175,8 +173,10 @@ def _set_aside(recorder: Recorder) -> Trace:
 
 def begin_early(trace: Trace, state: State) -> None:
     """Starts what may start where a trace has come to ``state``."""
-    with LOCK:      # threads that do the same share what was compiled
-        state.early.begin(trace)        # type: ignore[union-attr]
+    values, numbers = trace.values, trace.numbers
+    if not trace.is_done and state.early is not None:       # or a finalizer has ended the trace
+        with LOCK:      # threads that do the same share what was compiled
+            state.early.begin(trace, values, numbers)
 
 
 def cut(recorder: Recorder) -> None:
@@ -240,6 +240,8 @@ def run_now(trace: Trace, before: State, after: State, args) -> None:
     """Runs the call that was noted last, behind all that was held back."""
     values = trace.values       # asked now: while the kernel runs garbage may be collected, and that run calls of its own
     kept = before.first + len(before.outs)
+    if values is None:          # and such a call has ended the trace, and so run this one
+        return
     try:
         if trace.mode is DEFERRED:
             trace.begun = None
@@ -337,7 +339,7 @@ def end(natural: bool = True, read: bool = False) -> None:
             recorder.begin()
         return
     recorder.begin()        # whatever comes between from here on, this trace's values lead to it
-    if trace.noting:
+    if trace.noting or trace.is_done:       # done by a finalizer that ran before this line was behind us
         return
     stats.counters.traces += 1
     if natural and recorder.cuts:
