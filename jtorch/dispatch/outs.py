@@ -74,8 +74,8 @@ def _check_cast(c: Call, flat, outs: list) -> None:
     except (NotImplementedError, RuntimeError) as error:
         if not str(error).startswith(_NO_KERNEL) or not avals or c.op.takes_dtype_of_out:
             raise
-        made = [engine.aval_of((), expected_dtype(c, avals), avals[0].device)] * len(outs)
-    for aval, t in zip(made, outs, strict=True):
+        made = [engine.aval_of((), expected_dtype(c, avals), avals[0].device)]
+    for aval, t in zip(made, outs, strict=False):
         if aval.np != storage.aval_of(t).np:
             if c.op.refuses_out is not None:
                 c.op.refuses_out(aval.sds, storage.aval_of(t).sds, c.template, avals[0].sds if avals else aval.sds)

@@ -27,7 +27,19 @@ CALLS = {
     "where": lambda xp, x, out: xp.where(x == x, x, x, out=out),
     "sum in float32": lambda xp, x, out: xp.sum(x, 0, dtype=xp.float32, out=out),
     "zeros": lambda xp, x, out: xp.zeros(2, dtype=x.dtype, out=out),
-    "full": lambda xp, x, out: xp.full((2,), 2.5, out=out)}
+    "full": lambda xp, x, out: xp.full((2,), 2.5, out=out),
+    "arange": lambda xp, x, out: xp.arange(-1, 4, 2, out=out),
+    "range": lambda xp, x, out: xp.range(1, 4, out=out),
+    "diag": lambda xp, x, out: xp.diag(x, out=out),
+    "matrix_power": lambda xp, x, out: xp.linalg.matrix_power(x.reshape(2, 2).float(), 2, out=out),
+    "lu_factor": lambda xp, x, out: xp.linalg.lu_factor(x.reshape(2, 2).double(), out=(out, xp.empty(0, dtype=xp.int32))),
+    "eigvals": lambda xp, x, out: xp.linalg.eigvals(x.reshape(2, 2).float(), out=out).real,
+    **{name: lambda xp, x, out, name=name: function(xp, name)(x.float(), 0, out=(out, xp.empty(0, dtype=xp.int64)))
+       for name in ("median", "nanmedian", "mode")},
+    **{f"indices of {name}": lambda xp, x, out, name=name: function(xp, name)(x.float(), 0, out=(xp.empty(0), out))
+       for name in ("median", "mode")},
+    "kthvalue": lambda xp, x, out: xp.kthvalue(x, 2, 0, out=(out, xp.empty(0, dtype=xp.int64))),
+    "indices of kthvalue": lambda xp, x, out: xp.kthvalue(xp.arange(4.0), 2, 0, out=(xp.empty(0), out))}
 P = [0.0, 1.0, 0.5]
 DRAWN = {
     "bernoulli": lambda xp, out: xp.bernoulli(xp.tensor(P), out=out),
