@@ -945,7 +945,7 @@ class Bound:
         """Minus each element. See torch.neg."""
     def negative_(self) -> Tensor:
         """Minus each element. See torch.neg."""
-    def new(self, *args: Any, device: Any = None) -> Tensor:
+    def new(self, *args: Any, **kw: Any) -> Tensor:
         """``torch.Tensor(...)`` with this tensor's dtype and device. See torch.Tensor.new."""
     def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False, **kw: Any) -> Tensor:
         """torch.empty with this tensor's dtype and device."""

@@ -11,9 +11,12 @@ import numpy as np
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, python_data, storage
-from jtorch.engine import Value
+from jtorch.dispatch import call_view
+from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
+from jtorch.ops import check
 from jtorch.ops.layout import preserved
+from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import extent
 from jtorch.storage import Storage, VersionCounter, View
 from jtorch.tensor import Tensor, alias, with_grad, wrap
@@ -269,17 +272,72 @@ def from_jax(array: jax.Array) -> Tensor:
     return wrap(Value(engine.aval_of(array.shape, np.dtype(array.dtype), place), array))
 
 
-def legacy_tensor(*args: Any, device: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
+def legacy_tensor(*args: Any, **kw: Any) -> Tensor:
     """What ``torch.Tensor(...)`` makes: from sizes an uninitialised (here zero) tensor, from data a float one."""
-    default = dtype or dtypes.get_default_dtype()
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        return alias(args[0])
-    if len(args) == 1 and isinstance(args[0], (float, complex, bool)):
-        raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-    if len(args) == 1 and not isinstance(args[0], (int, np.integer)) and not _is_size(args[0]):
-        return tensor(args[0], dtype=default, device=device)
-    sizes = tuple(args[0]) if len(args) == 1 and _is_size(args[0]) else tuple(int(a) for a in args) if args else (0,)
-    return from_host(np.zeros(sizes, default.np), place_of(device))
+    return legacy_tensor_of(args, kw)
+
+
+_LEGACY_ARGUMENTS = {"size", "data", "other"}
+
+
+def legacy_tensor_of(args: tuple, kw: dict[str, Any], dtype: dtypes.dtype | None = None,
+                     place: devices.device = engine.CPU) -> Tensor:
+    """``legacy_tensor`` of a dtype, which a tensor that is given must have too, and on a device."""
+    given = [*args, *[value for name, value in kw.items() if name in _LEGACY_ARGUMENTS]]
+    _check_legacy(given, args, kw, place)
+    default, first = dtype or dtypes.get_default_dtype(), given[0] if len(given) == 1 else None
+    if isinstance(first, Tensor):
+        if dtype is not None and first.dtype is not dtype:
+            raise TypeError(f"expected {_options(dtype)} (got {_options(first.dtype)})")
+        return call_view(call_of(OPS["alias"], (T,)), (first,))
+    if len(given) == 1 and "size" not in kw and not _is_size(first) and not _is_int(first):
+        if not isinstance(first, (str, bytes)) and not python_data.is_sequence(first):
+            raise TypeError(f"new(): data must be a sequence (got {_type_name(first)})")
+        return tensor(first, dtype=default, device=place)
+    sizes = tuple(first) if first is not None and not _is_int(first) else tuple(given) if given else (0,)
+    return from_host(np.zeros(_legacy_size(sizes), default.np), place)
+
+
+def _check_legacy(given: list, args: tuple, kw: dict[str, Any], place: devices.device) -> None:
+    if kw.keys() - _LEGACY_ARGUMENTS - {"device"} or (len(given) > 1 and not _is_int(given[0])):
+        got = [_type_name(a) for a in args] + [f"{n}={_type_name(a)}" for n, a in kw.items()]
+        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n"
+                        " * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
+                        " * (tuple of ints size, *, torch.device device = None)\n"
+                        " * (object data, *, torch.device device = None)\n")
+    if kw.get("device") is not None and devices.as_device(kw["device"]).type != place.type:
+        raise RuntimeError(f"legacy constructor expects device type: {place.type} but device type: "
+                           f"{devices.as_device(kw['device']).type} was passed")
+
+
+def _legacy_size(sizes: tuple) -> tuple[int, ...]:
+    for k, n in enumerate(sizes):
+        if not _is_int(n):
+            raise TypeError(f"new(): argument 'size' failed to unpack the object at pos {k + 1} with error "
+                            f'"type must be tuple of ints,but got {_type_name(n)}"')
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {[int(n) for n in sizes]}")
+    return tuple([int(n) for n in sizes])
+
+
+def _options(dtype: dtypes.dtype) -> str:
+    return (f"TensorOptions(dtype={check.cpp_name(dtype.np)}, device=cpu, layout=Strided, requires_grad=false (default), "
+            "pinned_memory=false (default), memory_format=(nullopt))")
+
+
+def _is_int(x: Any) -> bool:
+    """Whether a number, of any library, may be a size."""
+    if isinstance(x, (np.ndarray, Tensor)):
+        return not x.shape and str(x.dtype).removeprefix("torch.").startswith(("int", "uint"))
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def _type_name(x: Any) -> str:
+    """The name of an object's type in the errors of ``torch.Tensor(...)``."""
+    kind = type(x)
+    if isinstance(x, Tensor):
+        return "Tensor"
+    return f"torch.{kind.__name__}" if kind.__module__.startswith("jtorch.") else python_data.type_name(x)
 
 
 def _is_size(x: Any) -> bool:
