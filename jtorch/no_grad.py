@@ -100,7 +100,8 @@ class _Context:
                 try:
                     step, sent = gen.send, (yield out)
                 except GeneratorExit:
-                    gen.close()
+                    with self.clone():
+                        gen.close()
                     raise
                 except BaseException as error:
                     step, sent = gen.throw, error
