@@ -20,6 +20,7 @@ class _Mode(threading.local):
     saved_hooks: tuple = ()                         # (pack, unpack), the innermost last
     hooks_refused: str | None = None                # what entering such hooks raises, where they are not allowed
     mutation_allowed = False                        # whether saved tensors may be written to
+    transformed = False                             # whether a function of torch.func differentiates what is called
     special = False                                 # whether any of these has something to do with new nodes
 
     def refresh(self) -> None:
