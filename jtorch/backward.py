@@ -233,7 +233,8 @@ class GraphTask:
 
 def _in_another_thread(run: Callable[[], Any]) -> Any:
     """Calls ``run`` in a thread with the modes of this one, since Python calls go only so deep in each; waits for it."""
-    modes, node, made = Modes(), running.node, []
+    modes, node = Modes(), running.node
+    made: list[tuple[Any, BaseException | None]] = []
 
     def begin() -> None:
         modes.restore()
