@@ -106,8 +106,7 @@ class BackwardCFunction(Node, FunctionCtx):
         given = [self._gradient(grads.get(i), aval) for i, aval in enumerate(self._outputs)]
         returned = self.apply(*given)
         outs = self._checked(returned if isinstance(returned, tuple) else (returned,))
-        return [None if g is None or not needed else (g if create_graph else as_value(g))
-                for g, needed in zip(outs, needs, strict=True)]
+        return [None if g is None else (g if create_graph else as_value(g)) for g in outs]
 
     def _gradient(self, grad: Any, aval: Any) -> Tensor | None:
         if grad is not None:
@@ -131,7 +130,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if g is not None and not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
         kept = [g for g, is_tensor in zip(outs, self._is_tensor, strict=True) if is_tensor]
-        return [_fitted(g, aval, i, name) if g is not None and self.edges[i] is not None else None
+        return [g if g is None or self.edges[i] is None else _fitted(g, aval, i, name)
                 for i, (g, aval) in enumerate(zip(kept, self._inputs, strict=True))]
 
     @property
@@ -331,13 +330,11 @@ def _output(ctx: BackwardCFunction, t: Tensor, nr: int, inputs: list, executable
     differentiable = executable and aval_of(t).kind and not any(t is x for x in ctx.non_differentiable)
     if dirty and is_input:
         return _dirty_output(ctx, t, nr, differentiable)
-    if is_input and not any(t is x for x in ctx.non_differentiable):
+    if is_input and (differentiable or not requires_grad(t)):
         with no_grad():
             t = call_view(call_of(OPS["alias"], (T,)), (t,))
     if not differentiable:
-        if t._requires_grad:
-            t = alias(t)
-        return t
+        return alias(t) if requires_grad(t) else t
     t._requires_grad, t._node, t._output_nr = True, ctx, nr
     if t._base is not None:
         t._creation, t._node_version = "custom", tape.counter_of(t).version

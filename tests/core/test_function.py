@@ -378,3 +378,31 @@ def test_arguments_that_forward_takes_by_name_only(xp):
         scaled(xp, [])(ones(xp), 1, 2, 3)
     with pytest.raises(TypeError, match="missing a required argument: 'x'"):
         scaled(xp, [])()
+
+
+# ---------------------------------------------------------------- inputs that are returned, or need no gradient
+
+def returning(xp, marked):
+    def forward(ctx, *inputs):
+        ctx.mark_non_differentiable(*[inputs[i] for i in marked])
+        return inputs
+    return make(xp, lambda ctx, *grads: tuple([g * (i + 2) for i, g in enumerate(grads)]), forward)
+
+
+@pytest.mark.parametrize("marked", [(), (0,), (1,), (0, 1)])
+@pytest.mark.parametrize("needing", [(True, False), (False, True), (True, True), (False, False)])
+def test_inputs_that_are_returned(xp, needing, marked):
+    inputs = [xp.ones(2, requires_grad=needs) for needs in needing]
+    outs = returning(xp, marked).apply(*inputs)
+    recorded = [any(needing) and i not in marked for i in range(2)]
+    assert [out.requires_grad for out in outs] == recorded
+    assert not any(out is t for out, t in zip(outs, inputs, strict=True))
+    detached = [i in marked and needing[i] for i in range(2)]
+    assert [out._base is t for out, t in zip(outs, inputs, strict=True)] == [not cut for cut in detached]
+    if any(recorded):
+        seen = []
+        outs[recorded.index(True)].grad_fn.register_hook(lambda *grads: seen.extend([g.tolist() for g in grads[0]]))
+        sum(out.sum() for out in outs if out.requires_grad).backward()
+        wanted = [[i + 2.0] * 2 if recorded[i] else [0.0] * 2 for i in range(2)]
+        assert seen == wanted       # of the constants too: a function's hooks see all that its backward returns
+        assert [t.grad.tolist() for t in inputs if t.requires_grad] == [g for g, needs in zip(wanted, needing, strict=True) if needs]
