@@ -123,8 +123,7 @@ def test_an_error_deep_in_backwards(xp):
 @pytest.mark.filterwarnings("ignore:None of the inputs")
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_checkpoints_in_one_another(xp, reentrant):
-    from importlib import import_module
-    checkpoint = import_module(f"{xp.__name__}.utils.checkpoint").checkpoint
+    checkpoint = xp.utils.checkpoint.checkpoint
 
     def nest(times):
         return (lambda x: checkpoint(nest(times - 1), x * 0.5, use_reentrant=reentrant)) if times else (lambda x: x * x)
