@@ -4,10 +4,12 @@ PyTorch's order: of the nodes that are ready the one made last goes first, and l
 """
 from __future__ import annotations
 
+import contextvars
 import heapq
 import itertools
+import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax.numpy as jnp
@@ -17,7 +19,7 @@ from jtorch.engine import Value, stats, values
 from jtorch.engine.trace import DEFERRED, EAGER
 from jtorch.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch.modified import FREED
-from jtorch.no_grad import mode
+from jtorch.no_grad import Modes, mode
 from jtorch.tape import (
     AT_ONCE,
     AccumulateGrad,
@@ -32,6 +34,7 @@ from jtorch.vjp import vjp_call
 from jtorch.walks import LEAF, is_watched
 
 record = engine.record
+DEEP = 10       # of backwards in one another, as of a custom function that calls backward, each so many-th gets a thread
 
 
 def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, create_graph: bool,
@@ -59,6 +62,7 @@ class GraphTask:
     """One backward. Nodes wait in ``heap`` once as many gradients have come as edges lead to them."""
 
     _ids = itertools.count()
+    depth = 0           # in how many others it runs
 
     def __init__(self, roots: list, retain_graph: bool, create_graph: bool, captures: Iterable[Edge] | None, accumulate: bool):
         self.id = next(GraphTask._ids)
@@ -113,7 +117,15 @@ class GraphTask:
 
     def run(self) -> dict[Edge, Any]:
         """Walks to the end; gives the captured gradients."""
-        before, mode.grad = mode.grad, self.create_graph
+        outer = running.task
+        if outer is not None:
+            self.depth = outer.depth + 1
+            if self.depth % DEEP == 0:
+                return _in_another_thread(self._run)
+        return self._run()
+
+    def _run(self) -> dict[Edge, Any]:
+        self.modes, mode.grad = Modes(), self.create_graph
         outer, running.task = running.task, self
         try:
             for node, nr, grad in self.roots:
@@ -121,7 +133,8 @@ class GraphTask:
                     self.deliver((node, nr), grad if self.create_graph else as_value(grad))
             self._walk()
         finally:
-            mode.grad, running.task = before, outer
+            self.modes.restore()
+            running.task = outer
             engine.current().after_backward = not self.create_graph
         return self.captured
 
@@ -133,6 +146,11 @@ class GraphTask:
 
     def step(self, node: Node, grads: dict) -> None:
         """Runs a node with its hooks and hands on its gradients."""
+        self._run_and_hand_on(node, grads)
+        if node.watched or node.__class__.run is not OpNode.run:        # the user's code has run
+            self.modes.restore(self.create_graph)
+
+    def _run_and_hand_on(self, node: Node, grads: dict) -> None:
         goes_on = self.wanted is None or self._goes_on(node)
         if self.wanted is not None and goes_on:     # what is asked for on the way to others is what came, before the hooks
             self._capture(node, grads)
@@ -212,6 +230,30 @@ class GraphTask:
         self.waiting[key] -= 1
         if not self.waiting[key]:
             heapq.heappush(self.heap, (-node.seq, self.order(), node))
+
+
+def _in_another_thread(run: Callable[[], Any]) -> Any:
+    """Calls ``run`` in a thread with the modes of this one, since Python calls go only so deep in each; waits for it."""
+    modes, node = Modes(), running.node
+    made: list[tuple[Any, BaseException | None]] = []
+
+    def begin() -> None:
+        modes.restore()
+        running.node = node
+        try:
+            found = run()
+            engine.end(natural=False)       # what the thread has held back runs
+            made.append((found, None))
+        except BaseException as error:
+            made.append((None, error))
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(begin,))
+    thread.start()
+    thread.join()
+    found, error = made.pop()
+    if error is not None:
+        raise error
+    return found
 
 
 def _fitting(node: Node, grads: dict) -> dict:

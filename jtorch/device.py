@@ -215,6 +215,16 @@ def default_device() -> device:
     return stack[-1] if stack else _thread.base or _CPU
 
 
+def chosen_devices() -> tuple[tuple[device, ...], device | None]:
+    """What this thread's default device goes by: the ``with`` blocks, and what was set."""
+    return _thread.stack, _thread.base
+
+
+def choose_devices(chosen: tuple[tuple[device, ...], device | None]) -> None:
+    """Lets this thread's default device go by what ``chosen_devices`` has told, here or in another thread."""
+    _thread.stack, _thread.base = chosen
+
+
 def get_default_device() -> device:
     """The device of tensors made without ``device=``. See torch.get_default_device."""
     chosen = default_device()

@@ -13,11 +13,37 @@ from typing import Any, Final, get_origin
 from jtorch.nn.module import Module
 from jtorch.not_built import placeholder
 
-__all__ = ["Attribute", "Final", "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing",
-           "isinstance", "load", "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing",
-           "script_method", "trace", "trace_module", "unused", "wait"]
+__all__ = ["Attribute", "Final", "RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule", "annotate",
+           "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load",
+           "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing", "script_method", "trace",
+           "trace_module", "unused", "wait"]
 
-ScriptModule = Module
+
+class ScriptModule(Module):
+    """A module whose methods PyTorch would compile: here they run as they are. See torch.jit.ScriptModule.
+
+    Modules that are no subclass of it are not scripted, so ``isinstance`` says of them that they are not.
+    """
+
+    def __init__(self, arg: Any = None):
+        super().__init__()
+
+
+class RecursiveScriptModule(ScriptModule):
+    """What PyTorch's ``script`` makes of a module, and nothing makes here: ``script`` gives the module itself."""
+
+
+class TracedModule(ScriptModule):
+    """What PyTorch's ``trace`` makes of a module, and nothing makes here: ``trace`` gives the module itself."""
+
+    def __init__(self, orig: Any, id_set: Any = None, _compilation_unit: Any = None):
+        raise NotImplementedError("torch.jit.TracedModule is not built; torch.jit.trace(module) gives the module itself.")
+
+
+class TopLevelTracedModule(TracedModule):
+    """As TracedModule: of the module that was traced, whose parts are traced too."""
+
+
 ScriptFunction, CompilationUnit = (placeholder("jit", n) for n in ("ScriptFunction", "CompilationUnit"))
 
 

@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from jtorch.device import choose_devices, chosen_devices
+
 
 class _Mode(threading.local):
     grad = True
@@ -16,7 +18,9 @@ class _Mode(threading.local):
     anomaly_check_nan = True
     on_node: Callable[..., None] | None = None      # called with each new node and its arguments (saved-tensor hooks)
     saved_hooks: tuple = ()                         # (pack, unpack), the innermost last
+    hooks_refused: str | None = None                # what entering such hooks raises, where they are not allowed
     mutation_allowed = False                        # whether saved tensors may be written to
+    transformed = False                             # whether a function of torch.func differentiates what is called
     special = False                                 # whether any of these has something to do with new nodes
 
     def refresh(self) -> None:
@@ -25,6 +29,34 @@ class _Mode(threading.local):
 
 
 mode = current = _Mode()        # two names: some parameters are called mode
+# Those of other modules: how to get and to set each.
+other_modes: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [(chosen_devices, choose_devices)]
+
+
+class Modes:
+    """The modes of the thread that makes it, to go back to, or to take to another thread.
+
+    The nodes that a backward runs get its modes: what a hook or a custom function turns on and leaves on ends with its node.
+    """
+
+    __slots__ = ("grad", "others", "own")
+
+    def __init__(self) -> None:
+        self.grad, self.own, self.others = mode.grad, _own_modes(), [get() for get, _ in other_modes]
+
+    def restore(self, grad: bool | None = None) -> None:
+        """Sets the modes of this thread to these; that of gradients to ``grad``, where it is given."""
+        mode.grad = self.grad if grad is None else grad
+        if _own_modes() != self.own:
+            mode.inference, mode.on_node, mode.saved_hooks, mode.hooks_refused, mode.mutation_allowed = self.own
+            mode.refresh()
+        for (get, set_to), was in zip(other_modes, self.others, strict=True):
+            if get() != was:
+                set_to(was)
+
+
+def _own_modes() -> tuple:
+    return mode.inference, mode.on_node, mode.saved_hooks, mode.hooks_refused, mode.mutation_allowed
 
 
 def is_grad_enabled() -> bool:
@@ -69,7 +101,8 @@ class _Context:
                 try:
                     step, sent = gen.send, (yield out)
                 except GeneratorExit:
-                    gen.close()
+                    with self.clone():
+                        gen.close()
                     raise
                 except BaseException as error:
                     step, sent = gen.throw, error

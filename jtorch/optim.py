@@ -23,6 +23,9 @@ from jtorch.tensor import Tensor, wrap
 _pre_hooks, _post_hooks = optimizer._global_optimizer_pre_hooks, optimizer._global_optimizer_post_hooks
 
 
+_HOOKS = [f"_optimizer_{what}_{when}_hooks" for what in ("step", "state_dict", "load_state_dict") for when in ("pre", "post")]
+
+
 class Optimizer:
     """The base of all optimizers. See torch.optim.Optimizer.
 
@@ -36,6 +39,12 @@ class Optimizer:
     """
 
     _step_supports_amp_scaling = False
+    _optimizer_step_pre_hooks: OrderedDict[int, Callable]
+    _optimizer_step_post_hooks: OrderedDict[int, Callable]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Callable]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Callable]
 
     def __init__(self, params, defaults: dict[str, Any]):
         if isinstance(params, Tensor):
@@ -54,21 +63,21 @@ class Optimizer:
         if defaults.get("fused"):
             self._step_supports_amp_scaling = True
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        own = cls.__dict__.get("step")
-        if own is not None and not hasattr(own, "hooked"):
-            cls.step = optimizer.with_hooks(own)       # type: ignore[method-assign]
-
     profile_hook_step = staticmethod(optimizer.with_hooks)
 
+    def _patch_step_function(self) -> None:
+        """Lets a ``step`` that its class defines run the hooks. Until it is called that ``step`` runs none, as in PyTorch."""
+        cls: Any = type(self)
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
+        if not getattr(cls.step, "hooked", None):
+            cls.step = self.profile_hook_step(cls.step)
+            cls.step.hooked = True
+
     def _hooks_init(self) -> None:
-        self._step_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
-        self._step_post_hooks: OrderedDict[int, Callable] = OrderedDict()
-        self._state_dict_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
-        self._state_dict_post_hooks: OrderedDict[int, Callable] = OrderedDict()
-        self._load_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
-        self._load_post_hooks: OrderedDict[int, Callable] = OrderedDict()
+        self._patch_step_function()
+        for name in _HOOKS:
+            if name not in self.__dict__:
+                setattr(self, name, OrderedDict())
 
     # ------------------------------------------------------------ groups
 
@@ -86,6 +95,8 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clears the gradients of all parameters. See torch.optim.Optimizer.zero_grad."""
+        if "_zero_grad_profile_name" not in self.__dict__:      # made without Optimizer.__init__
+            self._patch_step_function()
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none or p._grad is None:
@@ -96,7 +107,7 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None):
         """One step of optimization; ``closure`` re-evaluates the model and returns the loss."""
-        if self._step_pre_hooks or self._step_post_hooks or _pre_hooks or _post_hooks:
+        if self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks or _pre_hooks or _post_hooks:
             return optimizer.with_hooks(_step)(self, closure) if closure is not None else optimizer.with_hooks(_step)(self)
         return self._step(closure)
 
@@ -132,6 +143,8 @@ class Optimizer:
     def _update_differentiable(self, group: dict[str, Any], params: list[Tensor]) -> None:
         raise NotImplementedError(f"{type(self).__name__} with differentiable=True is not built")
 
+    step.hooked = True      # type: ignore[attr-defined]
+
     def _cuda_graph_capture_health_check(self) -> None:
         """Nothing: there are no CUDA graphs here."""
 
@@ -142,17 +155,17 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` runs before each step."""
-        return RemovableHandle(self._step_pre_hooks, hook)
+        return RemovableHandle(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` runs after each step."""
-        return RemovableHandle(self._step_post_hooks, hook)
+        return RemovableHandle(self._optimizer_step_post_hooks, hook)
 
     # ------------------------------------------------------------ state
 
     def state_dict(self) -> dict[str, Any]:
         """The state and the options of the groups, with parameters numbered. See torch.optim.Optimizer.state_dict."""
-        for hook in self._state_dict_pre_hooks.values():
+        for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers: dict[int, int] = {}
         packed = []
@@ -163,7 +176,7 @@ class Optimizer:
                            "params": [numbers[id(p)] for p in group["params"]]})
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
         out: dict[str, Any] = {"state": state, "param_groups": packed}
-        for hook in self._state_dict_post_hooks.values():
+        for hook in self._optimizer_state_dict_post_hooks.values():
             new = hook(self, out)
             out = out if new is None else new
         return out
@@ -171,38 +184,37 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over the state and options of another optimizer. See torch.optim.Optimizer.load_state_dict."""
         state_dict = dict(state_dict)
-        for hook in self._load_pre_hooks.values():
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
             new = hook(self, state_dict)
             state_dict = state_dict if new is None else new
         saved = state_dict["param_groups"]
         new, numbers = groups.matched(self.param_groups, saved)
         self.__setstate__({"state": groups.loaded_state(state_dict["state"], saved, numbers), "param_groups": new})
-        for hook in self._load_post_hooks.values():
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
     def register_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer)`` runs before ``state_dict``."""
-        return RemovableHandle(self._state_dict_pre_hooks, hook, first=prepend)
+        return RemovableHandle(self._optimizer_state_dict_pre_hooks, hook, first=prepend)
 
     def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer, state_dict)`` runs after ``state_dict``."""
-        return RemovableHandle(self._state_dict_post_hooks, hook, first=prepend)
+        return RemovableHandle(self._optimizer_state_dict_post_hooks, hook, first=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer, state_dict)`` runs before ``load_state_dict``."""
-        return RemovableHandle(self._load_pre_hooks, hook, first=prepend)
+        return RemovableHandle(self._optimizer_load_state_dict_pre_hooks, hook, first=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer)`` runs after ``load_state_dict``."""
-        return RemovableHandle(self._load_post_hooks, hook, first=prepend)
+        return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook, first=prepend)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if "_step_pre_hooks" not in self.__dict__:
-            self._hooks_init()
+        self._hooks_init()
         self.defaults.setdefault("differentiable", False)
         groups.completed(self.param_groups, self.state, self.defaults)
 

@@ -13,7 +13,7 @@ import traceback
 import weakref
 from typing import Any
 
-from jtorch import engine, user_code
+from jtorch import engine, saved_names, user_code
 from jtorch.engine import Call, Value
 from jtorch.engine.values import stand_in
 from jtorch.hooks import Above, RemovableHandle, as_tensor, as_value
@@ -175,7 +175,7 @@ class OpNode(Node):
         if not wanted and not any(self.raw_edges) and not any(self.held(given)[:len(self.saved)]):
             _holding_nothing.add(self)      # it has no gradient to give: PyTorch's has saved nothing that could be freed
         if create_graph:
-            outs = Above.call(call, [*self._saved_tensors(call, grads), *[as_tensor(grads[i]) for i in given]])
+            outs = Above.call(call, [*self._with_history(call, grads), *[as_tensor(grads[i]) for i in given]])
         else:
             outs = engine.record(call, [*self.saved, *[grads[i] for i in given]])
         if len(outs) == len(needs):
@@ -183,7 +183,7 @@ class OpNode(Node):
         found = iter(outs)
         return [next(found) if n else None for n in needs]
 
-    def _saved_tensors(self, call: Call, grads: dict) -> list:
+    def _with_history(self, call: Call, grads: dict) -> list:
         """The saved values as tensors; those that the backward uses have their history."""
         used = self._used(call, [as_value(grads[i]).aval for i in call.template[3]])
         return [Above.wrap(v, edge if u else None) if v.__class__ is Value else v
@@ -204,8 +204,11 @@ class OpNode(Node):
             if counter is not None and counter.version != version and used[i]:
                 raise RuntimeError(self._modified(i, counter, version))
 
-    def held(self, given: tuple) -> tuple[bool, ...]:
-        """Which arguments PyTorch's node holds: those that an edge's gradient takes, or several, or the only one."""
+    def held(self, given: tuple, every: bool = False) -> tuple[bool, ...]:
+        """Which arguments PyTorch's node holds: those that an edge's gradient takes, or several, or the only one.
+
+        ``every``: those that it would hold if all of them had an edge.
+        """
         avals = _avals(self.saved)
         if self.call.op.saves in ("all", "both") or any([a.traced for a in avals]):
             return (True,) * (len(avals) + len(given))
@@ -220,7 +223,7 @@ class OpNode(Node):
         each = [i for i, v in enumerate(self.saved) if v.__class__ is Value and v.aval.kind]
         uses = [engine.kernel_of(vjp_call(self.call, (i,), given), (*avals, *[outs[nr] for nr in given])).used for i in each]
         alone = len(each) == 1 and (self.call.op.promote is None or sum([v.__class__ is Value for v in self.saved]) == 1)
-        there = [alone or self.edges[i] is not None for i in each]
+        there = [every or alone or self.edges[i] is not None for i in each]
         return tuple([i not in copied and (sum(u) > 1 or any([a and b for a, b in zip(u, there, strict=True)]))
                       for i, u in enumerate(zip(*uses, strict=True))])
 
@@ -267,18 +270,18 @@ class OpNode(Node):
         """Lets the saved values go, of which a backward uses only what they are like: what a record holds it must compute."""
         self.saved = [stand_in(v) if v.__class__ is Value else v for v in self.saved]
 
-    @property
-    def _saved_self(self):
-        if self.saved is None:
-            raise RuntimeError(FREED)
-        return Above.wrap(self.saved[0], self.edges[0])
+    def check_version_of(self, at: int) -> None:
+        """RuntimeError if the tensor that is argument ``at``, or behind the last the result, was written to since."""
+        at = 0 if self.call.op.saves == "result" else at
+        counter, version = self.versions[at] if at < len(self.versions) else (None, 0)
+        if counter is not None and counter.version != version:
+            raise RuntimeError(self._modified(at, counter, version))
 
-    @property
-    def _saved_result(self):
-        if self.saved is None:
-            raise RuntimeError(FREED)
-        result = engine.record(self.call, list(self.saved))
-        return Above.wrap(result if result.__class__ is Value else result[0], (self, 0))
+    def __dir__(self):
+        return [*[n for n in super().__dir__() if not n.startswith("_saved_")], *saved_names.names_of(self)]
+
+
+saved_names.attach(OpNode)
 
 
 class FewNode(OpNode):

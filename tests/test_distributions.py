@@ -360,3 +360,77 @@ def test_numbers_are_drawn_for_tensors_only(name, xp):
     word = "count" if name == "binomial" else "input"
     with pytest.raises(TypeError, match=rf"{name}\(\): argument '{word}' \(position 1\) must be Tensor, not float"):
         getattr(xp, name)(*[1.0] * (2 if name == "binomial" else 1))
+
+
+# ---------------------------------------------------------------- subclasses
+
+def arguments(xp, kw):
+    return {k: v if isinstance(v, int) else xp.tensor(v) for k, v in kw.items()}
+
+
+@pytest.mark.filterwarnings("ignore:Singular sample", "ignore:Low df values")
+@pytest.mark.parametrize("name", CASES)
+def test_subclasses_expand(xp, name):
+    cls, given = getattr(xp.distributions, name), arguments(xp, CASES[name][0])
+    plain = type("Second", (type("First", (cls,), {}),), {})
+    d = plain(**given).expand((2, 3))
+    assert (type(d), tuple(d.batch_shape)) == (plain, (2, 3))
+    assert tuple(d.log_prob(d.sample()).shape) == (2, 3)
+
+    class Made(cls):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.mark = 1
+
+    if name == "VonMises":
+        assert Made(**given).expand((2, 3)).mark == 1
+        return
+    with pytest.raises(NotImplementedError, match=f"Subclass Made of {name} that defines a custom __init__ method must also"):
+        Made(**given).expand((2, 3))
+
+    class Expanding(Made):
+        def expand(self, batch_shape, _instance=None):
+            new = self._get_checked_instance(Expanding, _instance)
+            new.mark = self.mark + 1
+            return super().expand(batch_shape, _instance=new)
+
+    further = type("Further", (Expanding,), {})
+    d = further(**given).expand((2, 3))
+    assert (type(d), d.mark, tuple(d.batch_shape), tuple(d.event_shape)) == (further, 2, (2, 3), tuple(further(**given).event_shape))
+    assert tuple(d.log_prob(d.sample()).shape) == (2, 3)
+
+
+def lazily(xp, **defined):
+    """A multivariate normal distribution that is made without the ``__init__`` of its class, and a subclass of it."""
+    normal = xp.distributions.MultivariateNormal
+
+    class Lazy(normal):
+        def __init__(self, mean, matrix):
+            self.loc, self.matrix = mean, matrix
+            super(normal, self).__init__(matrix.shape[:-2], mean.shape[-1:], validate_args=False)
+
+    for name, compute in defined.items():
+        setattr(Lazy, name, property(compute))
+    return Lazy, type("Lazier", (Lazy,), {})
+
+
+def test_a_normal_distribution_that_computes_its_own_factor(xp):
+    mean, matrix = xp.tensor([0.0, 1.0]), xp.tensor([[2.0, 0.3], [0.3, 1.0]])
+    wanted = xp.distributions.MultivariateNormal(mean, matrix)
+    value = xp.tensor([1.0, 1.0])
+    for cls in lazily(xp, _unbroadcasted_scale_tril=lambda self: xp.linalg.cholesky(self.matrix)):
+        d = cls(mean, matrix)
+        for name in ("scale_tril", "covariance_matrix", "precision_matrix", "variance", "stddev", "mean"):
+            assert xp.allclose(getattr(d, name), getattr(wanted, name))
+        assert xp.allclose(d.log_prob(value), wanted.log_prob(value))
+        assert xp.allclose(d.entropy(), wanted.entropy())
+        assert xp.allclose(xp.distributions.kl_divergence(d, wanted), xp.zeros(()), atol=1e-6)
+        assert d.rsample((3,)).shape == (3, 2)
+
+
+def test_a_normal_distribution_without_a_factor(xp):
+    for cls in lazily(xp):
+        d = cls(xp.zeros(2), xp.eye(2))
+        for name in ("scale_tril", "covariance_matrix", "precision_matrix", "variance"):
+            with pytest.raises(AttributeError, match="has no attribute '_unbroadcasted_scale_tril'"):
+                getattr(d, name)

@@ -19,6 +19,7 @@ LAYERS = [
     {"no_grad"},
     {"vjp", "hooks", "modified"},
     {"walks"},
+    {"saved_names"},
     {"tape"},
     {"overwritten"},
     {"backward", "history"},

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections import OrderedDict, defaultdict
 
 import jax
 import numpy as np
@@ -525,3 +526,92 @@ def test_optax_is_asked_for_only_where_it_is_used(run_python):
             "try: torch.optim.Optax([torch.ones(1, requires_grad=True)], None)\n"
             "except ImportError as error: print(error)")
     assert "needs optax: pip install optax" in run_python(code)
+
+
+# ---------------------------------------------------------------- made without Optimizer.__init__
+
+def bare_of(xp, **hooks):
+    class Bare(xp.optim.Optimizer):
+        def __init__(self, params):
+            self.param_groups, self.defaults, self.state = [{"params": list(params), "lr": 0.5}], {"lr": 0.5}, defaultdict(dict)
+            vars(self).update({name: make() for name, make in hooks.items()})
+
+        def step(self, closure=None):
+            with xp.no_grad():
+                for p in self.param_groups[0]["params"]:
+                    p -= self.param_groups[0]["lr"] * p.grad
+
+    p = xp.nn.Parameter(xp.ones(1))
+    p.sum().backward()
+    return p, Bare([p])
+
+
+def test_an_optimizer_made_without_init_steps(xp):
+    p, opt = bare_of(xp)
+    schedule = xp.optim.lr_scheduler.StepLR(opt, 1)
+    opt.step()
+    schedule.step()
+    assert p.item() == 0.5
+    assert opt.param_groups[0]["lr"] == pytest.approx(0.05)
+    opt.zero_grad()
+    assert p.grad is None
+    assert "lr: 0.05" in repr(opt)
+    for use in (lambda: opt.state_dict(), lambda: opt.load_state_dict({"state": {}, "param_groups": []}),
+                lambda: opt.register_step_pre_hook(print)):
+        with pytest.raises(AttributeError, match="has no attribute '_optimizer_.*_hooks'"):
+            use()
+
+
+def test_an_optimizer_that_makes_its_own_dicts_of_hooks(xp):
+    p, opt = bare_of(xp, _optimizer_step_pre_hooks=OrderedDict, _optimizer_step_post_hooks=OrderedDict)
+    ran = []
+    opt.register_step_post_hook(lambda *given: ran.append(given[0] is opt))
+    opt.step()
+    assert ran == []        # the class's step runs hooks only once zero_grad, __init__ or __setstate__ has been called
+    opt.zero_grad()
+    p.sum().backward()
+    opt.step()
+    assert ran == [True]
+    assert p.item() == 0.0
+
+
+def test_an_optimizer_around_another(xp):
+    class Around(xp.optim.Optimizer):
+        def __init__(self, base):
+            self.base, self.param_groups, self.defaults = base, base.param_groups, base.defaults
+            self.state = defaultdict(dict)
+
+        def step(self, closure=None):
+            return self.base.step(closure)
+
+        def zero_grad(self, set_to_none=True):
+            self.base.zero_grad(set_to_none)
+
+        def state_dict(self):
+            return self.base.state_dict()
+
+        def load_state_dict(self, state_dict):
+            self.base.load_state_dict(state_dict)
+            self.param_groups = self.base.param_groups
+
+    p = xp.nn.Parameter(xp.ones(1))
+    opt = Around(xp.optim.SGD([p], lr=0.25, momentum=0.5))
+    for _ in range(2):
+        opt.zero_grad()
+        p.sum().backward()
+        opt.step()
+        opt.load_state_dict(opt.state_dict())
+    assert p.item() == 1 - 0.25 - 0.375
+
+
+def test_a_step_runs_hooks_as_of_the_first_optimizer_made_with_init(xp):
+    class Mine(xp.optim.Optimizer):
+        def step(self, closure=None):
+            return "mine"
+
+    assert not hasattr(Mine.step, "hooked")
+    opt = Mine([xp.nn.Parameter(xp.ones(1))], {})
+    assert Mine.step.hooked
+    ran = []
+    opt.register_step_pre_hook(lambda *given: ran.append(1))
+    assert (opt.step(), ran) == ("mine", [1])

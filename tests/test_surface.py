@@ -47,6 +47,36 @@ def test_jit():
         jtorch.jit.save(net, "file")
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit")
+def test_modules_of_jit(xp):
+    net = xp.nn.Sequential(xp.nn.Linear(2, 1))
+    for name in ("ScriptModule", "RecursiveScriptModule", "TracedModule", "TopLevelTracedModule", "ScriptFunction"):
+        assert not isinstance(net, getattr(xp.jit, name))
+        assert not isinstance(len, getattr(xp.jit, name))
+    assert not issubclass(xp.nn.Sequential, xp.jit.ScriptModule)
+    assert issubclass(xp.jit.TopLevelTracedModule, xp.jit.ScriptModule)
+    assert issubclass(xp.jit.RecursiveScriptModule, xp.jit.ScriptModule)
+    assert issubclass(xp.jit.ScriptModule, xp.nn.Module)
+    with pytest.raises((TypeError, NotImplementedError)):
+        xp.jit.TracedModule()
+
+
+def test_a_script_module():
+    class Scaled(jtorch.jit.ScriptModule):
+        def __init__(self):
+            super().__init__()
+            self.w = jtorch.nn.Parameter(jtorch.ones(2))
+
+        @jtorch.jit.script_method
+        def forward(self, x):
+            return x * self.w
+
+    net = Scaled()
+    assert isinstance(net, jtorch.jit.ScriptModule)
+    assert net(jtorch.tensor([1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert list(net.state_dict()) == ["w"]
+
+
 # ---------------------------------------------------------------- what is not built
 
 @pytest.mark.parametrize("name", sorted(NOT_BUILT))

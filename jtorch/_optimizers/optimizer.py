@@ -33,12 +33,12 @@ def with_hooks(step: Callable) -> Callable:
     @functools.wraps(step)
     def hooked(*args, **kwargs):
         self = args[0]
-        for hook in chain(list(_global_optimizer_pre_hooks.values()), list(self._step_pre_hooks.values())):
+        for hook in chain(list(_global_optimizer_pre_hooks.values()), list(self._optimizer_step_pre_hooks.values())):
             new = hook(self, args, kwargs)
             if new is not None:
                 args, kwargs = _checked(step, new)
         out = step(*args, **kwargs)
-        for hook in chain(list(self._step_post_hooks.values()), list(_global_optimizer_post_hooks.values())):
+        for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_optimizer_post_hooks.values())):
             hook(self, args, kwargs)
         return out
     hooked.hooked = True        # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from jtorch import storage
 from jtorch.amp.lists import FP32, LOWER, UNSAFE, table_of
 from jtorch.dispatch import calls
 from jtorch.engine import Call
-from jtorch.no_grad import mode
+from jtorch.no_grad import mode, other_modes
 from jtorch.ops.registry import OPS
 from jtorch.tensor import Tensor
 
@@ -57,6 +57,21 @@ def enable(device_type: str, enabled: bool) -> None:
     with _lock:
         _count += 1 if enabled else -1
         calls.autocast = cast_arguments if _count else None
+
+
+def _of_thread() -> tuple:
+    return state.enabled, state.dtypes
+
+
+def _use(modes: tuple) -> None:
+    """Makes the modes of autocast those that ``_of_thread`` has told, of this thread or another."""
+    enabled, state.dtypes = modes
+    for device_type in {*state.enabled, *enabled}:
+        enable(device_type, device_type in enabled)
+    state.enabled = enabled     # in the same order
+
+
+other_modes.append((_of_thread, _use))
 
 
 # ---------------------------------------------------------------- casting

@@ -5,6 +5,7 @@ As in PyTorch the context that ``forward`` and ``backward`` get is itself the no
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -105,8 +106,7 @@ class BackwardCFunction(Node, FunctionCtx):
         given = [self._gradient(grads.get(i), aval) for i, aval in enumerate(self._outputs)]
         returned = self.apply(*given)
         outs = self._checked(returned if isinstance(returned, tuple) else (returned,))
-        return [None if g is None or not needed else (g if create_graph else as_value(g))
-                for g, needed in zip(outs, needs, strict=True)]
+        return [None if g is None else (g if create_graph else as_value(g)) for g in outs]
 
     def _gradient(self, grad: Any, aval: Any) -> Tensor | None:
         if grad is not None:
@@ -130,7 +130,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if g is not None and not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
         kept = [g for g, is_tensor in zip(outs, self._is_tensor, strict=True) if is_tensor]
-        return [_fitted(g, aval, i, name) if g is not None and self.edges[i] is not None else None
+        return [g if g is None or self.edges[i] is None else _fitted(g, aval, i, name)
                 for i, (g, aval) in enumerate(zip(kept, self._inputs, strict=True))]
 
     @property
@@ -232,17 +232,23 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args, **kwargs):
         """Calls the operation, and records it if an argument requires grad."""
+        if cls.setup_context is not Function.setup_context:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            args = _in_place(cls, args, kwargs)
         inputs = [a for a in args if isinstance(a, Tensor)]
         if any(aval_of(t).traced for t in inputs):
             from jtorch.autograd.function_traced import apply_traced, with_history
-            traced = apply_traced(cls, args, kwargs)
+            traced = apply_traced(cls, args)
             if not (mode.grad and any(requires_grad(t) for t in inputs)):
                 return traced
-            return with_history(cls._apply(args, kwargs, inputs), traced)
-        return cls._apply(args, kwargs, inputs)
+            return with_history(cls._apply(args, inputs), traced)
+        return cls._apply(args, inputs)
 
     @classmethod
-    def _apply(cls, args: tuple, kwargs: dict, inputs: list) -> Any:
+    def _apply(cls, args: tuple, inputs: list) -> Any:
         needs = tuple([isinstance(a, Tensor) and requires_grad(a) for a in args])
         ctx = cls._backward_cls()       # type: ignore[attr-defined]
         ctx.needs_input_grad = needs
@@ -251,16 +257,32 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             ctx.edges = tuple([edge_of(t) if requires_grad(t) else None for t in inputs])
             ctx._inputs = [aval_of(t) for t in inputs]
             ctx._is_tensor = [isinstance(a, Tensor) for a in args]
-        returned = run_forward(cls, ctx, args, kwargs)
+        returned = run_forward(cls, ctx, args)
         return _finish(ctx, inputs, returned, executable)
 
 
-def run_forward(cls: type[Function], ctx: Any, args: tuple, kwargs: dict) -> Any:
+def _in_place(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
+    """The arguments of ``forward``, those given by name in their places; TypeError where they have none."""
+    code = cls.forward.__code__
+    names = code.co_varnames[cls.setup_context is Function.setup_context:code.co_argcount]      # without ctx
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if name in names[:len(args)]:
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    last = max([names.index(name) for name in kwargs])
+    for i in range(len(args), last):
+        if names[i] not in kwargs:
+            raise TypeError(f"forward() missing required argument: '{names[i]}' (position {i})")
+    return (*args, *[kwargs[name] for name in names[len(args):last + 1]])
+
+
+def run_forward(cls: type[Function], ctx: Any, args: tuple) -> Any:
     """Calls the user's ``forward``, in either of its two forms, without recording."""
     with no_grad():
         if cls.setup_context is Function.setup_context:
-            return cls.forward(ctx, *args, **kwargs)
-        out = cls.forward(*args, **kwargs)
+            return cls.forward(ctx, *args)
+        out = cls.forward(*args)
         cls.setup_context(ctx, args, out)
         return out
 
@@ -308,13 +330,11 @@ def _output(ctx: BackwardCFunction, t: Tensor, nr: int, inputs: list, executable
     differentiable = executable and aval_of(t).kind and not any(t is x for x in ctx.non_differentiable)
     if dirty and is_input:
         return _dirty_output(ctx, t, nr, differentiable)
-    if is_input and not any(t is x for x in ctx.non_differentiable):
+    if is_input and (differentiable or not requires_grad(t)):
         with no_grad():
             t = call_view(call_of(OPS["alias"], (T,)), (t,))
     if not differentiable:
-        if t._requires_grad:
-            t = alias(t)
-        return t
+        return alias(t) if requires_grad(t) else t
     t._requires_grad, t._node, t._output_nr = True, ctx, nr
     if t._base is not None:
         t._creation, t._node_version = "custom", tape.counter_of(t).version

@@ -34,10 +34,10 @@ def _array(t: Tensor):
     return value.array if value.aval.traced else engine.device_array(value)
 
 
-def apply_traced(cls: Any, args: tuple, kwargs: dict) -> Any:
+def apply_traced(cls: Any, args: tuple) -> Any:
     """Calls a custom function on tensors that hold JAX tracers, as a ``jax.custom_vjp``."""
     places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-    call = _Traced(cls, args, kwargs, places)
+    call = _Traced(cls, args, places)
     function = jax.custom_vjp(lambda *arrays: call.forward(arrays)[0])
     function.defvjp(lambda *arrays: call.forward(arrays), call.backward)
     made = iter(function(*[_array(args[i]) for i in places]))
@@ -61,8 +61,8 @@ def _joined(recorded: Any, traced: Any) -> Any:
 class _Traced:
     """One application: its arguments, and what its forward has left for its backward."""
 
-    def __init__(self, cls: Any, args: tuple, kwargs: dict, places: list[int]):
-        self.cls, self.args, self.kwargs, self.places = cls, args, kwargs, places
+    def __init__(self, cls: Any, args: tuple, places: list[int]):
+        self.cls, self.args, self.places = cls, args, places
 
     def forward(self, arrays: tuple) -> tuple:
         """The outputs' arrays, and those of what is saved."""
@@ -72,7 +72,7 @@ class _Traced:
             given[i] = _wrapped(array)
         ctx = self.ctx = self.cls._backward_cls()
         ctx.needs_input_grad = tuple([isinstance(a, Tensor) and bool(value_of(a).aval.kind) for a in given])
-        returned = run_forward(self.cls, ctx, tuple(given), self.kwargs)
+        returned = run_forward(self.cls, ctx, tuple(given))
         self.is_tuple = isinstance(returned, tuple)
         self.outs = returned if self.is_tuple else (returned,)
         outs = [_array(o) for o in self.outs if isinstance(o, Tensor)]

@@ -108,9 +108,6 @@ def _any_hook(tensors: Sequence[Tensor], fn: Callable) -> RemovableHandle:
 
 # ---------------------------------------------------------------- hooks on what is saved
 
-_disabled = threading.local()
-
-
 class saved_tensors_hooks:
     """A context in which what is saved for backward goes through ``pack_hook``, and comes back through ``unpack_hook``.
 
@@ -122,9 +119,8 @@ class saved_tensors_hooks:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
-        message = getattr(_disabled, "message", None)
-        if message is not None:
-            raise RuntimeError(message)
+        if modes.hooks_refused is not None:
+            raise RuntimeError(modes.hooks_refused)
         modes.saved_hooks = (*modes.saved_hooks, (self.pack_hook, self.unpack_hook))
         modes.on_node = pack_node
         modes.refresh()
@@ -147,12 +143,11 @@ def disable_saved_tensors_hooks(error_message: str):
     """A context in which ``saved_tensors_hooks`` raises RuntimeError with this message."""
     if modes.saved_hooks:
         raise RuntimeError(error_message)
-    before = getattr(_disabled, "message", None)
-    _disabled.message = error_message
+    before, modes.hooks_refused = modes.hooks_refused, error_message
     try:
         yield
     finally:
-        _disabled.message = before
+        modes.hooks_refused = before
 
 
 @contextmanager

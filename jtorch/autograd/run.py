@@ -1,13 +1,15 @@
 """torch.autograd.backward and torch.autograd.grad."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from jtorch import engine, storage
-from jtorch.autograd._calls import filled, stack
+from jtorch.autograd._calls import stack
 from jtorch.autograd.graph import GradientEdge
 from jtorch.backward import run_backward
+from jtorch.conversion import FUNCTIONS
 from jtorch.engine import Aval, Value
 from jtorch.engine.values import ones_of
 from jtorch.history import edge_of, node_of, requires_grad
@@ -28,11 +30,38 @@ def _ones_like(aval: Aval, t: Any) -> Value:
 
 
 def _as_tuple(x: Any) -> tuple:
-    return () if x is None else (x,) if isinstance(x, (Tensor, GradientEdge)) else tuple(x)
+    return (x,) if isinstance(x, (Tensor, GradientEdge)) else tuple(x)
+
+
+def _gradients_of(tensors: tuple, given: Any) -> tuple:
+    """What was given as the gradients of ``tensors``, one for each: RuntimeError where there are too few."""
+    if given is None:
+        return (None,) * len(tensors)
+    found = (given,) if isinstance(given, Tensor) else tuple(given)
+    if len(found) < len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(found)} gradients")
+    return found[:len(tensors)]
 
 
 def _aval(t: Any) -> Aval:
     return storage.aval_of(t) if isinstance(t, Tensor) else t.node._input_metadata[t.output_nr]
+
+
+def _inputs(inputs: Any, function: str) -> tuple:
+    """What gradients are asked for, as a tuple; TypeError and RuntimeError where it can't be."""
+    if type(inputs) is not dict and isinstance(inputs, Mapping):
+        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping "
+                        "types are not supported.")
+    wanted = _as_tuple(inputs.values() if isinstance(inputs, dict) else inputs)
+    if not wanted:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    return wanted
+
+
+def _check_inputs(inputs: tuple) -> None:
+    for t in inputs:
+        if not isinstance(t, (Tensor, GradientEdge)):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
 
 
 def _needs_grad(t: Any) -> bool:
@@ -48,7 +77,9 @@ def _edge(t: Any) -> Edge:
 def _root_gradients(tensors: tuple, given: tuple, batched: bool = False) -> list:
     """A gradient for each root: the given one, checked, or 1 for a scalar; None for a root that needs none."""
     out: list = []
-    for i, (t, g) in enumerate(zip(tensors, given or (None,) * len(tensors), strict=True)):
+    for i, (t, g) in enumerate(zip(tensors, given, strict=True)):
+        if not isinstance(t, (Tensor, GradientEdge)):
+            raise AssertionError("Expected output to be a torch.Tensor")
         if g is None:
             out.append(_implicit_gradient(t))
             continue
@@ -85,12 +116,6 @@ def _check_root_gradient(aval: Aval, g: Tensor, i: int, batched: bool) -> None:
                            f"dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {aval.dtype}.")
 
 
-def _checked_count(tensors: tuple, given: tuple) -> tuple:
-    if given and len(given) < len(tensors):
-        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    return given[:len(tensors)]
-
-
 def _roots(tensors: tuple, gradients: list, create_graph: bool) -> list:
     out = []
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
@@ -117,10 +142,12 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
         run_backward([(*edge_of(tensors), ones_of(storage.aval_of(tensors)))], retain_graph=bool(retain_graph),   # type: ignore[misc]
                      create_graph=False)
         return
+    if grad_variables is not None:
+        grad_tensors = _renamed(grad_tensors, grad_variables)
+    wanted = () if inputs is None else _inputs(inputs, "backward")
     tensors = _as_tuple(tensors)
-    wanted = _backward_inputs(inputs)
-    given = _checked_count(tensors, _as_tuple(grad_tensors if grad_tensors is not None else grad_variables))
-    roots = _roots(tensors, _root_gradients(tensors, given), create_graph)
+    roots = _roots(tensors, _root_gradients(tensors, _gradients_of(tensors, grad_tensors)), create_graph)
+    _check_inputs(wanted)
     retain = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         run_backward(roots, retain_graph=retain, create_graph=create_graph)
@@ -132,22 +159,20 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
     run_backward(roots, retain_graph=retain, create_graph=create_graph, captures=edges)
 
 
+def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
+    warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
+    if grad_tensors is not None:
+        raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please "
+                           "only use `grad_tensors`.")
+    return grad_variables
+
+
 def _is_plain(t: Any) -> TypeGuard[Tensor]:
     """Whether it is what training loops call backward of, which needs none of the other checks: a loss with a node."""
     if t.__class__ is not Tensor or t._node is None or t._base is not None or not t._requires_grad:
         return False
     aval = storage.aval_of(t)
     return aval.numel == 1 and aval.dtype.is_floating_point and not aval.traced
-
-
-def _backward_inputs(inputs: Any) -> tuple:
-    if inputs is not None and type(inputs) is not dict and isinstance(inputs, Mapping):
-        raise TypeError(f"`inputs` argument to `backward()` must be a dict, not {type(inputs).__name__}. Other Mapping types are "
-                        "not supported.")
-    wanted = _as_tuple(inputs.values() if isinstance(inputs, dict) else inputs)
-    if inputs is not None and not wanted:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    return wanted
 
 
 def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
@@ -157,27 +182,30 @@ def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: 
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")
-    if type(inputs) is dict:
-        found = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs, allow_unused,
-                     is_grads_batched, materialize_grads)
-        return dict(zip(inputs, found, strict=True))
-    outputs, inputs, given = _as_tuple(outputs), _as_tuple(inputs), _as_tuple(grad_outputs)
-    allow_unused = materialize_grads if allow_unused is None else allow_unused
-    if not inputs:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    gradients = _root_gradients(outputs, _checked_count(outputs, given), is_grads_batched)
-    retain = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        out = _batched(outputs, inputs, gradients, retain, create_graph, allow_unused)
-    else:
-        out = _gradients(outputs, inputs, gradients, retain, create_graph, allow_unused)
+    outputs, wanted = _as_tuple(outputs), _inputs(inputs, "grad")
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+                      "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
+    gradients = _root_gradients(outputs, _gradients_of(outputs, grad_outputs), is_grads_batched)
+    run = _batched if is_grads_batched else _gradients
+    found = run(outputs, wanted, gradients, create_graph if retain_graph is None else retain_graph, create_graph,
+                materialize_grads if allow_unused is None else allow_unused)
     if materialize_grads:
-        out = tuple([filled(_aval(t), 0) if g is None else g for g, t in zip(out, inputs, strict=True)])
-    return out
+        found = _materialized(found, wanted, create_graph)
+    return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
+
+
+def _materialized(found: tuple, inputs: tuple, create_graph: bool) -> tuple:
+    """Zeros for the gradients that are not there."""
+    if any([g is None and not isinstance(t, Tensor) for g, t in zip(found, inputs, strict=True)]):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return tuple([FUNCTIONS["zeros_like"](t, requires_grad=create_graph) if g is None else g
+                  for g, t in zip(found, inputs, strict=True)])
 
 
 def _gradients(outputs: tuple, inputs: tuple, gradients: list, retain: bool, create_graph: bool, allow_unused: bool) -> tuple:
     roots = _roots(outputs, gradients, create_graph)
+    _check_inputs(inputs)
     for t in inputs:
         if not _needs_grad(t):
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -193,7 +221,13 @@ def _gradients(outputs: tuple, inputs: tuple, gradients: list, retain: bool, cre
 
 def _batched(outputs: tuple, inputs: tuple, gradients: list, retain: bool, create_graph: bool, allow_unused: bool) -> tuple:
     """One backward per row of the batched gradients, stacked."""
-    n = next(g for g in gradients if g is not None).shape[0]
+    sizes = [g.shape[0] for g in gradients if g is not None]
+    n = sizes[0]
+    if set(sizes) != {n}:
+        raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                         f"{sizes} for the mapped dimension")
+    if not n:
+        raise IndexError("index 0 is out of bounds for dimension 0 with size 0")
     rows = [_gradients(outputs, inputs, [None if g is None else g[i] for g in gradients], retain or i < n - 1, create_graph,
                        allow_unused) for i in range(n)]
     return tuple([None if column[0] is None else stack(column) for column in zip(*rows, strict=True)])

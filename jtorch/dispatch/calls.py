@@ -219,7 +219,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
             edges.append(edge_of(t))
         else:
             edges.append(None)
-            if saves and t._inference and not mode.inference:
+            if saves and t._inference and not (mode.inference or mode.transformed):
                 raise RuntimeError(_INFERENCE_SAVED)
         if saves:
             s = t._storage

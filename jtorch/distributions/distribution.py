@@ -1,7 +1,6 @@
 """The base of all distributions, and what they share."""
 from __future__ import annotations
 
-import copy
 import functools
 import warnings
 from collections.abc import Callable
@@ -70,6 +69,11 @@ class lazy_property(functools.cached_property):  # noqa: N801
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         with enable_grad():
             return super().__get__(instance, owner)
+
+
+def _built_in(cls: type) -> type:
+    """The class of this package that a class of distributions is, or is made from."""
+    return next(c for c in cls.__mro__ if c.__module__.startswith(__package__))
 
 
 class Distribution:
@@ -141,18 +145,33 @@ class Distribution:
         return self.variance.sqrt()
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distribution over a larger batch; nothing is copied."""
-        new = copy.copy(self)
+        """The same distribution over a larger batch; nothing is copied.
+
+        NotImplementedError for a subclass with an ``__init__`` of its own: it has to say what ``expand`` is, and may give
+        this one the ``_instance`` to fill.
+        """
+        new = self._get_checked_instance(_built_in(type(self)), _instance)
         for name, value in vars(self).items():
-            if name in self._not_of_batch:
-                continue
-            if isinstance(value, Distribution):
-                setattr(new, name, value.expand(batch_shape))
-            elif isinstance(value, Tensor):
-                rest = tuple(value.shape)[len(self._batch_shape):]
-                setattr(new, name, value.expand(tuple(batch_shape) + rest))
+            if name not in vars(new):
+                vars(new)[name] = value if name in self._not_of_batch else self._larger(value, batch_shape)
         new._batch_shape = Size(batch_shape)
         return new
+
+    def _larger(self, value: Any, batch_shape: Any) -> Any:
+        """An attribute of the distribution over a larger batch."""
+        if isinstance(value, Distribution):
+            return value.expand(batch_shape)
+        n = len(self._batch_shape)
+        if isinstance(value, Tensor) and tuple(value.shape)[:n] == tuple(self._batch_shape):
+            return value.expand(tuple(batch_shape) + tuple(value.shape)[n:])
+        return value
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """``_instance``, or an empty one of the distribution's class if that is made as ``cls`` is."""
+        if _instance is None and type(self).__init__ != cls.__init__:       # type: ignore[misc]
+            raise NotImplementedError(f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method "
+                                      "must also define a custom .expand() method.")
+        return self.__new__(type(self)) if _instance is None else _instance
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Numbers of shape ``sample_shape + batch_shape + event_shape``, without history."""

@@ -59,7 +59,8 @@ class Wishart(OfCovariance, ExponentialFamily):
 
     def _counts(self) -> Any:
         """df, df - 1 …: one per row."""
-        rows = torch("arange")(self._event_shape[-1], dtype=self._tril.dtype, device=self._tril.device)
+        tril = self._unbroadcasted_scale_tril
+        rows = torch("arange")(self._event_shape[-1], dtype=tril.dtype, device=tril.device)
         return self.df.unsqueeze(-1) - rows
 
     @property
@@ -85,7 +86,7 @@ class Wishart(OfCovariance, ExponentialFamily):
         noise = sizes.clamp(min=finfo(sizes.dtype).eps).diag_embed()
         rows, columns = torch("tril_indices")(n, n, -1)
         noise[..., rows, columns] = torch("randn")((*noise.shape[:-2], n * (n - 1) // 2), dtype=noise.dtype, device=noise.device)
-        factor = self._tril @ noise
+        factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Any:
@@ -100,7 +101,7 @@ class Wishart(OfCovariance, ExponentialFamily):
     @checked
     def log_prob(self, value: Any) -> Any:
         df, n = self.df, self._event_shape[-1]
-        trace = torch("cholesky_solve")(value, self._tril).diagonal(dim1=-2, dim2=-1).sum(-1)
+        trace = torch("cholesky_solve")(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
         return (-df * (n * _LOG_2 / 2 + self._half_log_det()) - torch("mvlgamma")(df / 2, n)
                 + (df - n - 1) / 2 * torch("linalg").slogdet(value)[1] - trace / 2)
 

@@ -26,6 +26,10 @@ class VonMises(AtLoc, Parametrized):
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None):
         self._set(validate_args, loc=loc, concentration=concentration)
 
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """See Distribution.expand; subclasses with an ``__init__`` of their own have it too."""
+        return super().expand(batch_shape, self.__new__(type(self)) if _instance is None else _instance)
+
     @property
     def variance(self) -> Any:
         """1 - the mean's distance from the circle's centre."""
@@ -163,7 +167,7 @@ class MixtureSameFamily(Distribution):
         super().__init__(component_distribution.batch_shape[:-1], component_distribution.event_shape, validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape)
+        new = super().expand(batch_shape, _instance)
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         new._component_distribution = self._component_distribution.expand(
             (*batch_shape, self._component_distribution.batch_shape[-1]))

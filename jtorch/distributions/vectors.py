@@ -19,14 +19,19 @@ class OfCovariance(Distribution):
     @lazy_property
     def scale_tril(self) -> Any:
         """The lower Cholesky factor of the covariance."""
-        return self._tril
+        return self._of_batch(self._unbroadcasted_scale_tril)
+
+    def _of_batch(self, matrix: Any) -> Any:
+        return matrix.expand((*self._batch_shape, *matrix.shape[-2:]))
 
     @lazy_property
-    def _tril(self) -> Any:
+    def _unbroadcasted_scale_tril(self) -> Any:
         if "scale_tril" in vars(self):
             return self.scale_tril
         if "covariance_matrix" in vars(self):
             return torch("linalg").cholesky(self.covariance_matrix)
+        if "precision_matrix" not in vars(self):        # a subclass that is made another way has to say what this is
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '_unbroadcasted_scale_tril'")
         precision = self.precision_matrix
         upper = torch("linalg").cholesky(precision.flip(-2, -1)).flip(-2, -1).mT
         unit = torch("eye")(precision.size(-1), dtype=precision.dtype, device=precision.device)
@@ -35,15 +40,15 @@ class OfCovariance(Distribution):
     @lazy_property
     def covariance_matrix(self) -> Any:
         """The covariance."""
-        return self._tril @ self._tril.mT
+        return self._of_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Any:
         """The inverse of the covariance."""
-        return torch("cholesky_inverse")(self._tril)
+        return self._of_batch(torch("cholesky_inverse")(self._unbroadcasted_scale_tril))
 
     def _half_log_det(self) -> Any:
-        return self._tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 class Gaussian(AtLoc, Distribution):
@@ -105,18 +110,18 @@ class MultivariateNormal(OfCovariance, Gaussian):
     @property
     def variance(self) -> Any:
         """The variance of each element."""
-        return self._tril.pow(2).sum(-1)
+        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self.loc.shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.rsample."""
         eps = standard_normal(self.loc, self._extended_shape(sample_shape))
-        return self.loc + (self._tril @ eps.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ eps.unsqueeze(-1)).squeeze(-1)
 
     def _squares(self, columns: Any) -> Any:
-        return torch("linalg").solve_triangular(self._tril, columns, upper=False).pow(2).sum((-2, -1))
+        return torch("linalg").solve_triangular(self._unbroadcasted_scale_tril, columns, upper=False).pow(2).sum((-2, -1))
 
     def _factors(self) -> list:
-        return [self._tril]
+        return [self._unbroadcasted_scale_tril]
 
 
 class LowRankMultivariateNormal(Gaussian):
@@ -229,7 +234,7 @@ class Independent(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """See Distribution.expand."""
-        new = super().expand(batch_shape)
+        new = super().expand(batch_shape, _instance)
         new.base_dist = self.base_dist.expand(Size((*batch_shape, *self.event_shape[:self.reinterpreted_batch_ndims])))
         return new
 

@@ -5,6 +5,8 @@ tensor from outside that requires a gradient is part of it. So transforms nest, 
 """
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from jtorch.autograd.run import grad
@@ -19,30 +21,50 @@ def tracking() -> bool:
     return mode.grad and not mode.inference
 
 
+@contextlib.contextmanager
+def recording(tree: Any = (), grad: bool = True) -> Iterator[None]:
+    """What a transform calls on ``tree`` is recorded (or not) whatever the modes outside, inference mode too.
+
+    Inference tensors may be part of it where the record does not outlast the transform.
+    """
+    lasts = tracking() and any([isinstance(t, Tensor) and t.requires_grad for t in flatten(tree)[0]])
+    before = mode.grad, mode.inference, mode.transformed
+    mode.grad, mode.inference, mode.transformed = grad, False, mode.transformed or not lasts
+    try:
+        yield
+    finally:
+        mode.grad, mode.inference, mode.transformed = before
+
+
+def _own_leaf(t: Tensor) -> Tensor:
+    made = t.detach()
+    made._inference = False
+    return made.requires_grad_()
+
+
 def zeros_like(t: Any) -> Any:
     """Zeros of a tensor's form."""
     return torch("zeros_like")(t)
 
 
 class Inputs:
-    """Inputs to differentiate by: views of what was given where that has history outside, else tensors of their own."""
+    """Inputs to differentiate by: views of what was given where that has history, else tensors of their own."""
 
-    def __init__(self, tree: Any, outside: bool):
+    def __init__(self, tree: Any):
         given, self.form = flatten(tree)
         for t in given:
             if not isinstance(t, Tensor):
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
-        self.outside = outside
-        self.watched = outside and any([t.requires_grad for t in given])
-        self.leaves = [t.view_as(t) if outside and t.requires_grad else t.detach().requires_grad_() for t in given]
+        self.watched = any([t.requires_grad for t in given])
+        self.leaves = [t.view_as(t) if t.requires_grad else _own_leaf(t) for t in given]
 
     def tree(self) -> Any:
         """The inputs in the form that they were given in."""
         return unflatten(self.leaves, self.form)
 
-    def seen_from_outside(self, outputs: list) -> bool:
+    def have_company(self, outputs: list) -> bool:
         """Whether a tensor from outside is part of the outputs' graph."""
-        return self.watched or (self.outside and _reaches_others(outputs, self.leaves))
+        return self.watched or _reaches_others(outputs, self.leaves)
 
     def gradients(self, outputs: list, given: list | None, *, keep: bool, retain: bool) -> Any:
         """The gradients in the inputs' form; zeros for those that the outputs do not depend on."""

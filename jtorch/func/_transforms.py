@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch.autograd._calls import stack
-from jtorch.func._levels import Inputs, gradients, released, tracking, zeros_like
+from jtorch.func._levels import Inputs, gradients, recording, released, tracking, zeros_like
 from jtorch.func._trees import flatten, unflatten
-from jtorch.no_grad import enable_grad
+from jtorch.no_grad import mode
 from jtorch.tensor import Tensor
 
 Argnums = int | tuple[int, ...]
@@ -75,13 +75,13 @@ def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         outside = tracking()
-        with enable_grad():
-            inputs = Inputs(pick(args, argnums), outside)
+        with recording(args):
+            inputs = Inputs(pick(args, argnums))
             out, aux = split_aux(func(*put(args, argnums, inputs.tree()), **kwargs), has_aux, "grad_and_value(f)(*args)")
             _check_scalar(out)
-            keep = inputs.seen_from_outside([out])
+            keep = outside and inputs.have_company([out])
             found = inputs.gradients([out], None, keep=keep, retain=keep)
-        value = released((out, aux), keep)
+            value = released((out, aux), keep)
         return found, (value if has_aux else value[0])
     return wrapper
 
@@ -125,26 +125,27 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         (tensor([1., 1.]),)
     """
     outside = tracking()
-    with enable_grad():
-        inputs = Inputs(primals, outside)
+    with recording(primals):
+        inputs = Inputs(primals)
         out, aux = split_aux(func(*inputs.tree()), has_aux, "vjp(f, *primals)")
         outputs, form = tensors_of(out, "vjp(f, *primals)")
         for t in outputs:
             if not (t.is_floating_point() or t.is_complex()):
                 raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with "
                                    f"dtype {t.dtype}")
-        keep = inputs.seen_from_outside(outputs)
+        company = inputs.have_company(outputs)
+        results = [released(tree, outside and company) for tree in (unflatten(outputs, form), aux)]
 
     def back(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, theirs = flatten(cotangents)
         if theirs != form:
             raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                                "function.")
-        wanted = tracking() and (keep or any([g.requires_grad for g in given]))
-        return inputs.gradients(outputs, given, keep=wanted if create_graph is None else create_graph, retain=retain_graph)
+        wanted = tracking() and (company or any([g.requires_grad for g in given]))
+        with recording(grad=mode.grad):
+            return inputs.gradients(outputs, given, keep=wanted if create_graph is None else create_graph, retain=retain_graph)
 
-    results = released(unflatten(outputs, form), keep)
-    return (results, back, released(aux, keep)) if has_aux else (results, back)
+    return (results[0], back, results[1]) if has_aux else (results[0], back)
 
 
 def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> tuple:
@@ -158,16 +159,16 @@ def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, ha
     """
     _check_primals(primals, tangents)
     outside = tracking()
-    with enable_grad():
-        inputs = Inputs(primals, outside)
+    with recording(primals):
+        inputs = Inputs(primals)
         out, aux = split_aux(func(*inputs.tree()), has_aux, "jvp(f, primals, tangents)")
         outputs, form = tensors_of(out, "jvp(f, primals, tangents)")
         directions = flatten(tangents)[0]
-        keep = inputs.seen_from_outside(outputs) or (outside and any([t.requires_grad for t in directions]))
+        keep = outside and (inputs.have_company(outputs) or any([t.requires_grad for t in directions]))
         change = _pushed(outputs, inputs.leaves, directions, keep)
-    strictly = [_strictly(c, o, strict) for c, o in zip(change, outputs, strict=True)]
-    results = released(unflatten(outputs, form), keep), unflatten(strictly, form)
-    return (*results, released(aux, keep)) if has_aux else results
+        strictly = [_strictly(c, o, strict) for c, o in zip(change, outputs, strict=True)]
+        results = released(unflatten(outputs, form), keep), unflatten(strictly, form)
+        return (*results, released(aux, keep)) if has_aux else results
 
 
 def _pushed(outputs: list, inputs: list, directions: list, keep: bool) -> tuple:
@@ -223,7 +224,8 @@ def jacrev(func: Callable, argnums: Argnums = 0, *, has_aux: bool = False, chunk
             return func(*put(args, argnums, x), **kwargs)
         out, back, *aux = vjp(of_argument, pick(args, argnums), has_aux=has_aux)
         outputs, form = flatten(out)
-        made = unflatten([_rows(back, outputs, form, i) for i in range(len(outputs))], form)
+        with recording(grad=mode.grad):
+            made = unflatten([_rows(back, outputs, form, i) for i in range(len(outputs))], form)
         return (made, aux[0]) if has_aux else made
     return wrapper
 

@@ -130,7 +130,7 @@ class BackwardHookFunction(Function):
     def forward(ctx, *args):
         """The same tensors."""
         ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
-        return tuple([a.view_as(a) for a in args])
+        return args
 
     @staticmethod
     def backward(ctx, *grads):
@@ -155,11 +155,15 @@ class BackwardHook:
         self.output_tensors_index: list[int] | None = None
         self.n_inputs = self.n_outputs = -1
 
-    def _through(self, args: tuple, hook: Callable) -> tuple[tuple, list[int] | None]:
+    def _through(self, args: tuple, run: Callable) -> tuple[tuple, list[int] | None]:
         index = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         if not (mode.grad and any([args[i].requires_grad for i in index])):
             return args, None
         new = BackwardHookFunction.apply(*[args[i] for i in index])
+
+        def hook(grad_inputs: tuple, grad_outputs: tuple) -> tuple | None:      # PyTorch's errors call it by this name
+            return run(grad_inputs, grad_outputs)       # type: ignore[no-any-return]
+
         next(t.grad_fn for t in new if t.grad_fn is not None).register_hook(hook)
         out = list(args)
         for i, t in zip(index, new, strict=True):

@@ -16,7 +16,9 @@ class _BufferMeta(type):
     """Makes ``isinstance(t, Buffer)`` true for tensors that are marked as buffers: their class is Tensor."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return super().__instancecheck__(instance) or (cls is Buffer and getattr(instance, "_is_buffer", False) is True)
+        if cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False):
+            return True
+        return super().__instancecheck__(instance)
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):

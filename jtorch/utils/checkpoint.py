@@ -152,6 +152,7 @@ class _Frame:
         self.args = [Saved(a, None) if isinstance(a, Tensor) else a for a in args]
         self.context, self.early_stop, self.check = context, early_stop, check
         self.saved: list[dict] = []
+        self.completed = False      # whether the first run has come to its end: the function may call backward itself
         self.recomputed: dict[int, dict[int, Tensor]] = {}      # by backward
 
     def pack(self, t: Tensor) -> int:
@@ -180,14 +181,21 @@ class _Frame:
     def _run_again(self) -> dict[int, Tensor]:
         made: list[Tensor] = []
 
-        def keep(t: Tensor) -> int:
-            made.append(t.detach())
+        def keep(t: Tensor) -> Tensor:
+            kept = t.detach()
+            if len(made) < len(self.saved):
+                made.append(kept)
+            elif self.completed:
+                raise CheckpointError("torch.utils.checkpoint: trying to save more tensors during recomputation than during "
+                                      "the original forward pass.\n")
+            else:
+                self.check = False      # the first run goes on to save them
             if self.early_stop and len(made) == len(self.saved):
                 raise _EarlyStop
-            return len(made) - 1
+            return kept
 
         args = [a.unpack(None) if a.__class__ is Saved else a for a in self.args]   # type: ignore[arg-type]
-        hooks = saved_tensors_hooks(keep, lambda number: made[number])
+        hooks = saved_tensors_hooks(keep, lambda kept: kept)
         with self.surroundings.again(), self.context, enable_grad(), hooks, contextlib.suppress(_EarlyStop):
             self.function(*args, **self.kwargs)
         if self.check:
@@ -252,7 +260,9 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
     early_stop = early_stop if _Defaults.early_stop is None else _Defaults.early_stop
     frame = _Frame(function, args, kwargs, surroundings, second, early_stop, determinism_check == "default")
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    frame.completed = True
+    return result
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:

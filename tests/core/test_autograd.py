@@ -1,6 +1,8 @@
 """backward and grad: arguments, accumulation, freeing, hooks, histories, versions."""
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -108,6 +110,79 @@ def test_grad_of_unused(xp):
     assert xp.autograd.grad(x.sum(), unused, materialize_grads=True)[0].tolist() == [0.0, 0.0]
     with pytest.raises(ValueError, match="Expected allow_unused to be True or not passed when materialize_grads=True"):
         xp.autograd.grad(x.sum(), unused, materialize_grads=True, allow_unused=False)
+
+
+def test_materialized_zeros_are_like_their_inputs(xp):
+    x, unused = leaf(xp, 1.0), xp.ones(3, 2, dtype=xp.float64, requires_grad=True)
+    inputs = [unused, unused.t(), unused.expand(2, 3, 2)]
+    for create_graph in (False, True):
+        found = xp.autograd.grad(x.sum(), inputs, materialize_grads=True, create_graph=create_graph)
+        assert [(g.shape, g.stride(), g.dtype, g.requires_grad) for g in found] == [
+            (t.shape, stride, xp.float64, create_graph) for t, stride in zip(inputs, [(2, 1), (1, 2), (6, 2, 1)], strict=True)]
+    found = xp.autograd.grad(x.sum(), {"a": unused, "b": x}, materialize_grads=True)
+    assert (found["a"].tolist(), found["b"].tolist()) == ([[0.0, 0.0]] * 3, [1.0])
+
+
+class OtherMapping(Mapping):
+    """A mapping that is no dict."""
+
+    def __init__(self, **items):
+        self.items_ = items
+
+    def __getitem__(self, key):
+        return self.items_[key]
+
+    def __iter__(self):
+        return iter(self.items_)
+
+    def __len__(self):
+        return len(self.items_)
+
+
+WRONG_CALLS = {
+    "constant": (lambda xp, x, y: {"inputs": xp.ones(2)}, RuntimeError, "One of the differentiated Tensors does not require grad"),
+    "number": (lambda xp, x, y: {"inputs": [x, 3]}, RuntimeError, "all inputs have to be Tensors or GradientEdges, but got int"),
+    "none": (lambda xp, x, y: {"inputs": [None]}, RuntimeError, "all inputs have to be Tensors or GradientEdges, but got NoneType"),
+    "nothing": (lambda xp, x, y: {"inputs": None}, TypeError, "'NoneType' object is not iterable"),
+    "empty": (lambda xp, x, y: {"inputs": {}}, RuntimeError, r"`inputs` argument to `grad\(\)` cannot be empty"),
+    "mapping": (lambda xp, x, y: {"inputs": OtherMapping(x=x)}, TypeError, r"argument to `grad\(\)` must be a dict, not OtherMapping"),
+    "output": (lambda xp, x, y: {"outputs": [y, None]}, AssertionError, "Expected output to be a torch.Tensor"),
+    "too few": (lambda xp, x, y: {"outputs": [y, y], "grad_outputs": [xp.ones(())]}, RuntimeError, "got 2 tensors and 1 gradients"),
+    "no gradients": (lambda xp, x, y: {"grad_outputs": []}, RuntimeError, "got 1 tensors and 0 gradients"),
+    "float": (lambda xp, x, y: {"grad_outputs": [3.0]}, TypeError, "gradients can be either Tensors or None, but got float"),
+    "edge": (lambda xp, x, y: {"inputs": xp.autograd.graph.get_gradient_edge(xp.ones(1, requires_grad=True))}, RuntimeError,
+             "materialize_grads cannot be used when the given input is a GradientEdge"),
+    "sizes": (lambda xp, x, y: {"outputs": [y, y], "grad_outputs": [xp.ones(2), xp.ones(3)], "is_grads_batched": True}, ValueError,
+              "Expected all tensors to have the same size in the mapped dimension"),
+    "size 0": (lambda xp, x, y: {"grad_outputs": xp.ones(0), "is_grads_batched": True}, IndexError, "index 0 is out of bounds"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_wrong_calls_of_grad(xp, name):
+    x = leaf(xp, 1.0, 2.0)
+    y = (x * 2).sum()
+    given, error, text = WRONG_CALLS[name]
+    with pytest.raises(error, match=text):
+        xp.autograd.grad(**{"outputs": y, "inputs": x, "materialize_grads": True, **given(xp, x, y)})
+    assert xp.autograd.grad(y, x, [None, None])[0].tolist() == [2.0, 2.0]
+
+
+def test_wrong_calls_of_backward(xp):
+    x = leaf(xp, 1.0, 2.0)
+    y, one = (x * 2).sum(), xp.ones(())
+    with pytest.raises(TypeError, match=r"`inputs` argument to `backward\(\)` must be a dict, not OtherMapping"):
+        xp.autograd.backward(y, inputs=OtherMapping(x=x))
+    with pytest.raises(RuntimeError, match="all inputs have to be Tensors or GradientEdges, but got int"):
+        xp.autograd.backward(y, inputs=[3])
+    with pytest.warns(FutureWarning, match="`grad_variables` is deprecated"), \
+            pytest.raises(RuntimeError, match="`grad_tensors` and `grad_variables` .deprecated. arguments both passed"):
+        xp.autograd.backward(y, one, grad_variables=one)
+    with pytest.warns(FutureWarning, match="`grad_variables` is deprecated"):
+        xp.autograd.backward(y, grad_variables=one, retain_graph=True)
+    with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
+        xp.autograd.grad(y, x, only_inputs=False)
+    assert x.grad.tolist() == [2.0, 2.0]
 
 
 def test_grad_batched():

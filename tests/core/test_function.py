@@ -308,3 +308,101 @@ def test_saved_result(xp):
     y = x.exp()
     assert (y.grad_fn._saved_result == y).all()
     assert y.grad_fn._saved_result.grad_fn is y.grad_fn
+
+
+# ---------------------------------------------------------------- arguments by name, and defaults
+
+def scaled(xp, seen):
+    class Scaled(xp.autograd.Function):
+        @staticmethod
+        def forward(x, scale=2, shift=None):
+            return x * scale if shift is None else x * scale + shift
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            seen.append(inputs[1:])
+            ctx.scale = inputs[1]
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append(ctx.needs_input_grad)
+            return grad * ctx.scale, None, grad if ctx.needs_input_grad[2] else None
+    return Scaled.apply
+
+
+@pytest.mark.parametrize(("args", "named", "inputs"), [
+    ((), {}, (2, None)), ((3,), {}, (3, None)), ((), {"scale": 3}, (3, None)), ((), {"shift": 5}, (2, 5)), ((3, 5), {}, (3, 5))])
+def test_setup_context_gets_defaults_and_named_arguments_in_their_places(xp, args, named, inputs):
+    seen = []
+    x = ones(xp)
+    scaled(xp, seen)(x, *args, **named).sum().backward()
+    assert seen == [inputs, (True, False, False)]
+    assert x.grad.tolist() == [inputs[0]] * 2
+
+
+def test_a_tensor_given_by_name_gets_its_gradient(xp):
+    x, shift = ones(xp), ones(xp)
+    scaled(xp, [])(shift=shift, x=x).sum().backward()
+    assert (x.grad.tolist(), shift.grad.tolist()) == ([2.0] * 2, [1.0] * 2)
+    function = make(xp, lambda ctx, g: (g, g * 3), lambda ctx, x, w: x * w)
+    x.grad = None
+    y = function.apply(w=shift, x=x)
+    assert y.grad_fn.needs_input_grad == (True, True)
+    y.sum().backward()
+    assert (x.grad.tolist(), shift.grad.tolist()) == ([1.0] * 2, [4.0] * 2)
+
+
+def two_more(ctx, x, a=1, b=2):
+    return x * a
+
+
+WRONG = {
+    "unexpected": ((), {"z": 1}, "got an unexpected keyword argument 'z'"),
+    "ctx": ((), {"ctx": 1}, "got an unexpected keyword argument 'ctx'"),
+    "twice": ((), {"x": 1}, "got multiple values for argument 'x'"),
+    "missing": ((), {"b": 1}, r"missing required argument: 'a' \(position 1\)"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_of_forward(xp, name):
+    args, named, text = WRONG[name]
+    with pytest.raises(TypeError, match=r"forward\(\) " + text):
+        make(xp, lambda ctx, g: g, two_more).apply(ones(xp), *args, **named)
+
+
+def test_arguments_that_forward_takes_by_name_only(xp):
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'k'"):
+        make(xp, lambda ctx, g: g, lambda ctx, x, *, k=3: x * k).apply(ones(xp), k=4)
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        scaled(xp, [])(ones(xp), 1, 2, 3)
+    with pytest.raises(TypeError, match="missing a required argument: 'x'"):
+        scaled(xp, [])()
+
+
+# ---------------------------------------------------------------- inputs that are returned, or need no gradient
+
+def returning(xp, marked):
+    def forward(ctx, *inputs):
+        ctx.mark_non_differentiable(*[inputs[i] for i in marked])
+        return inputs
+    return make(xp, lambda ctx, *grads: tuple([g * (i + 2) for i, g in enumerate(grads)]), forward)
+
+
+@pytest.mark.parametrize("marked", [(), (0,), (1,), (0, 1)])
+@pytest.mark.parametrize("needing", [(True, False), (False, True), (True, True), (False, False)])
+def test_inputs_that_are_returned(xp, needing, marked):
+    inputs = [xp.ones(2, requires_grad=needs) for needs in needing]
+    outs = returning(xp, marked).apply(*inputs)
+    recorded = [any(needing) and i not in marked for i in range(2)]
+    assert [out.requires_grad for out in outs] == recorded
+    assert not any(out is t for out, t in zip(outs, inputs, strict=True))
+    detached = [i in marked and needing[i] for i in range(2)]
+    assert [out._base is t for out, t in zip(outs, inputs, strict=True)] == [not cut for cut in detached]
+    if any(recorded):
+        seen = []
+        outs[recorded.index(True)].grad_fn.register_hook(lambda *grads: seen.extend([g.tolist() for g in grads[0]]))
+        sum(out.sum() for out in outs if out.requires_grad).backward()
+        wanted = [[i + 2.0] * 2 if recorded[i] else [0.0] * 2 for i in range(2)]
+        assert seen == wanted       # of the constants too: a function's hooks see all that its backward returns
+        assert [t.grad.tolist() for t in inputs if t.requires_grad] == [g for g, needs in zip(wanted, needing, strict=True) if needs]

@@ -1,6 +1,7 @@
 """no_grad, enable_grad, set_grad_enabled and inference_mode."""
 from __future__ import annotations
 
+import contextlib
 import threading
 
 import pytest
@@ -68,6 +69,59 @@ def test_a_decorated_generator_runs_in_the_mode(xp):
     with pytest.raises(StopIteration, match="done"):
         next(gen)
     assert xp.is_grad_enabled()
+
+
+GENERATOR_MODES = {"no_grad": lambda xp: xp.no_grad(), "set_grad_enabled": lambda xp: xp.set_grad_enabled(False),
+                   "inference_mode": lambda xp: xp.inference_mode(), "enable_grad": lambda xp: xp.enable_grad()}
+ENDS = {"close": lambda gen: gen.close(), "throw": lambda gen: gen.throw(KeyError()), "next": lambda gen: next(gen),
+        "exit": lambda gen: gen.throw(GeneratorExit())}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("name", GENERATOR_MODES)
+def test_a_decorated_generator_ends_in_the_mode(xp, name, end):
+    with xp.enable_grad():
+        context = GENERATOR_MODES[name](xp)
+    seen, mode = [], name == "enable_grad"
+
+    @context
+    def gen():
+        try:
+            with xp.set_grad_enabled(not mode):
+                yield
+        finally:
+            seen.append(xp.is_grad_enabled())
+
+    with xp.set_grad_enabled(not mode):
+        made = gen()
+        next(made)
+        with contextlib.suppress(StopIteration, KeyError, GeneratorExit):
+            ENDS[end](made)
+        assert xp.is_grad_enabled() is not mode
+    assert seen == [mode]
+
+
+def test_errors_while_a_decorated_generator_is_closed(xp):
+    @xp.no_grad()
+    def goes_on():
+        try:
+            yield
+        except GeneratorExit:
+            yield
+
+    @xp.no_grad()
+    def raises():
+        try:
+            yield
+        finally:
+            raise KeyError("while closing")
+
+    for function, error in ((goes_on, RuntimeError("generator ignored GeneratorExit")), (raises, KeyError("while closing"))):
+        made = function()
+        next(made)
+        with pytest.raises(type(error), match=error.args[0]):
+            made.close()
+        assert xp.is_grad_enabled()
 
 
 def test_decorating_a_class_warns(xp):

@@ -179,3 +179,95 @@ def test_sequential(xp, reentrant):
     xp.utils.checkpoint.checkpoint_sequential(m, 2, x, use_reentrant=reentrant).sum().backward()
     m(y).sum().backward()
     assert xp.allclose(x.grad, y.grad)
+
+
+# ---------------------------------------------------------------- in one another
+
+def composed(xp, letters):
+    """``sin`` and what is around it, innermost last: C a checkpoint, G a gradient, S a sum."""
+    def checkpointed(function):
+        return lambda x: xp.utils.checkpoint.checkpoint(function, x, use_reentrant=False)
+
+    def gradient(function):
+        def run(x):
+            with xp.enable_grad():
+                return xp.autograd.grad(function(x), x, create_graph=True)[0]
+        return run
+
+    def summed(function):
+        return lambda x: function(x).sum()
+
+    made = xp.sin
+    for letter in reversed(letters):
+        made = {"C": checkpointed, "G": gradient, "S": summed}[letter](made)
+    return made
+
+
+COMPOSED = ["C", "CC", "CCC", "GCS", "CGS", "CGCS", "GSCGCS", "GSGCS", "CGSGCS", "GSCCGS", "CCGS"]
+
+
+@pytest.mark.parametrize("early_stop", [True, False])
+@pytest.mark.parametrize("letters", COMPOSED)
+def test_checkpoints_and_gradients_in_one_another(xp, letters, early_stop):
+    module = xp.utils.checkpoint
+    found = []
+    for chosen in (letters, letters.replace("C", "")):
+        x = xp.tensor([0.3, 0.7], requires_grad=True)
+        with module.set_checkpoint_early_stop(early_stop):
+            y = composed(xp, chosen)(x)
+            y.sum().backward(retain_graph=True)
+            y.sum().backward()
+        found.append((y.detach(), x.grad))
+    for checkpointed, plain in zip(*found, strict=True):
+        assert xp.allclose(checkpointed, plain)
+
+
+@pytest.mark.parametrize("outer", [True, False])
+@pytest.mark.parametrize("inner", [True, False])
+def test_how_often_checkpoints_in_one_another_run(xp, outer, inner):
+    module = xp.utils.checkpoint
+    runs = []
+
+    def named(name):
+        return lambda x: runs.append(name) or getattr(x, name)()
+
+    def around(x):
+        with module.set_checkpoint_early_stop(inner):
+            return named("exp")(module.checkpoint(named("cos"), named("sin")(x), use_reentrant=False))
+
+    x = xp.tensor([0.3, 0.7], requires_grad=True)
+    with module.set_checkpoint_early_stop(outer):
+        module.checkpoint(around, x, use_reentrant=False).sum().backward()
+    assert runs[:3] == ["sin", "cos", "exp"]
+    assert sorted(runs[3:]) == ["cos"] * 2 + ["exp", "sin"]
+    assert xp.allclose(x.grad, -x.sin().cos().exp() * x.sin().sin() * x.cos())
+
+
+@pytest.mark.parametrize("early_stop", [True, False])
+def test_a_backward_in_a_checkpoint(xp, early_stop):
+    module = xp.utils.checkpoint
+
+    def function(x):
+        y = module.checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False)
+        xp.autograd.grad(y.sum(), x, retain_graph=True)
+        return y.sin()
+
+    x = xp.tensor([0.3, 0.7], requires_grad=True)
+    with module.set_checkpoint_early_stop(early_stop):
+        module.checkpoint(function, x, use_reentrant=False).sum().backward()
+    inside = x.sin().exp()
+    assert xp.allclose(x.grad, inside.cos() * inside * x.cos())
+
+
+def test_a_second_run_that_saves_more(xp):
+    module = xp.utils.checkpoint
+    runs = []
+
+    def function(x):
+        runs.append(1)
+        return x.sin().exp() if len(runs) == 1 else x.sin().exp().exp()
+
+    with module.set_checkpoint_early_stop(False):
+        y = module.checkpoint(function, xp.ones(2, requires_grad=True), use_reentrant=False)
+    with pytest.raises(module.CheckpointError, match="trying to save more tensors during recomputation"):
+        y.sum().backward()

@@ -51,6 +51,59 @@ def test_grad_and_what_is_outside(xp):
     assert y.grad.item() == 12.0
 
 
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+@pytest.mark.parametrize("made_inside", [False, True])
+def test_outside_modes_do_not_reach_in(xp, mode, made_inside):
+    with getattr(xp, mode)() if made_inside else xp.enable_grad():
+        x, w, v = xp.tensor([1.0, 2.0]), xp.tensor(3.0), xp.ones(2)
+    seen = []
+
+    def f(x):
+        seen.append((xp.is_grad_enabled(), xp.is_inference_mode_enabled()))
+        return x ** 3 * w
+
+    with getattr(xp, mode)():
+        out, back = xp.func.vjp(f, x)
+        found = [out, back(v)[0], *xp.func.grad_and_value(lambda x: f(x).sum())(x), xp.func.jacrev(f)(x), *xp.func.jvp(f, (x,), (v,)),
+                 xp.func.jacfwd(f)(x), xp.func.hessian(lambda x: f(x).sum())(x), xp.func.vmap(xp.func.grad(f))(x)]
+    value, slope = [3.0, 24.0], [9.0, 36.0]
+    matrix = np.diag(slope)
+    for got, wanted in zip(found, [value, slope, slope, 27.0, matrix, value, slope, matrix, np.diag([18.0, 36.0]), slope], strict=True):
+        close(got, wanted)
+        assert (got.requires_grad, got.is_inference()) == (False, False)
+    assert seen[0] == (True, False)
+    assert not any([inference for _, inference in seen])
+
+
+def test_a_graph_made_under_no_grad_is_there_for_later(xp):
+    x, w = xp.tensor([1.0, 2.0], requires_grad=True), xp.tensor(3.0, requires_grad=True)
+    with xp.no_grad():
+        out, back = xp.func.vjp(lambda x: x ** 2 * w, x)
+        assert not back(xp.ones(2))[0].requires_grad
+    assert not out.requires_grad
+    back(xp.ones(2))[0].sum().backward()
+    assert (x.grad.tolist(), w.grad.item()) == ([6.0, 6.0], 6.0)
+
+
+def test_inference_tensors_that_a_graph_outside_would_save(xp):
+    with xp.inference_mode():
+        w = xp.tensor(3.0)
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        xp.func.grad(lambda x: x * w)(xp.tensor(2.0, requires_grad=True))
+
+
+def test_modes_after_an_error(xp):
+    def fail(x):
+        xp.set_grad_enabled(False)
+        raise KeyError("inside")
+
+    for transform in (xp.func.grad, xp.func.jacrev, lambda f: lambda x: xp.func.vjp(f, x)):
+        with pytest.raises(KeyError, match="inside"):
+            transform(fail)(xp.tensor(2.0))
+        assert xp.is_grad_enabled()
+        assert xp.func.grad(lambda x: x * x)(xp.tensor(2.0)).item() == 4.0
+
+
 def test_vjp_and_jvp(xp):
     x, v = xp.tensor([1.0, 2.0]), xp.tensor([1.0, 10.0])
     out, back = xp.func.vjp(lambda x, y: (x * y, x.sum()), x, x + 1)

@@ -281,6 +281,27 @@ def test_saved_modules_load_in_the_other_library(torch, source):
             assert tuple(made(reader.tensor(x)).shape) == tuple(module(writer.tensor(x)).shape)
 
 
+def test_isinstance_asks_strange_objects_nothing(xp):
+    class Strange:
+        def __getattr__(self, name):
+            raise KeyError(name)
+
+    for cls in (xp.nn.Buffer, xp.nn.Parameter, xp.nn.UninitializedBuffer, xp.nn.Module, xp.Tensor, xp.FloatTensor,
+                xp.autograd.Variable, xp.jit.ScriptModule):
+        assert not isinstance(Strange(), cls)
+    module = xp.nn.Module()
+    module.strange = Strange()
+    assert "strange" in vars(module)
+
+
+def test_subclasses_of_buffer_are_told_apart(xp):
+    class Mine(xp.nn.Buffer):
+        pass
+
+    assert not isinstance(xp.nn.Buffer(xp.ones(2)), Mine)
+    assert isinstance(Mine(xp.ones(2)), xp.nn.Buffer)
+
+
 def test_buffers_are_tensors_that_are_marked(xp):
     b = xp.nn.Buffer(xp.ones(2), persistent=False)
     assert type(b) is xp.Tensor

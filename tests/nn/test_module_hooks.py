@@ -219,3 +219,30 @@ def test_load_state_dict_hooks(xp):
     m.register_load_state_dict_post_hook(lambda m, keys: keys)
     with pytest.raises(AssertionError, match="Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return"):
         m.load_state_dict(m.state_dict())
+
+
+KINDS = {"full": "register_full_backward_hook", "pre": "register_full_backward_pre_hook"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("first", [True, False])
+def test_hooks_leave_constants_constant(xp, kind, first):
+    seen = []
+
+    class Product(xp.nn.Module):
+        def forward(self, a, b):
+            seen.append([(t.requires_grad, t.grad_fn is None) for t in (a, b)])
+            (b if first else a).mul_(2)
+            return a * b, b if first else a, 3
+
+    module = Product()
+    getattr(module, KINDS[kind])(lambda *given: seen.append([[None if g is None else g.tolist() for g in gs] for gs in given[1:]]))
+    a, b = xp.ones(2, requires_grad=first), xp.ones(2, requires_grad=not first)
+    product, constant, number = module(a, b)
+    assert seen.pop() == [(first, not first), (not first, first)]
+    assert (product.requires_grad, constant.requires_grad, number) == (True, False, 3)
+    product.sum().backward()
+    assert (a.grad is not None, b.grad is not None) == (first, not first)
+    came = [[1.0, 1.0], None, None]
+    given = [[2.0, 2.0], [0.0, 0.0]] if first else [[0.0, 0.0], [2.0, 2.0]]
+    assert seen == [[given, came] if kind == "full" else [came]]
