@@ -15,6 +15,7 @@ from jtorch.engine import Value
 from jtorch.no_grad import mode
 from jtorch.ops.layout import preserved
 from jtorch.ops.strided import extent
+from jtorch.size import Size
 from jtorch.storage import Storage, VersionCounter, View
 from jtorch.tensor import Tensor, alias, with_grad, wrap
 
@@ -59,6 +60,7 @@ def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
 def _host_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     """``data`` as a fresh NumPy array of the dtype PyTorch gives it."""
     if isinstance(data, (np.ndarray, np.generic)):
+        _check_byte_order(data)
         _check_strides(data)
         array = np.array(data)
         found = dtypes.of_numpy(array.dtype)
@@ -155,9 +157,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     plain = _plain_aval(ndarray.dtype, ndarray.shape, ndarray.strides)
     if plain is not None and ndarray.__class__ is np.ndarray and ndarray.flags.writeable:
         return _showing(plain, ndarray.reshape(-1))
-    if not ndarray.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
-                         "orders is currently not supported.")
+    _check_byte_order(ndarray)
     dtypes.of_numpy(ndarray.dtype)
     _check_strides(ndarray)
     if not ndarray.flags.writeable:
@@ -166,6 +166,12 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
                       "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
                       "the rest of this program.", UserWarning, stacklevel=2)
     return _sharing(ndarray)
+
+
+def _check_byte_order(array: np.ndarray | np.generic) -> None:
+    if not array.dtype.isnative and array.dtype.kind in "iufc":
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
+                         "orders is currently not supported.")
 
 
 def _check_strides(array: np.ndarray | np.generic) -> None:
@@ -208,17 +214,31 @@ def _plain_aval(dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...
 
 def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d tensor over the memory of a Python buffer. See torch.frombuffer."""
-    try:
-        memory = memoryview(buffer).cast("B")
-    except TypeError:
-        raise ValueError("object does not implement Python buffer protocol.") from None
-    _check_buffer(memory.nbytes, dtype.itemsize, count, offset)
-    if memory.readonly:
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"frombuffer(): argument 'dtype' must be torch.dtype, not {python_data.type_name(dtype)}")
+    nbytes, readonly = _buffer_of(buffer)
+    if readonly:
         warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
                       "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
                       "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
                       "will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+    _check_buffer(nbytes, dtype.itemsize, count, offset)
     return with_grad(_sharing(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
+
+
+def _buffer_of(given: Any) -> tuple[int, bool]:
+    """How many bytes an object's memory has, and whether it is read-only."""
+    if isinstance(given, np.ndarray):       # there are dtypes that memoryview does not know
+        contiguous, nbytes, readonly = given.flags.c_contiguous, given.nbytes, not given.flags.writeable
+    else:
+        try:
+            memory = memoryview(given)
+        except TypeError:
+            raise ValueError("object does not implement Python buffer protocol.") from None
+        contiguous, nbytes, readonly = memory.c_contiguous, memory.nbytes, memory.readonly
+    if not contiguous:
+        raise RuntimeError("could not retrieve buffer from object")
+    return nbytes, readonly
 
 
 def _check_buffer(length: int, width: int, count: int, offset: int) -> None:
@@ -270,21 +290,29 @@ def from_jax(array: jax.Array) -> Tensor:
 
 
 def legacy_tensor(*args: Any, device: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
-    """What ``torch.Tensor(...)`` makes: from sizes an uninitialised (here zero) tensor, from data a float one."""
+    """What ``torch.Tensor(...)`` makes: from sizes an uninitialised (here zero) tensor, from data a float one.
+
+    As in PyTorch it shares the memory of a NumPy array of its dtype.
+    """
     default = dtype or dtypes.get_default_dtype()
     if len(args) == 1 and isinstance(args[0], Tensor):
         return alias(args[0])
-    if len(args) == 1 and isinstance(args[0], (float, complex, bool)):
-        raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-    if len(args) == 1 and not isinstance(args[0], (int, np.integer)) and not _is_size(args[0]):
-        return tensor(args[0], dtype=default, device=device)
-    sizes = tuple(args[0]) if len(args) == 1 and _is_size(args[0]) else tuple(int(a) for a in args) if args else (0,)
+    if len(args) == 1 and not _is_number_of_elements(args[0]) and not isinstance(args[0], Size):
+        return _of_sequence(args[0], default, device)
+    sizes = tuple(args[0]) if len(args) == 1 and isinstance(args[0], Size) else tuple(int(a) for a in args) if args else (0,)
     return from_host(np.zeros(sizes, default.np), place_of(device))
 
 
-def _is_size(x: Any) -> bool:
-    from jtorch.size import Size
-    return isinstance(x, Size)
+def _is_number_of_elements(x: Any) -> bool:
+    return (isinstance(x, int | np.integer) and not isinstance(x, bool)) or (_is_0_dim_array(x) and x.dtype.kind in "iu")
+
+
+def _of_sequence(data: Any, dtype: dtypes.dtype, device: Any) -> Tensor:
+    if isinstance(data, np.ndarray):
+        return as_tensor(data, dtype, device)
+    if isinstance(data, dict) or not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
+        raise TypeError(f"new(): data must be a sequence (got {python_data.type_name(data)})")
+    return tensor(data, dtype=dtype, device=device)
 
 
 def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dtypes.dtype, device: str,

@@ -532,7 +532,7 @@ class Parameter(Tensor):
             data = legacy_tensor()
         t = alias(data)
         t.__class__ = cls
-        return t.requires_grad_(requires_grad)
+        return with_grad(t, True) if requires_grad is True else t.requires_grad_(requires_grad)
 
     def __init__(self, data=None, requires_grad=True):
         pass
