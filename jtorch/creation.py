@@ -18,6 +18,7 @@ from jtorch.ops.strided import extent
 from jtorch.size import Size
 from jtorch.storage import Storage, VersionCounter, View
 from jtorch.tensor import Tensor, alias, with_grad, wrap
+from jtorch.untyped_storage import UntypedStorage
 
 
 def place_of(device: Any) -> devices.device:
@@ -50,6 +51,8 @@ def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
                       "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
                       stacklevel=2)
         made = data.detach().to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
+    elif isinstance(data, UntypedStorage):
+        made = as_tensor(data, dtype, place)
     else:
         made = from_host(_host_array(data, dtype), place)
         if isinstance(data, np.ndarray):
@@ -102,11 +105,21 @@ def _cast(array: np.ndarray, dtype: dtypes.dtype) -> np.ndarray:
         return (array.real if array.dtype.kind == "c" and not dtype.is_complex else array).astype(dtype.np)
 
 
+def _of_storage(s: UntypedStorage, dtype: dtypes.dtype | None) -> Tensor:
+    """A tensor of all whole elements of a storage, whose memory it shares."""
+    d = dtype or dtypes.int64
+    t = wrap(None, None, s._storage)
+    t._view = View(engine.aval_of((s.nbytes() // d.itemsize,), d.np, s.device), (1,), 0, None, -1)
+    return t
+
+
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, sharing memory where dtype and device allow. See torch.as_tensor."""
     dtype = dtypes.as_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
         return data.to(device=device if device is not None else data.device, dtype=dtype)   # type: ignore[attr-defined]
+    if isinstance(data, UntypedStorage):
+        return _of_storage(data, dtype).to(device=device)       # type: ignore[attr-defined]
     place = place_of(device)
     if isinstance(data, np.ndarray) and place is engine.CPU and (dtype is None or dtype.np == data.dtype):
         return from_numpy(data)
@@ -143,6 +156,8 @@ def _is_0_dim_array(obj: Any) -> bool:
 
 
 def _check_shared(obj: Any, made: Tensor) -> None:
+    if isinstance(obj, UntypedStorage):
+        return
     if not isinstance(obj, (Tensor, np.ndarray, jax.Array)):
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     found = obj.dtype if isinstance(obj, Tensor) else dtypes.of_numpy(np.dtype(obj.dtype))

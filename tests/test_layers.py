@@ -16,6 +16,7 @@ LAYERS = [
     {"ops"},
     {"engine"},
     {"storage"},
+    {"untyped_storage"},
     {"no_grad"},
     {"vjp", "hooks", "modified"},
     {"walks"},

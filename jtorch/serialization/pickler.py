@@ -15,8 +15,9 @@ from jtorch.hooks import warn_not_saved
 from jtorch.layouts import layout
 from jtorch.serialization import names, rebuild
 from jtorch.serialization.locations import location_tag
-from jtorch.storage import Storage, UntypedStorage, geometry_of
+from jtorch.storage import Storage, geometry_of
 from jtorch.tensor import Parameter, Tensor
+from jtorch.untyped_storage import UntypedStorage
 
 
 class _Part:
