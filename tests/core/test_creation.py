@@ -138,7 +138,7 @@ SHARED = [
     'a = np.zeros(3); t = xp.asarray(a); t[0] = 5; r = a',
     'a = np.zeros(3); t = xp.asarray(a, copy=True); t[0] = 5; r = a',
     't = xp.ones(3); r = xp.asarray(t) is t',
-    't = xp.ones(3); r = xp.asarray(t, copy=True).data_ptr() == t.data_ptr()',
+    't = xp.ones(3); u = xp.asarray(t, copy=True); r = u.data_ptr() == t.data_ptr()',
     't = xp.ones(3); r = xp.asarray(t, copy=False).data_ptr() == t.data_ptr()',
     'xp.asarray([1], copy=False)',
     'xp.asarray(xp.ones(2), dtype=xp.int64, copy=False)',
