@@ -196,8 +196,8 @@ from jtorch.settings import sym_not as sym_not
 from jtorch.settings import sym_sum as sym_sum
 from jtorch.settings import typename as typename
 from jtorch.size import Size as Size
-from jtorch.storage import UntypedStorage as UntypedStorage
 from jtorch.tensor import Tensor as Tensor
+from jtorch.untyped_storage import UntypedStorage as UntypedStorage
 from jtorch._bound import aminmax_result
 from jtorch._bound import cummax_result
 from jtorch._bound import cummin_result

@@ -438,7 +438,7 @@ class Bound:
     def conj_physical_(self) -> Tensor:
         """The complex conjugate. See torch.conj_physical."""
     def const_data_ptr(self) -> builtins.int:
-        """An address that is the same for tensors that start at the same place of one storage."""
+        """The address of the first element, for code that reads and writes memory by itself. See torch.Tensor.data_ptr."""
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor if its elements lie in order, else a copy in which they do."""
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Tensor:

@@ -39,7 +39,8 @@ LONGER = 100        # and again where it was found
 
 def _forget_unsaved() -> None:
     """Lets go of storages that no node has saved any more. Their counts are too high where nodes were dropped with their graph,
-    so nodes are looked for, which is slow, among all objects that there are."""
+    so nodes are looked for, which is slow, among all objects that there are.
+    """
     silent = storage.silent
     waited = [s for s, turns in silent.items() if turns >= PATIENCE or not s.saved]
     for s in list(silent):

@@ -30,9 +30,11 @@ def type_name(x: Any) -> str:
 
 def is_sequence(x: Any) -> bool:
     """Whether a tensor of at least one dim is made of an object's items."""
+    if isinstance(x, np.generic) and not isinstance(x, str):
+        return False
     if isinstance(x, np.ndarray):
         return x.ndim > 0
-    return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not isinstance(x, (dict, Tensor, np.generic))
+    return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not isinstance(x, (dict, Tensor))
 
 
 def _shape(data: Any) -> tuple[int, ...]:
@@ -70,7 +72,7 @@ def _inferred(x: Any) -> dtypes.dtype:
     if isinstance(x, Tensor):
         return x.dtype
     if isinstance(x, (np.ndarray, np.generic)):
-        return dtypes.of_numpy(x.dtype)
+        return dtypes.of_numpy(x.dtype.newbyteorder("="))
     for kind in (bool, int, float, complex):
         if isinstance(x, kind):
             return dtypes.of_numpy(dtypes.default_of_number(kind))

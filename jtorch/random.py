@@ -61,7 +61,9 @@ def use_in_thread(generator: Generator) -> None:
 def generator_of(device: devices.device, given: Generator | None = None) -> Generator:
     """The generator a call draws from: the given one, or the device's default."""
     if given is not None:
-        if devices.as_device(given.device).type != device.type:
+        if not isinstance(given, Generator):
+            raise TypeError(f"argument 'generator' must be torch.Generator, not {type(given).__name__}")
+        if given.device.type != device.type:
             raise RuntimeError(f"Expected a '{device.type}' device type for generator but found '{given.device.type}'")
         return given
     if device.type == "cpu":

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, speedups
 from jtorch.engine import CPU, Aval, Value
@@ -46,7 +45,8 @@ class Storage:
     order: Any = None       # the dims of ``laid``, kept: the tensor made with this storage writes all of it at once
     was: Any = None         # the value that became host memory, where somebody may have saved it
     written_by: Any = None  # a weak reference to the node of the last write that has a history
-    address = 0
+    number = 0              # what ``address`` says of memory that is not the CPU's
+    owned = False           # whether the host memory is known by its address, but to no NumPy array
     sliced = 0              # how often rows were taken of it by an index
     rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch.indexing
 
@@ -89,6 +89,7 @@ class Storage:
 
     def to_host(self) -> None:
         """Moves the content into host memory that NumPy arrays may share and write to."""
+        self.owned = False
         if self.host is None:
             value = self.content()
             engine.read(value)
@@ -251,7 +252,7 @@ def resize(t: Tensor, shape: tuple[int, ...], stride: tuple[int, ...] | None = N
 def _grow(t: Tensor, numel: int) -> None:
     others = [] if sys.getrefcount(t._storage) == 2 else sharing(t._storage)      # 2: by t, and for the question
     s = t._storage
-    if s.host is not None:
+    if s.host is not None and not s.owned:
         raise RuntimeError("Trying to resize storage that is not resizable")
     value = s.content()
     engine.read(value)
@@ -263,7 +264,8 @@ def _grow(t: Tensor, numel: int) -> None:
             other._view = View(s.aval, contiguous_strides(s.aval.shape), 0, None, -1)
     s.aval = engine.aval_of((numel,), s.aval.np, s.aval.device)
     s.value = Value(s.aval, flat if s.aval.device is CPU else engine.put(flat, s.aval.device))
-    s.order = s.laid = None
+    s.order = s.laid = s.host = None
+    s.owned, s.number = False, 0
     s.generation += 1
 
 
@@ -363,71 +365,34 @@ def is_dense(size, stride) -> bool:
     return is_non_overlapping_and_dense(size, stride)
 
 
-_addresses = iter(range(1 << 20, 1 << 60, 1 << 12))
+_free = [1 << 26]       # the next of the numbers that stand for memory which is not the CPU's
 
 
 def address(s: Storage) -> int:
-    """A number that stands for the storage's place in memory (host memory's real address where it has one)."""
-    if s.host is not None:
-        return s.host.__array_interface__["data"][0]
-    if not s.aval.numel:
+    """Where the content is in the CPU's memory, in which it stays from now on; 0 where there is none.
+
+    A GPU's memory is another after each write. Its number only says which storage it is.
+    """
+    if s.aval.traced:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage: it stands for the values of a JAX "
+                           "transformation.")
+    if not s.aval.numel or s.aval.device.type == "meta":
         return 0
-    if not s.address:
-        s.address = next(_addresses) * 64
-    return s.address
+    if s.aval.device.type == "cpu":
+        return pinned(s).__array_interface__["data"][0]
+    if not s.number:
+        _free[0], s.number = _free[0] + s.aval.nbytes + 512, _free[0]
+    return s.number
 
 
-class UntypedStorage:
-    """The memory behind tensors, as ``Tensor.untyped_storage()`` shows it."""
-
-    def __init__(self, s: Storage):
-        self._storage = s
-
-    def data_ptr(self) -> int:
-        """The same number for tensors that share memory."""
-        return address(self._storage)
-
-    def nbytes(self) -> int:
-        """The size of the memory in bytes."""
-        return self._storage.aval.nbytes
-
-    size = __len__ = nbytes
-
-    def __eq__(self, other):
-        return isinstance(other, UntypedStorage) and other._storage is self._storage
-
-    def __hash__(self):
-        return hash(id(self._storage))
-
-    @property
-    def device(self):
-        """Where the memory is."""
-        return self._storage.aval.device
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the memory is a GPU's."""
-        return self.device.type == "cuda"
-
-    def to(self, *, device, non_blocking: bool = False) -> UntypedStorage:
-        """The same content on a device; itself if it is there already."""
-        place, aval = devices.canonical(devices.as_device(device)), self._storage.aval
-        if place is aval.device:
-            return self
-        there = engine.aval_of(aval.shape, aval.np, place)
-        if place.type == "meta":
-            return UntypedStorage(Storage(Value(there, engine.hollow(aval.shape, aval.np))))
-        value = self._storage.content()
-        engine.read(value)
-        return UntypedStorage(Storage(Value(there, engine.moved(value, place))))
-
-    def cpu(self) -> UntypedStorage:
-        """The same content in the CPU's memory."""
-        return self.to(device="cpu")
-
-    def cuda(self, device=None, non_blocking: bool = False) -> UntypedStorage:
-        """The same content in a GPU's memory."""
-        return self.to(device="cuda" if device is None else devices.device("cuda", device) if isinstance(device, int) else device)
+def pinned(s: Storage) -> np.ndarray:
+    """The host memory of a storage, which will not be given up though no array shares it."""
+    if s.host is None:
+        s.to_host()
+        s.owned = True
+    if s.host.base is None:
+        s.host = s.host[:]      # memory that the array does not own is kept
+    return s.host
 
 
 def deepcopy(s: Storage, memo: dict) -> Storage:

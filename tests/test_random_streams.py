@@ -443,17 +443,40 @@ def test_generator_errors(call):
     assert str(ours.value) == str(theirs.value)
 
 
-def test_keys():
-    g = Generator("tpu").manual_seed(2**63 + 5)
+def test_generator_knows_its_device(xp):
+    assert xp.Generator().device == xp.Generator(None).device == xp.default_generator.device == xp.device("cpu")
+    g = xp.Generator("cpu:0")
+    assert type(g.device) is xp.device
+    assert pickle.loads(pickle.dumps(g)).device == g.clone_state().device == g.device == xp.rand(1, generator=g).device
+    with pytest.raises(AttributeError):
+        g.device = "cpu"
+
+
+def test_generators_that_there_are_none_of(xp):
+    for what, error in ((3.5, TypeError), ("nope", RuntimeError), ("meta", RuntimeError)):
+        with pytest.raises(error):
+            xp.Generator(what)
+    g = xp.Generator()
+    for call in (g.graphsafe_get_state, lambda: g.graphsafe_set_state(g)):
+        with pytest.raises(NotImplementedError, match="graphsafe_[gs]et_state is not supported in this Generator"):
+            call()
+    for call in (lambda: g.graphsafe_set_state(3), lambda: g.manual_seed(seed=3), lambda: xp.ones(2).normal_(generator=3)):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_keys(monkeypatch):
+    monkeypatch.setattr("jtorch.generator.canonical", lambda place: place)      # as if there were such a device
+    g = Generator("xla").manual_seed(2**63 + 5)
     keys = [g.next_key() for _ in range(3)]
     state = g.get_state()
     assert len({str(k) for k in keys}) == 3
     assert g.get_offset() == 12
-    again = Generator("tpu").manual_seed(2**63 + 5)
+    again = Generator("xla").manual_seed(2**63 + 5)
     assert str(again.next_key()) == str(keys[0])
     fourth = str(g.next_key())
     g.set_state(state)
     assert str(g.next_key()) == fourth
-    assert str(Generator("tpu").manual_seed(5).next_key()) != str(keys[0])
+    assert str(Generator("xla").manual_seed(5).next_key()) != str(keys[0])
     on_cpu = Generator()
     assert str(on_cpu.next_key()) != str(on_cpu.next_key())

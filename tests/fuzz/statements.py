@@ -316,6 +316,14 @@ def host(c: Chooser) -> list[str]:
     return [c.rng.choice(lines)]
 
 
+def address(c: Chooser) -> list[str]:
+    """Addresses, and writes through them, of which neither autograd nor the tensor is told."""
+    name, written = c.tensor(), c.tensor(lambda t: t.numel() and not t.requires_grad)
+    may = c.of(written).numel() and not c.of(written).requires_grad
+    poke = f"poke({written}, {c.number()})" if may else f"{written}.data_ptr()"
+    return [c.rng.choice([f"{name}.data_ptr()", f"{name}.untyped_storage().data_ptr()", poke])]
+
+
 def forget(c: Chooser) -> list[str]:
     """Drops a name."""
     names = self_names = c.tensors()
@@ -325,7 +333,8 @@ def forget(c: Chooser) -> list[str]:
 
 
 KINDS: list[tuple[float, Callable[[Chooser], list[str]]]] = [
-    (26, view), (5, parts), (22, arithmetic), (28, write), (9, backward), (3, hook), (3, mutation), (2, behind), (6, host), (2, forget)]
+    (26, view), (5, parts), (22, arithmetic), (28, write), (9, backward), (3, hook), (3, mutation), (2, behind), (6, host), (2, address),
+    (2, forget)]
 
 
 def statement(c: Chooser) -> list[str]:
