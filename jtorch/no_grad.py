@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from jtorch import speedups
 from jtorch.device import choose_devices, chosen_devices
 
 
@@ -191,3 +192,7 @@ class inference_mode(_Context):
     def clone(self):
         """A fresh context of the same kind."""
         return type(self)(self.mode)
+
+
+if speedups.native is not None:     # Ctrl-C may come where a function of Python is entered, and the mode would stay
+    no_grad.__exit__ = set_grad_enabled.__exit__ = speedups.native.connect_mode(globals())      # type: ignore[method-assign]

@@ -38,7 +38,7 @@ READ, WRITE, PERMUTE = OPS["_read_view"], OPS["_write_view"], OPS["permute"]
 class Storage:
     """Content, and how often it was replaced. ``version`` is what autograd checks, ``generation`` what views look at."""
 
-    __slots__ = ("__dict__", "__weakref__", "apart", "aval", "generation", "saved", "value", "version")     # what each call looks at
+    __slots__ = ("__dict__", "__weakref__", "apart", "aval", "generation", "saved", "value", "version")
 
     laid: Any = None        # (value, dims from the slowest to the fastest): the content, until somebody needs it in memory order
     host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any

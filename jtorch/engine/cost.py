@@ -46,7 +46,8 @@ COSTLY = {
     **dict.fromkeys(["lu", "cholesky", "qr", "geqrf", "householder_product", "triangular_solve"], 20e-9),
     **dict.fromkeys(["eig", "eigh", "svd"], 300e-9),
 }
-FREE = frozenset({"reshape", "squeeze", "broadcast_in_dim", "slice", "transpose", "iota", "empty", "empty2", "zeros_like", "split"})
+FREE = frozenset({"reshape", "squeeze", "broadcast_in_dim", "slice", "transpose", "iota", "empty", "empty2", "zeros_like",
+                  "split"})
 
 
 def of_equation(e: Equation) -> Work:

@@ -6,7 +6,7 @@ struct Call_class Call_;
 
 static PyObject *mode, *calls, *call_in_python, *of_tape, *wrapped, *refuse_unusable, *end_trace;
 static PyObject *inplace_in_python, *raise_instead, *fit;
-static PyObject *autocast_name, *grad_name, *inference_name, *special_name;
+static PyObject *autocast_name, *grad_name, *prev_name, *inference_name, *special_name;
 
 /* The thread's modes, as the dict behind jtorch.no_grad.mode: borrowed. */
 PyObject *current_mode(void)
@@ -184,17 +184,41 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     return failed ? NULL : Py_NewRef(target);
 }
 
+/* no_grad.__exit__(self, *error): the grad mode is as it was, before an exception can come. See jtorch.no_grad. */
+PyObject *speedups_restore_grad(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
+{
+    PyObject *before = nargs ? PyObject_GetAttr(given[0], prev_name) : NULL, *modes = before != NULL ? current_mode() : NULL;
+    if (!nargs)
+        PyErr_SetString(PyExc_TypeError, "__exit__() takes a grad mode");
+    int failed = modes == NULL || PyDict_SetItem(modes, grad_name, before) < 0;
+    Py_XDECREF(before);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyObject *speedups_connect_mode(PyObject *module, PyObject *given)
+{
+    static PyMethodDef restore = {"__exit__", (PyCFunction)(void (*)(void))speedups_restore_grad, METH_FASTCALL,
+                                  "Sets the grad mode to what it was."};
+    if (!(mode = take(given, "mode")) || !(autocast_name = PyUnicode_InternFromString("autocast"))
+            || !(grad_name = PyUnicode_InternFromString("grad")) || !(prev_name = PyUnicode_InternFromString("prev"))
+            || !(inference_name = PyUnicode_InternFromString("inference"))
+            || !(special_name = PyUnicode_InternFromString("special")))
+        return NULL;
+    PyObject *function = PyCFunction_New(&restore, NULL), *method = function ? PyInstanceMethod_New(function) : NULL;
+    Py_XDECREF(function);
+    return method;
+}
+
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
 {
     static const char *const of_call[] = {"node_class", "nodes", "of_tape", NULL};
     if (!(Call_.type = (PyTypeObject *)take(given, "Call"))
             || lookup_slots((PyObject *)Call_.type, &Call_.node_class, of_call) < 0
-            || !(mode = take(given, "mode")) || !(call_in_python = take(given, "call")) || !(of_tape = take(given, "of_tape"))
+            || !(call_in_python = take(given, "call")) || !(of_tape = take(given, "of_tape"))
             || !(wrapped = take(given, "_wrapped")) || !(refuse_unusable = take(given, "refuse_unusable"))
-            || !(end_trace = take(given, "_end")) || !(autocast_name = PyUnicode_InternFromString("autocast"))
-            || !(grad_name = PyUnicode_InternFromString("grad"))
-            || !(inference_name = PyUnicode_InternFromString("inference"))
-            || !(special_name = PyUnicode_InternFromString("special")))
+            || !(end_trace = take(given, "_end")))
         return NULL;
     calls = Py_NewRef(given);
     return speedups_connect_nodes(module, given);

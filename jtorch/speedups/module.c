@@ -60,6 +60,7 @@ static PyMethodDef methods[] = {
     {"connect_trace", speedups_connect_trace, METH_O, "Takes what it needs of jtorch.engine.trace."},
     {"connect_storage", speedups_connect_storage, METH_O, "Takes what it needs of jtorch.storage."},
     {"connect_tensor", speedups_connect_tensor, METH_O, "Takes what it needs of jtorch.tensor."},
+    {"connect_mode", speedups_connect_mode, METH_O, "Takes what it needs of jtorch.no_grad; gives no_grad.__exit__."},
     {"connect_calls", speedups_connect_calls, METH_O, "Takes what it needs of jtorch.dispatch.calls."},
     {"connect_inplace", speedups_connect_inplace, METH_O, "Takes what it needs of jtorch.dispatch.writes."},
     {"connect_walks", speedups_connect_walks, METH_O, "Takes what it needs of jtorch.backward."},

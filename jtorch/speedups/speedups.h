@@ -119,6 +119,8 @@ long facts_of(PyObject *call);
 int is_special(PyObject *modes);
 PyObject *speedups_call(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_call_inplace(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+PyObject *speedups_restore_grad(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
+PyObject *speedups_connect_mode(PyObject *module, PyObject *given);
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given);
 PyObject *speedups_connect_inplace(PyObject *module, PyObject *given);
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import jtorch
+from jtorch import speedups
 from jtorch.flags import ENGINE_MODE
 
 pytestmark = pytest.mark.core
@@ -194,6 +195,9 @@ def test_signals_at_random_moments(make):
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             check_all_is_there(tensors())
+            if speedups.native is None:     # as in PyTorch, it may come where ``no_grad`` ends, before it has ended
+                jtorch.set_grad_enabled(True)
+            assert jtorch.is_grad_enabled()
             assert math.isfinite(step())
     finally:
         signal.signal(signal.SIGALRM, before)

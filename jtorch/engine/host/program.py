@@ -148,7 +148,8 @@ class Plan:
     def work(self, n: int | None = None) -> cost.Work:
         """About what a run of the program takes, or of that for the open size ``n``."""
         shapes: dict = {}
-        return sum([cost.of_equation(opened.at(n, shapes)) for _, opened in self._open], self._work) if n is not None else self._work
+        opened = self._open if n is not None else ()
+        return sum([cost.of_equation(o.at(n, shapes)) for _, o in opened], self._work)      # type: ignore[arg-type]
 
     @staticmethod
     def _with_constants(flat: Flat, calls: list[_Step], late: list[_Step], outs: list[int], slot_of: dict[int, int]) -> list:
