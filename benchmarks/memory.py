@@ -90,7 +90,7 @@ def _status(field: str) -> float:
 
 def _loops(only: str, steps: int) -> int:
     from benchmarks.leaks import LOOPS, chain, grown
-    from jtorch.engine import TRIE, stats
+    from jtorch.engine import local, stats
     print("\nloops: growth after a warm-up, what is left alive, states of the trie of records, programs compiled")
     failed = 0
     for name, loop in LOOPS.items():
@@ -103,7 +103,7 @@ def _loops(only: str, steps: int) -> int:
         failed |= over
         kept = ", ".join([f"{n} {kind}" for kind, n in left.items() if n]) or "nothing"
         seconds = time.perf_counter() - start
-        print(f"{name:28} {turns:7} turns {more / 2**20:8.1f} MB   {kept:24} {TRIE.states:8} states "
+        print(f"{name:28} {turns:7} turns {more / 2**20:8.1f} MB   {kept:24} {local.recorder.trie.states:8} states "
               f"{stats.counters.programs:4} programs {seconds:6.0f} s"
               f"{'  OVER ITS BAR' if over else ''}", flush=True)
     start = time.perf_counter()

@@ -63,8 +63,8 @@ from jtorch.ops.linalg import LinAlgError as _LinAlgError
 from jtorch.serialization import load as load
 from jtorch.serialization import save as save
 from jtorch.size import Size as Size
-from jtorch.storage import UntypedStorage as UntypedStorage
 from jtorch.tensor import Tensor as Tensor
+from jtorch.untyped_storage import UntypedStorage as UntypedStorage
 
 globals().update(_dtype_module.ALL)
 globals().update({alias: _dtype_module.named(name) for alias, name in _dtype_module.ALIASES.items()})

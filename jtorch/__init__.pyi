@@ -65,6 +65,7 @@ from jtorch.dropout import alpha_dropout as alpha_dropout
 from jtorch.dropout import feature_alpha_dropout as feature_alpha_dropout
 from jtorch.dropout import feature_dropout as feature_dropout
 from jtorch.dropout import rrelu as rrelu
+from jtorch.dropout import rrelu_ as rrelu_
 from jtorch.dropout import torch_dropout as dropout
 from jtorch.dtype import can_cast as can_cast
 from jtorch.dtype import dtype as dtype
@@ -128,6 +129,7 @@ from jtorch.numbered import ctc_loss as ctc_loss
 from jtorch.numbered import dropout_ as dropout_
 from jtorch.numbered import embedding_renorm_ as embedding_renorm_
 from jtorch.numbered import feature_alpha_dropout_ as feature_alpha_dropout_
+from jtorch.numbered import feature_dropout_ as feature_dropout_
 from jtorch.numbered import hinge_embedding_loss as hinge_embedding_loss
 from jtorch.numbered import instance_norm as instance_norm
 from jtorch.numbered import kl_div as kl_div
@@ -194,8 +196,8 @@ from jtorch.settings import sym_not as sym_not
 from jtorch.settings import sym_sum as sym_sum
 from jtorch.settings import typename as typename
 from jtorch.size import Size as Size
-from jtorch.storage import UntypedStorage as UntypedStorage
 from jtorch.tensor import Tensor as Tensor
+from jtorch.untyped_storage import UntypedStorage as UntypedStorage
 from jtorch._bound import aminmax_result
 from jtorch._bound import cummax_result
 from jtorch._bound import cummin_result
@@ -1189,8 +1191,6 @@ def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
     """The nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along rows. See torch.vstack."""
-def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
-    """leaky_relu with the mean of ``lower`` and ``upper`` as its slope. See torch.nn.functional.rrelu."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by the square root. See torch.rsqrt."""
 def rsqrt_(input: Tensor) -> Tensor:

@@ -1,57 +1,17 @@
 """``python -m jtorch [--seed N] script.py [args…]``: runs an unmodified PyTorch script with ``torch`` served by jtorch.
 
-``-m module`` runs a module instead. ``--seed N`` is ``torch.manual_seed(N)`` before the script starts.
+``-m module`` runs a module instead. ``--seed N`` is ``torch.manual_seed(N)`` before the script starts. Processes that the script
+starts get jtorch as ``torch`` too.
 """
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import os
 import runpy
 import sys
-from types import ModuleType
 
 import jtorch
-
-
-class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Serves ``torch`` and every ``torch.*`` from the jtorch module of the same name."""
-
-    def find_spec(self, fullname, path=None, target=None):
-        """A spec for torch's names; None for all others."""
-        if fullname != "torch" and not fullname.startswith("torch."):
-            return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-
-    def create_module(self, spec):
-        """The jtorch module itself, so that ``torch.nn is jtorch.nn``."""
-        return _jtorch_module(spec.name)
-
-    def exec_module(self, module):
-        """Nothing: the module is loaded already."""
-
-
-def _jtorch_module(name: str) -> ModuleType:
-    own = "jtorch" + name[len("torch"):]
-    try:
-        module = sys.modules.get(own) or importlib.import_module(own)
-    except ModuleNotFoundError as error:
-        if error.name is None or not own.startswith(error.name):
-            raise
-        raise ModuleNotFoundError(f"No module named {name!r}: jtorch does not have it", name=name) from None
-    return module
-
-
-def install() -> None:
-    """Makes ``import torch`` in this process give jtorch."""
-    if not any(isinstance(f, TorchFinder) for f in sys.meta_path):
-        sys.meta_path.insert(0, TorchFinder())
-    for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
-        del sys.modules[name]
-    sys.modules["torch"] = jtorch
+from jtorch.as_torch import install, install_in_children
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -72,11 +32,13 @@ def main(argv: list[str] | None = None) -> None:
     sys.argv = [given.script, *given.args]
     if given.module:
         sys.path.insert(0, os.getcwd())
+        install_in_children()
         runpy.run_module(given.script, run_name="__main__", alter_sys=True)
         return
     if not os.path.exists(given.script):
         sys.exit(f"python -m jtorch: can't open file {given.script!r}")
     sys.path[0] = os.path.dirname(os.path.abspath(given.script))
+    install_in_children()
     runpy.run_path(given.script, run_name="__main__")
 
 

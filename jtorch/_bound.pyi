@@ -438,7 +438,7 @@ class Bound:
     def conj_physical_(self) -> Tensor:
         """The complex conjugate. See torch.conj_physical."""
     def const_data_ptr(self) -> builtins.int:
-        """An address that is the same for tensors that start at the same place of one storage."""
+        """The address of the first element, for code that reads and writes memory by itself. See torch.Tensor.data_ptr."""
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor if its elements lie in order, else a copy in which they do."""
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Tensor:
@@ -945,7 +945,7 @@ class Bound:
         """Minus each element. See torch.neg."""
     def negative_(self) -> Tensor:
         """Minus each element. See torch.neg."""
-    def new(self, *args: Any, device: Any = None) -> Tensor:
+    def new(self, *args: Any, **kw: Any) -> Tensor:
         """``torch.Tensor(...)`` with this tensor's dtype and device. See torch.Tensor.new."""
     def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False, **kw: Any) -> Tensor:
         """torch.empty with this tensor's dtype and device."""

@@ -111,7 +111,7 @@ def attend(query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, wei
            batch_first: bool = False, warned: bool = False) -> tuple[Tensor, Tensor | None]:
     """The function behind ``multi_head_attention_forward``: ``weights`` are one packed tensor or three."""
     batched = _check_dims(query, key, value, padding, attn, num_heads)
-    same = key is query, value is key
+    same = key is query and value is key, value is key
     if not batched:
         batch_first = False
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)

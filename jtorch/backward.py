@@ -15,7 +15,8 @@ from typing import Any
 import jax.numpy as jnp
 
 from jtorch import engine, overwritten, speedups, storage, tape, user_code, walks
-from jtorch.engine import Value, values
+from jtorch.engine import Value, stats, values
+from jtorch.engine.trace import DEFERRED, EAGER
 from jtorch.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch.modified import FREED
 from jtorch.no_grad import Modes, mode
@@ -32,7 +33,7 @@ from jtorch.tape import (
 from jtorch.vjp import vjp_call
 from jtorch.walks import LEAF, is_watched
 
-record, local = engine.record, engine.local
+record = engine.record
 DEEP = 10       # of backwards in one another, as of a custom function that calls backward, each so many-th gets a thread
 
 
@@ -49,11 +50,11 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
         tape.note_detached([r[0] for r in roots])
     if captures is not None or create_graph or mode.anomaly:
         return GraphTask(roots, retain_graph, create_graph, captures, accumulate).run()
-    rec, learner = local.rec, None
-    if len(roots) == 1 and rec.held is not False:
-        if _follow_known(rec, roots[0], retain_graph):
+    trace, learner = engine.current(), None
+    if len(roots) == 1 and trace.mode is not EAGER and not trace.noting:
+        if _follow_known(trace, roots[0], retain_graph):
             return {}
-        learner = _Learner(rec, roots[0])
+        learner = _Learner(trace, roots[0])
     return PlainTask(roots, retain_graph, learner).run()
 
 
@@ -134,7 +135,7 @@ class GraphTask:
         finally:
             self.modes.restore()
             running.task = outer
-            local.rec.after_backward = not self.create_graph
+            engine.current().after_backward = not self.create_graph
         return self.captured
 
     def _walk(self) -> None:
@@ -388,41 +389,44 @@ def _accumulate(leaf: Any, grad: Value) -> None:
 
 # ---------------------------------------------------------------- walks that are known
 
-def _follow_known(rec: Any, root: tuple[Node, int, Any], retain_graph: bool) -> bool:
+def _follow_known(trace: Any, root: tuple[Node, int, Any], retain_graph: bool) -> bool:
     """Does the whole walk at once, where one of its form is known; False if not."""
     node, nr, grad = root
-    return any(walk.after.hot and follow(walk, node, as_value(grad), rec, bool(retain_graph))
-               for walk in walks.known(rec.state, node, nr))
+    for walk in walks.known(trace.state, node, nr):
+        if walk.after.hot and follow(walk, node, as_value(grad), trace, bool(retain_graph)):
+            stats.counters.walks += 1
+            return True
+    return False
 
 
-def follow(walk: walks.Walk, root: Node, grad: Value, rec: Any, retain_graph: bool) -> bool:
+def follow(walk: walks.Walk, root: Node, grad: Value, trace: Any, retain_graph: bool) -> bool:
     """Does a walk that is known; False, and nothing, if what is met is not that of the walk."""
-    found = walk.follow(root, grad, rec)
+    values = trace.values
+    found = walk.follow(root, grad, trace)
     if found is None:
         return False
-    values = rec.values
     for leaf, value in [(found[number], values[slot]) for number, slot in walk.leaves]:
         _accumulate(leaf, value)
     if not retain_graph:
         for at in walk.through:
             found[at].release()
-    rec.after_backward = True
+    engine.current().after_backward = True
     return True
 
 
 class _Learner:
-    """Notes a walk that may become known: where the record stood when it began, its steps, and what leaves got."""
+    """Notes a walk that may become known: where the trace stood when it began, its steps, and what leaves got."""
 
-    def __init__(self, rec: Any, root: tuple[Node, int, Any]):
-        self.rec, self.root, self.stamp, self.state, self.first = rec, root, rec.stamp, rec.state, len(rec.values)
+    def __init__(self, trace: Any, root: tuple[Node, int, Any]):
+        self.trace, self.root, self.state, self.first = trace, root, trace.state, len(trace.values)
         self.steps: list[tuple[Any, list]] = []
         self.leaves: list[tuple[Any, Value]] = []
 
     def learn(self) -> None:
-        """Keeps the walk, if all of it was held back in one record."""
-        rec, (node, nr, grad) = self.rec, self.root
-        if rec.held and rec.stamp is self.stamp and self.steps:
-            walks.learn(self.state, node, nr, self.steps, self.leaves, as_value(grad), self.first, rec)
+        """Keeps the walk, if all of it was held back in one trace."""
+        trace, (node, nr, grad) = self.trace, self.root
+        if trace is engine.current() and trace.mode is DEFERRED and not trace.noting and self.steps:
+            walks.learn(self.state, node, nr, self.steps, self.leaves, as_value(grad), self.first, trace)
 
 
 # ---------------------------------------------------------------- which nodes a walk comes to

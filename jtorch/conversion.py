@@ -6,7 +6,7 @@ from typing import Any
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
-from jtorch.creation import empty_strided, legacy_tensor, place_of, tensor
+from jtorch.creation import empty_strided, legacy_tensor_of, place_of, tensor
 from jtorch.dispatch import call
 from jtorch.engine import Value, call_of
 from jtorch.history import edge_of, requires_grad
@@ -144,9 +144,9 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, **kw: Any) -> Tensor:
     """``torch.Tensor(...)`` with this tensor's dtype and device. See torch.Tensor.new."""
-    return legacy_tensor(*args, dtype=self.dtype, device=device or self.device)
+    return legacy_tensor_of(args, kw, self.dtype, self.device)
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None, **kw: Any) -> Tensor:

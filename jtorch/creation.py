@@ -11,12 +11,17 @@ import numpy as np
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, python_data, storage
-from jtorch.engine import Value
+from jtorch.dispatch import call_view
+from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
+from jtorch.ops import check
 from jtorch.ops.layout import preserved
+from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import extent
+from jtorch.size import Size
 from jtorch.storage import Storage, VersionCounter, View
 from jtorch.tensor import Tensor, alias, with_grad, wrap
+from jtorch.untyped_storage import UntypedStorage
 
 
 def place_of(device: Any) -> devices.device:
@@ -49,6 +54,8 @@ def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
                       "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
                       stacklevel=2)
         made = data.detach().to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
+    elif isinstance(data, UntypedStorage):
+        made = as_tensor(data, dtype, place)
     else:
         made = from_host(_host_array(data, dtype), place)
         if isinstance(data, np.ndarray):
@@ -59,6 +66,7 @@ def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
 def _host_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     """``data`` as a fresh NumPy array of the dtype PyTorch gives it."""
     if isinstance(data, (np.ndarray, np.generic)):
+        _check_byte_order(data)
         _check_strides(data)
         array = np.array(data)
         found = dtypes.of_numpy(array.dtype)
@@ -100,11 +108,21 @@ def _cast(array: np.ndarray, dtype: dtypes.dtype) -> np.ndarray:
         return (array.real if array.dtype.kind == "c" and not dtype.is_complex else array).astype(dtype.np)
 
 
+def _of_storage(s: UntypedStorage, dtype: dtypes.dtype | None) -> Tensor:
+    """A tensor of all whole elements of a storage, whose memory it shares."""
+    d = dtype or dtypes.int64
+    t = wrap(None, None, s._storage)
+    t._view = View(engine.aval_of((s.nbytes() // d.itemsize,), d.np, s.device), (1,), 0, None, -1)
+    return t
+
+
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, sharing memory where dtype and device allow. See torch.as_tensor."""
     dtype = dtypes.as_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
         return data.to(device=device if device is not None else data.device, dtype=dtype)   # type: ignore[attr-defined]
+    if isinstance(data, UntypedStorage):
+        return _of_storage(data, dtype).to(device=device)       # type: ignore[attr-defined]
     place = place_of(device)
     if isinstance(data, np.ndarray) and place is engine.CPU and (dtype is None or dtype.np == data.dtype):
         return from_numpy(data)
@@ -141,6 +159,8 @@ def _is_0_dim_array(obj: Any) -> bool:
 
 
 def _check_shared(obj: Any, made: Tensor) -> None:
+    if isinstance(obj, UntypedStorage):
+        return
     if not isinstance(obj, (Tensor, np.ndarray, jax.Array)):
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     found = obj.dtype if isinstance(obj, Tensor) else dtypes.of_numpy(np.dtype(obj.dtype))
@@ -155,9 +175,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     plain = _plain_aval(ndarray.dtype, ndarray.shape, ndarray.strides)
     if plain is not None and ndarray.__class__ is np.ndarray and ndarray.flags.writeable:
         return _showing(plain, ndarray.reshape(-1))
-    if not ndarray.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
-                         "orders is currently not supported.")
+    _check_byte_order(ndarray)
     dtypes.of_numpy(ndarray.dtype)
     _check_strides(ndarray)
     if not ndarray.flags.writeable:
@@ -166,6 +184,12 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
                       "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
                       "the rest of this program.", UserWarning, stacklevel=2)
     return _sharing(ndarray)
+
+
+def _check_byte_order(array: np.ndarray | np.generic) -> None:
+    if not array.dtype.isnative and array.dtype.kind in "iufc":
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
+                         "orders is currently not supported.")
 
 
 def _check_strides(array: np.ndarray | np.generic) -> None:
@@ -208,17 +232,31 @@ def _plain_aval(dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...
 
 def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d tensor over the memory of a Python buffer. See torch.frombuffer."""
-    try:
-        memory = memoryview(buffer).cast("B")
-    except TypeError:
-        raise ValueError("object does not implement Python buffer protocol.") from None
-    _check_buffer(memory.nbytes, dtype.itemsize, count, offset)
-    if memory.readonly:
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"frombuffer(): argument 'dtype' must be torch.dtype, not {python_data.type_name(dtype)}")
+    nbytes, readonly = _buffer_of(buffer)
+    if readonly:
         warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
                       "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
                       "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
                       "will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+    _check_buffer(nbytes, dtype.itemsize, count, offset)
     return with_grad(_sharing(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
+
+
+def _buffer_of(given: Any) -> tuple[int, bool]:
+    """How many bytes an object's memory has, and whether it is read-only."""
+    if isinstance(given, np.ndarray):       # there are dtypes that memoryview does not know
+        contiguous, nbytes, readonly = given.flags.c_contiguous, given.nbytes, not given.flags.writeable
+    else:
+        try:
+            memory = memoryview(given)
+        except TypeError:
+            raise ValueError("object does not implement Python buffer protocol.") from None
+        contiguous, nbytes, readonly = memory.c_contiguous, memory.nbytes, memory.readonly
+    if not contiguous:
+        raise RuntimeError("could not retrieve buffer from object")
+    return nbytes, readonly
 
 
 def _check_buffer(length: int, width: int, count: int, offset: int) -> None:
@@ -269,22 +307,72 @@ def from_jax(array: jax.Array) -> Tensor:
     return wrap(Value(engine.aval_of(array.shape, np.dtype(array.dtype), place), array))
 
 
-def legacy_tensor(*args: Any, device: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
+def legacy_tensor(*args: Any, **kw: Any) -> Tensor:
     """What ``torch.Tensor(...)`` makes: from sizes an uninitialised (here zero) tensor, from data a float one."""
-    default = dtype or dtypes.get_default_dtype()
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        return alias(args[0])
-    if len(args) == 1 and isinstance(args[0], (float, complex, bool)):
-        raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-    if len(args) == 1 and not isinstance(args[0], (int, np.integer)) and not _is_size(args[0]):
-        return tensor(args[0], dtype=default, device=device)
-    sizes = tuple(args[0]) if len(args) == 1 and _is_size(args[0]) else tuple(int(a) for a in args) if args else (0,)
-    return from_host(np.zeros(sizes, default.np), place_of(device))
+    return legacy_tensor_of(args, kw)
 
 
-def _is_size(x: Any) -> bool:
-    from jtorch.size import Size
-    return isinstance(x, Size)
+_LEGACY_ARGUMENTS = {"size", "data", "other"}
+
+
+def legacy_tensor_of(args: tuple, kw: dict[str, Any], dtype: dtypes.dtype | None = None,
+                     place: devices.device = engine.CPU) -> Tensor:
+    """``legacy_tensor`` of a dtype, which a tensor that is given must have too, and on a device."""
+    given = [*args, *[value for name, value in kw.items() if name in _LEGACY_ARGUMENTS]]
+    _check_legacy(given, args, kw, place)
+    default, first = dtype or dtypes.get_default_dtype(), given[0] if len(given) == 1 else None
+    if isinstance(first, Tensor):
+        if dtype is not None and first.dtype is not dtype:
+            raise TypeError(f"expected {_options(dtype)} (got {_options(first.dtype)})")
+        return call_view(call_of(OPS["alias"], (T,)), (first,))
+    if len(given) == 1 and "size" not in kw and not isinstance(first, Size) and not _is_int(first):
+        if not isinstance(first, (str, bytes)) and not python_data.is_sequence(first):
+            raise TypeError(f"new(): data must be a sequence (got {_type_name(first)})")
+        return (as_tensor if isinstance(first, np.ndarray) else tensor)(first, dtype=default, device=place)
+    sizes = tuple(first) if first is not None and not _is_int(first) else tuple(given) if given else (0,)
+    return from_host(np.zeros(_legacy_size(sizes), default.np), place)
+
+
+def _check_legacy(given: list, args: tuple, kw: dict[str, Any], place: devices.device) -> None:
+    if kw.keys() - _LEGACY_ARGUMENTS - {"device"} or (len(given) > 1 and not _is_int(given[0])):
+        got = [_type_name(a) for a in args] + [f"{n}={_type_name(a)}" for n, a in kw.items()]
+        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n"
+                        " * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
+                        " * (tuple of ints size, *, torch.device device = None)\n"
+                        " * (object data, *, torch.device device = None)\n")
+    if kw.get("device") is not None and devices.as_device(kw["device"]).type != place.type:
+        raise RuntimeError(f"legacy constructor expects device type: {place.type} but device type: "
+                           f"{devices.as_device(kw['device']).type} was passed")
+
+
+def _legacy_size(sizes: tuple) -> tuple[int, ...]:
+    for k, n in enumerate(sizes):
+        if not _is_int(n):
+            raise TypeError(f"new(): argument 'size' failed to unpack the object at pos {k + 1} with error "
+                            f'"type must be tuple of ints,but got {_type_name(n)}"')
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {[int(n) for n in sizes]}")
+    return tuple([int(n) for n in sizes])
+
+
+def _options(dtype: dtypes.dtype) -> str:
+    return (f"TensorOptions(dtype={check.cpp_name(dtype.np)}, device=cpu, layout=Strided, requires_grad=false (default), "
+            "pinned_memory=false (default), memory_format=(nullopt))")
+
+
+def _is_int(x: Any) -> bool:
+    """Whether a number, of any library, may be a size."""
+    if isinstance(x, (np.ndarray, Tensor)):
+        return not x.shape and str(x.dtype).removeprefix("torch.").startswith(("int", "uint"))
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def _type_name(x: Any) -> str:
+    """The name of an object's type in the errors of ``torch.Tensor(...)``."""
+    kind = type(x)
+    if isinstance(x, Tensor):
+        return "Tensor"
+    return f"torch.{kind.__name__}" if kind.__module__.startswith("jtorch.") else python_data.type_name(x)
 
 
 def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dtypes.dtype, device: str,

@@ -7,12 +7,16 @@ from typing import Any
 import jax
 
 import jtorch.dtype as dtypes
+from jtorch.conversion import clone
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
+from jtorch.legacy import MemoryFormat
 from jtorch.ops import random as draw
 from jtorch.ops.check import broadcast_shapes
+from jtorch.ops.layout import preserved
 from jtorch.ops.registry import NUMBERS, OPS, T, freeze
 from jtorch.random import drawn
+from jtorch.storage import geometry_of, lay_out
 from jtorch.tensor import Tensor, wrap
 
 F: dict[str, Any] = {}      # the functions of nn.functional made from ops, filled when they are bound
@@ -29,18 +33,32 @@ def _mask(input: Tensor, shape: tuple[int, ...], p: float, dtype: dtypes.dtype |
                       lambda k: jax.random.bernoulli(k, 1 - p, shape)))
 
 
-def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Tensor:
+def _mask_like(input: Tensor, p: float) -> Tensor:
+    """A mask for each element of ``input``, drawn in the order of its memory."""
+    shape, d = tuple(input.shape), input.dtype
+    if input._view is None:
+        return _mask(input, shape, p)
+    stride = preserved(*geometry_of(input)[:2])
+    made = wrap(drawn(shape, d, input.device, None, lambda s: draw.place(draw.dropout_mask(s, shape, d.np, p), shape, stride),
+                      lambda k: jax.random.bernoulli(k, 1 - p, shape)))
+    lay_out(made, stride)
+    return made
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...] | None = None) -> Tensor:
+    """``input`` where a mask of this shape, by default its own, keeps it."""
     if not training or p == 0 or not input.numel():
         return input
     c = call_of(OPS["_dropout_with_mask"], (T, T, NUMBERS[float]))
-    flat = [input, _mask(input, shape, p), 1.0 / (1.0 - p) if p < 1 else 0.0]
+    shape = () if p == 1 else shape
+    flat = [input, _mask_like(input, p) if shape is None else _mask(input, shape, p), 1.0 / (1.0 - p) if p < 1 else 0.0]
     return call_inplace(c, flat) if inplace else call(c, flat)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes elements with probability p and scales the others by 1/(1-p). See torch.nn.functional.dropout."""
     _check_p(p)
-    return _dropped(input, p, training, inplace, tuple(input.shape))
+    return _dropped(input, p, training, inplace)
 
 
 def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -55,10 +73,10 @@ def _of_channels(n: int):
         _check_p(p)
         _check_channels(n, input.dim())
         if n == 2 or input.dim() == n + 2:
-            shape = draw.feature_dropout_size(tuple(input.shape))
-        else:       # one without a batch dimension
-            shape = draw.feature_dropout_size((1, *input.shape))[1:]
-        return _dropped(input, p, training, inplace, shape)
+            return feature_dropout(input, p, training, inplace)
+        if not inplace:     # one without a batch dimension
+            return feature_dropout(input.unsqueeze(0), p, training).squeeze(0)      # type: ignore[attr-defined]
+        return _dropped(input, p, training, inplace, draw.feature_dropout_size((1, *input.shape))[1:])
     of_channels.__name__ = of_channels.__qualname__ = f"dropout{n}d"
     of_channels.__doc__ = f"Dropout of whole channels of {n}-dimensional data. See torch.nn.functional.dropout{n}d."
     return of_channels
@@ -85,27 +103,26 @@ def _check_channels(n: int, ndim: int) -> None:
 def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout, with torch.dropout's arguments."""
     draw.check_dropout(p)
-    return _dropped(input, p, train, False, tuple(input.shape))
+    return _dropped(input, p, train, inplace=False)
 
 
-def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Tensor:
+def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...] | None = None) -> Tensor:
     _check_p(p)
-    if not training or p == 0 or not input.numel():
-        return input
+    if not training or p in (0, 1) or not input.numel():
+        return _dropped(input, p, training, inplace)
     c = call_of(OPS["_alpha_dropout_with_mask"], (T, T, freeze(float(p))))
-    flat = [input, _mask(input, shape, p)]
+    flat = [input, _mask_like(input, p) if shape is None else _mask(input, shape, p)]
     return call_inplace(c, flat) if inplace else call(c, flat)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance, for selu. See torch.nn.functional.alpha_dropout."""
-    return _alpha(input, p, training, inplace, tuple(input.shape))
+    return _alpha(input, p, training, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels. See torch.nn.functional.feature_alpha_dropout."""
-    shape = tuple(input.shape)
-    return _alpha(input, p, training, inplace, draw.feature_dropout_size(shape) if training and p else shape)
+    return _alpha(input, p, training, inplace, draw.feature_dropout_size(tuple(input.shape)) if training and p else None)
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
@@ -120,14 +137,24 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     return call_inplace(c, [input, noise]) if inplace else call(c, [input, noise])
 
 
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """rrelu in place. See torch.nn.functional.rrelu_."""
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
+def _contiguous(like: Tensor) -> Any:
+    """A contiguous tensor like another, to be filled."""
+    return clone(like.detach(), memory_format=MemoryFormat("contiguous_format"))
+
+
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution, discretized if ``hard``. See torch.nn.functional.gumbel_softmax."""
-    gumbels = -logits.detach().clone().exponential_().log()     # type: ignore[attr-defined]
+    gumbels = -_contiguous(logits).exponential_().log()
     soft = ((logits + gumbels) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
-    one_hot = soft.detach().clone().zero_().scatter_(dim, index, 1.0)
+    one_hot = _contiguous(logits).zero_().scatter_(dim, index, 1.0)
     return one_hot - soft.detach() + soft
 
 
@@ -147,7 +174,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                 [query, key, value, kept, *([attn_mask] if attn_mask is not None else [])])
 
 
-_REPLACED = {f.__name__: f for f in (dropout, alpha_dropout, feature_alpha_dropout, rrelu, gumbel_softmax,
+_REPLACED = {f.__name__: f for f in (dropout, alpha_dropout, feature_alpha_dropout, rrelu, rrelu_, gumbel_softmax,
                                      scaled_dot_product_attention)}
 
 
@@ -157,5 +184,5 @@ def bind(namespaces: dict[str, dict[str, Any]]) -> None:
     F.update(space)
     space.update(_REPLACED, **{f"dropout{n}d": _of_channels(n) for n in (1, 2, 3)})
     namespaces[""].update(dropout=torch_dropout, alpha_dropout=alpha_dropout, feature_dropout=feature_dropout,
-                          feature_alpha_dropout=feature_alpha_dropout, rrelu=rrelu)
+                          feature_alpha_dropout=feature_alpha_dropout, rrelu=rrelu, rrelu_=rrelu_)
 

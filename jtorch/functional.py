@@ -25,7 +25,7 @@ def is_tensor(obj: Any) -> bool:
 
 def is_storage(obj: Any) -> bool:
     """Whether ``obj`` is a storage. See torch.is_storage."""
-    from jtorch.storage import UntypedStorage
+    from jtorch.untyped_storage import UntypedStorage
     return isinstance(obj, UntypedStorage)
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from jtorch.device import as_device, canonical
+from jtorch.device import device as Device
 from jtorch.stream import DEFAULT_SEED, Stream, seed_of
 
 _STATE_OF_KEY = np.dtype([("seed", "<u8"), ("offset", "<i8")])      # the bytes of a CUDA generator's state
@@ -23,23 +25,23 @@ def _from_tensor(value: Any) -> np.ndarray:
     return value
 
 
-def _to_device(device: Any) -> Any:
-    """The device object for what was passed as ``device``; the tensor layer replaces this."""
-    return device
-
-
 class Generator:
     """A source of random numbers with a state of its own. See torch.Generator."""
 
-    __slots__ = ("_key", "_offset", "_seed", "device", "stream")
+    __slots__ = ("_device", "_key", "_offset", "_seed", "stream")
 
-    def __init__(self, device: Any = "cpu"):
-        self.device = _to_device(device)
-        self.stream = Stream() if str(self.device).split(":")[0] == "cpu" else None
+    def __init__(self, device: Any = None):
+        self._device = _place(device)
+        self.stream = Stream() if self._device.type == "cpu" else None
         self._seed, self._offset = DEFAULT_SEED, 0
         self._key: Any = None
 
-    def manual_seed(self, seed: int) -> Generator:
+    @property
+    def device(self) -> Device:
+        """Whose numbers these are."""
+        return self._device
+
+    def manual_seed(self, seed: int, /) -> Generator:
         """Starts again from ``seed`` and returns the generator."""
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")  # noqa: TRY004
@@ -63,7 +65,7 @@ class Generator:
             return _to_tensor(self.stream.get_state())
         return _to_tensor(np.array([(self._seed, self._offset)], _STATE_OF_KEY).view(np.uint8))
 
-    def set_state(self, new_state: Any) -> Generator:
+    def set_state(self, new_state: Any, /) -> Generator:
         """Goes to a state that get_state gave."""
         raw = _from_tensor(new_state)
         if raw.dtype != np.uint8:
@@ -83,12 +85,22 @@ class Generator:
         other.set_state(self.get_state())
         return other
 
+    def graphsafe_get_state(self) -> Generator:
+        """NotImplementedError, as for PyTorch's CPU: there are no CUDA graphs here."""
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator")
+
+    def graphsafe_set_state(self, state: Generator, /) -> Generator:
+        """NotImplementedError, as for PyTorch's CPU: there are no CUDA graphs here."""
+        if not isinstance(state, Generator):
+            raise TypeError(f"expected a Generator, but got {type(state).__name__}")
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
+
     def get_offset(self) -> int:
         """How far an accelerator's generator has gone."""
         self._require_key()
         return self._offset
 
-    def set_offset(self, offset: int) -> Generator:
+    def set_offset(self, offset: int, /) -> Generator:
         """Moves an accelerator's generator to ``offset``."""
         self._require_key()
         if offset % _STEP:
@@ -113,12 +125,23 @@ class Generator:
 
     def __reduce__(self):
         offset = None if self.stream is not None else self._offset
-        return Generator, (self.device,), (self.initial_seed(), offset, self.get_state())
+        return Generator, (self._device,), (self.initial_seed(), offset, self.get_state())
 
     def __setstate__(self, state: tuple) -> None:
         seed, _, raw = state        # the bytes of an accelerator's state hold the offset too
         self.manual_seed(seed)
         self.set_state(raw)
+
+
+def _place(given: Any) -> Device:
+    """The device that numbers are drawn for; an error where there is none that draws any."""
+    place = as_device("cpu" if given is None else given, "Generator")
+    if place.type == "meta":
+        raise RuntimeError("META device type not an accelerator.")
+    try:
+        return canonical(place)
+    except AssertionError:
+        raise RuntimeError("Cannot get CUDA generator without ATen_cuda library.") from None
 
 
 def _key(seed: int) -> Any:

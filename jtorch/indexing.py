@@ -36,6 +36,8 @@ from jtorch.storage import View, check_writable, value_of
 from jtorch.tensor import Tensor, wrap
 
 _INTS = (int, np.integer)
+_MASKS = ("bool", "uint8")      # the dtypes of masks
+_INDICES = ("int64", "int32", *_MASKS)
 _LONG = dtypes.int64
 
 
@@ -78,10 +80,10 @@ def _select(t: Tensor, dim: int, i: int, place: tuple[tuple, int, int] | None = 
     return call_view(call_of(OPS["select"], (T, dim, i % shape[dim])), (t,))
 
 
-def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, list[Tensor | None] | None]:
+def _split(t: Tensor, index: Any, *, written: bool = False, filled: bool = False) -> tuple[Tensor, list[Tensor | None] | None]:
     """The view that the basic part of an index gives, and the index tensors that are left for its dims.
 
-    Where it is ``written`` to, the errors that leaves raise come before those of masks.
+    Where it is ``written`` to, the errors that leaves raise come before those of masks. ``filled``: see ``_columns``.
     """
     if index.__class__ in (slice, int) or isinstance(index, np.integer):
         _check_of_one(t, index)
@@ -96,7 +98,7 @@ def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, lis
         elif isinstance(item, slice):
             t = _slice(t, dim, item)
             dim += 1
-        elif isinstance(item, bool) or (isinstance(item, Tensor) and item.dim() == 0 and item.dtype.name == "bool"):
+        elif isinstance(item, bool) or (isinstance(item, Tensor) and item.dim() == 0 and item.dtype.name in _MASKS):
             t = call_view(call_of(OPS["unsqueeze"], (T, dim)), (t,))
             tensors += [None] * (dim - len(tensors))
             tensors.append(tensor([0] if bool(item) else [], dtype=_LONG))
@@ -108,7 +110,7 @@ def _split(t: Tensor, index: Any, *, written: bool = False) -> tuple[Tensor, lis
         else:
             tensors += [None] * (dim - len(tensors))
             try:
-                columns = _columns(t, dim, item)
+                columns = _columns(t, dim, item, filled)
             except IndexError:
                 if written:
                     check_inplace(t, mode.grad and requires_grad(t), once=False)
@@ -151,7 +153,7 @@ def _expanded(t: Tensor, index: tuple) -> list:
     except (TypeError, IndexError, ValueError):
         _raise_earlier(t, index)
         raise
-    used = sum(_dims_used(x) for x in items)
+    used = sum(_dims_used(x) for x in index)        # a mask of NumPy's counts as one, as in PyTorch
     if used > t.dim():
         raise _too_many(t)
     at = [i for i, x in enumerate(items) if x is Ellipsis]
@@ -194,7 +196,7 @@ def _too_many(t: Tensor) -> IndexError:
 def _dims_used(x: Any) -> int:
     if x is None or x is Ellipsis or isinstance(x, bool):
         return 0
-    if isinstance(x, Tensor) and x.dtype.name in ("bool", "uint8"):
+    if isinstance(x, Tensor) and x.dtype.name in _MASKS:
         return x.dim()
     return 1
 
@@ -228,22 +230,24 @@ def _tensor_of(x: Any) -> Tensor:
 
 
 def _check_index_dtype(x: Tensor) -> None:
-    if x.dtype.name not in ("int64", "int32", "uint8", "bool") and (x.dim() or x.dtype.is_floating_point or x.dtype.is_complex):
+    if x.dtype.name not in _INDICES and (x.dim() or x.dtype.is_floating_point or x.dtype.is_complex):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
 
 
-def _columns(t: Tensor, dim: int, item: Tensor) -> list[Tensor]:
-    """An index tensor as int64; a mask as the columns of its true places."""
-    if item.dtype.name in ("bool", "uint8"):
-        for k, n in enumerate(item.shape):
-            if n != t.shape[dim + k]:
-                raise IndexError(f"The shape of the mask {list(item.shape)} at index {k} does not match the shape of the indexed "
-                                 f"tensor {list(t.shape)} at index {dim + k}")
-        if item.dtype.name == "uint8":
-            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-                          UserWarning, stacklevel=5)
-        return list(OPS_FUNCTIONS["nonzero"](item, as_tuple=True))
-    return [item if item.dtype is _LONG else item.to(_LONG)]        # type: ignore[attr-defined]
+def _columns(t: Tensor, dim: int, item: Tensor, filled: bool = False) -> list[Tensor]:
+    """An index tensor as int64; a mask as the columns of its true places. ``filled``: it says where one number is written."""
+    if item.dtype.name not in _MASKS:
+        return [item if item.dtype is _LONG else item.to(_LONG)]        # type: ignore[attr-defined]
+    if item.dtype.name == "uint8" and not filled:
+        warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
+                      stacklevel=5)
+    for k, n in enumerate(item.shape):
+        if n != t.shape[dim + k]:
+            raise IndexError(f"The shape of the mask {list(item.shape)} at index {k} does not match the shape of the indexed "
+                             f"tensor {list(t.shape)} at index {dim + k}")
+    if item.dtype.name == "uint8" and filled:
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    return list(OPS_FUNCTIONS["nonzero"](item, as_tuple=True)) if item.dim() else []
 
 
 def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
@@ -284,7 +288,7 @@ def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
     value = None
     if s.host is None:
         source = value_of(t)
-        if source.array is None or source.born is engine.local.rec.stamp:
+        if source.array is None or source.born is engine.current():
             return None
         value = Value(shown, _part(source, start, step, count))
     made = view_of(t, shown, inner, offset + start * apart, in_order, value)
@@ -302,7 +306,7 @@ def _row(t: Tensor, rows: tuple, i: int) -> Tensor | None:
     s = t._storage
     if t._view is not None or t._base is not None or s.aval is not aval or t._requires_grad or not -n <= i < n:
         return None
-    if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.local.rec.stamp):
+    if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.current()):
         return None
     made = wrap(None, None, s)
     made._view = view = View(shown, inner, (i if i >= 0 else i + n) * apart, None, -1)
@@ -349,19 +353,21 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         if index:
             _assign(call_view(call_of(OPS["unsqueeze"], (T, 0)), (t,)), value)
         return
-    if isinstance(index, Tensor) and index.dtype.name in ("bool", "uint8") and (number or not value.dim()) and \
+    if isinstance(index, Tensor) and index.dtype.name in _MASKS and (number or not value.dim()) and \
             index.dim() and index.shape == t.shape[:index.dim()]:
         mask = index.reshape(*index.shape, *[1] * (t.dim() - index.dim()))     # type: ignore[attr-defined]
         call_inplace(call_of(OPS["masked_fill"], (T, T, T)), (t, mask, value), name="IndexPutBackward0")
         return
-    viewed, tensors = _split(t, index, written=True)
+    given = index if index.__class__ is tuple else (index,)
+    masked = _only_mask([x for x in given if isinstance(x, (Tensor, np.ndarray))])
+    viewed, tensors = _split(t, index, written=True, filled=masked and value.numel() == 1)
     if tensors is None:
         if not value.dim() and viewed.dim():
             OPS_FUNCTIONS["fill_"](viewed, value)
         else:
             _assign(viewed, value)
         return
-    if _only_mask([x for x in _as_tuple(index) if isinstance(x, Tensor)]):
+    if masked:
         value = _number_at_mask(t, value)
     marks = tuple([None if x is None else T for x in tensors])
     c = call_of(OPS["index_put"], (T, marks, T, False))
@@ -374,8 +380,9 @@ def _assign(viewed: Tensor, value: Tensor) -> None:
     copy_(viewed, value.expand(size) if value._storage is viewed._storage and tuple(value.shape) != size else value)  # type: ignore[attr-defined]
 
 
-def _only_mask(tensors: Sequence[Tensor]) -> bool:
-    return len(tensors) == 1 and tensors[0].dtype.name in ("bool", "uint8") and tensors[0].dim() > 0
+def _only_mask(tensors: Sequence[Tensor | np.ndarray]) -> bool:
+    """Whether one mask is all that indexes; a number is then written by ``masked_fill_``, which takes no bytes."""
+    return len(tensors) == 1 and tensors[0].dtype.name in _MASKS and len(tensors[0].shape) > 0
 
 
 def _number_at_mask(t: Tensor, value: Tensor) -> Tensor:
@@ -504,17 +511,34 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     return found
 
 
+def _check_indices(input: Tensor, indices: Any) -> None:
+    for k, x in enumerate(indices):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
+    if len(indices) > input.dim():
+        raise IndexError(f"too many indices for tensor of dimension {input.dim()} (got {len(indices)})")
+    for x in indices:
+        if x.dtype.name not in _INDICES:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+
+
 def _index_put(form: str):
+    do: Any = call_inplace if form == "index_put_" else call
+
     def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-        tensors: list[Tensor | None] = []
+        _check_indices(input, indices)
+        filled = len(indices) == 1 and not accumulate and indices[0].dtype.name in _MASKS and values.numel() == 1
+        tensors: list[Tensor] = []
         for x in indices:
-            tensors += [None] if x is None else _columns(input, len(tensors), x)
-        if not accumulate and _only_mask([x for x in indices if x is not None]):
+            tensors += _columns(input, len(tensors), x, filled)
+        if filled:
             values = _number_at_mask(input, values)
-        marks = tuple([None if x is None else T for x in tensors])
-        c = call_of(OPS["index_put"], (T, marks, T, bool(accumulate)))
-        flat = [input, *[x for x in tensors if x is not None], values]
-        return call_inplace(c, flat) if form == "index_put_" else call(c, flat)
+            if not indices[0].dim():
+                number = values.reshape(())     # type: ignore[attr-defined]
+                return do(call_of(OPS["masked_fill"], (T, T, T)), (input, indices[0], number))
+        check.require(len(tensors) > 0, "index_put_ needs an index of at least one dim")
+        c = call_of(OPS["index_put"], (T, (T,) * len(tensors), T, bool(accumulate)))
+        return do(c, [input, *tensors, values])
     index_put.__name__ = form
     index_put.__doc__ = f"``values`` written (or added) at index tensors. See torch.Tensor.{form}."
     return index_put

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import jtorch.dtype as dtypes
-from jtorch.creation import legacy_tensor, tensor
+from jtorch.creation import legacy_tensor_of
 from jtorch.tensor import Tensor
 
 
@@ -15,9 +15,7 @@ class _TypedMeta(type):
         return isinstance(obj, Tensor) and obj.dtype is cls.dtype
 
     def __call__(cls, *args: Any, **kw: Any) -> Tensor:
-        if len(args) == 1 and not isinstance(args[0], int):
-            return tensor(args[0], dtype=cls.dtype) if not isinstance(args[0], Tensor) else args[0].to(cls.dtype)  # type: ignore[attr-defined]
-        return legacy_tensor(*args, **kw).to(cls.dtype)     # type: ignore[attr-defined]
+        return legacy_tensor_of(args, kw, cls.dtype)
 
 
 class MemoryFormat:

@@ -96,6 +96,11 @@ def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     return F["dropout"](input, p, train, True)
 
 
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """torch.feature_dropout in place."""
+    return F["feature_dropout"](input, p, train, True)
+
+
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """torch.alpha_dropout in place."""
     return F["alpha_dropout"](input, p, train, True)
@@ -108,10 +113,10 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 NAMES = ("binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss kl_div margin_ranking_loss "
          "poisson_nll_loss triplet_margin_loss batch_norm instance_norm affine_grid_generator embedding_renorm_ convolution "
-         "dropout_ alpha_dropout_ feature_alpha_dropout_").split()
+         "dropout_ feature_dropout_ alpha_dropout_ feature_alpha_dropout_").split()
 
 
 def bind(torch: dict[str, Any], functional: dict[str, Any]) -> None:
     """Puts the functions of this file into the package."""
-    F.update(functional)
+    F.update(functional, feature_dropout=torch["feature_dropout"])
     torch.update({n: globals()[n] for n in NAMES if n not in torch})

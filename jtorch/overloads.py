@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import jtorch.dtype as dtypes
+from jtorch.conversion import FUNCTIONS
 from jtorch.creation import as_tensor
 from jtorch.dispatch import call_view, return_type
 from jtorch.engine import call_of
@@ -247,6 +248,7 @@ def bind(cls: type, torch: dict[str, Any]) -> None:
     F["repeat_interleave_index"] = lambda repeats: _call_dynamic(index, (T,), [repeats])
     F["_histogramdd"] = torch.pop("_histogramdd")
     torch.update(_REPLACED, histogramdd=histogramdd)
+    FUNCTIONS.update(_REPLACED)
     F["_float_power_"], F["_abs_"] = cls.float_power_, cls.abs_     # type: ignore[attr-defined]
     F["_sum_to_size"], cls.sum_to_size = cls.sum_to_size, sum_to_size       # type: ignore[attr-defined]
     cls.abs_ = cls.absolute_ = torch["abs_"] = abs_     # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ nodes concerned take the new ones. Where nothing of the kind has happened, two t
 """
 from __future__ import annotations
 
+import gc
 import weakref
 from typing import Any
 
@@ -29,6 +30,38 @@ def refresh(roots: list) -> None:
         for node in tape.reachable(roots):
             if getattr(node, "saved", None) is not None:
                 _refresh(node, of_host=False)
+        _forget_unsaved()
+
+
+PATIENCE = 2        # backwards through which a storage stays before it is looked for
+LONGER = 100        # and again where it was found
+
+
+def _forget_unsaved() -> None:
+    """Lets go of storages that no node has saved any more. Their counts are too high where nodes were dropped with their graph,
+    so nodes are looked for, which is slow, among all objects that there are.
+    """
+    silent = storage.silent
+    waited = [s for s, turns in silent.items() if turns >= PATIENCE or not s.saved]
+    for s in list(silent):
+        silent[s] += 1
+    if not waited:
+        return
+    nodes = [n for n in tape.nodes_with(_entries_of(waited)) if n.saved is not None]
+    kept = {_place(counter)[0] for n in nodes for counter, _ in n.versions}
+    for s in waited:
+        silent[s] = -LONGER
+        if s not in kept:
+            s.saved = 0
+            del silent[s]
+
+
+def _entries_of(storages: list[Storage]) -> list[tuple]:
+    """The entries of nodes' versions that have one of these storages."""
+    holders = gc.get_referrers(*storages)
+    seen = [h for h in holders if h.__class__ is Seen]
+    holders += gc.get_referrers(*seen) if seen else []
+    return [h for h in holders if h.__class__ is tuple and len(h) == 2]
 
 
 def _refresh(node: Any, *, of_host: bool) -> None:

@@ -28,16 +28,19 @@ def type_name(x: Any) -> str:
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def _is_sequence(x: Any) -> bool:
+def is_sequence(x: Any) -> bool:
+    """Whether a tensor of at least one dim is made of an object's items."""
+    if isinstance(x, np.generic) and not isinstance(x, str):
+        return False
     if isinstance(x, np.ndarray):
         return x.ndim > 0
-    return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not isinstance(x, (dict, Tensor, np.generic))
+    return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not isinstance(x, (dict, Tensor))
 
 
 def _shape(data: Any) -> tuple[int, ...]:
     """The lengths along the first items: what the shape must be if all sequences are as long as the first."""
     shape: list[int] = []
-    while _is_sequence(data):
+    while is_sequence(data):
         shape.append(len(data))
         if len(shape) > MAX_DIMS:
             raise ValueError(f"too many dimensions '{type(data).__name__}'")
@@ -53,7 +56,7 @@ def _items(data: Any, shape: tuple[int, ...], dim: int) -> Iterator[Any]:
         return
     if isinstance(data, Tensor) and data.dim():
         data = data.tolist()
-    if not _is_sequence(data):
+    if not is_sequence(data):
         raise TypeError("not a sequence")
     if len(data) != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
@@ -69,13 +72,13 @@ def _inferred(x: Any) -> dtypes.dtype:
     if isinstance(x, Tensor):
         return x.dtype
     if isinstance(x, (np.ndarray, np.generic)):
-        return dtypes.of_numpy(x.dtype)
+        return dtypes.of_numpy(x.dtype.newbyteorder("="))
     for kind in (bool, int, float, complex):
         if isinstance(x, kind):
             return dtypes.of_numpy(dtypes.default_of_number(kind))
     if isinstance(x, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
-    if not _is_sequence(x):
+    if not is_sequence(x):
         raise RuntimeError(f"Could not infer dtype of {type_name(x)}")
     return _common([_inferred(item) for item in x])
 

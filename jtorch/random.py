@@ -11,17 +11,22 @@ import numpy as np
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch import engine, generator
+from jtorch import engine, generator, storage
+from jtorch.conversion import in_format
 from jtorch.creation import from_host, place_of
-from jtorch.dispatch import call, check_inplace, write_with_history, zero_node
+from jtorch.dispatch import call, check_inplace, warn_of_resizing, write_resized, write_with_history, zero_node
 from jtorch.engine import Value, call_of
 from jtorch.generator import Generator
-from jtorch.history import requires_grad
+from jtorch.history import edge_of
+from jtorch.history import requires_grad as _requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops import check, random_choice, random_rejection
 from jtorch.ops import random as draw
+from jtorch.ops.layout import iterated, preserved
 from jtorch.ops.registry import OPS, T
-from jtorch.storage import geometry_of
+from jtorch.ops.strided import contiguous_strides
+from jtorch.storage import check_writable, geometry_of, value_of
+from jtorch.tape import NotImplementedNode
 from jtorch.tensor import Tensor, with_grad, wrap
 from jtorch.vjp import camel_case
 
@@ -56,7 +61,9 @@ def use_in_thread(generator: Generator) -> None:
 def generator_of(device: devices.device, given: Generator | None = None) -> Generator:
     """The generator a call draws from: the given one, or the device's default."""
     if given is not None:
-        if devices.as_device(given.device).type != device.type:
+        if not isinstance(given, Generator):
+            raise TypeError(f"argument 'generator' must be torch.Generator, not {type(given).__name__}")
+        if given.device.type != device.type:
             raise RuntimeError(f"Expected a '{device.type}' device type for generator but found '{given.device.type}'")
         return given
     if device.type == "cpu":
@@ -158,14 +165,31 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
         return Value(aval, accelerator(g.next_key()).astype(dtype.np))
 
 
-def _finish(value: Value, requires_grad_: bool, out: Tensor | None) -> Tensor:
-    if out is not None:
-        from jtorch.dispatch import write_resized
-        write_resized(out, value)
-        return out
+def _finish(value: Value, requires_grad_: bool = False) -> Tensor:
     t = wrap(value)
     t._inference = mode.inference
     return with_grad(t, requires_grad_)
+
+
+def _check_dtype_of(out: Tensor, dtype: dtypes.dtype | None) -> None:
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(f"dtype {dtype.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})")
+
+
+def _check_out(out: Tensor, name: str, dtype: dtypes.dtype | None = None, sources: tuple = ()) -> None:
+    _check_dtype_of(out, dtype)
+    if mode.grad and any([isinstance(t, Tensor) and _requires_grad(t) for t in (out, *sources)]):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                           "arguments requires grad.")
+
+
+def _fill(out: Tensor, shape: tuple[int, ...], fill: Callable[[Tensor], Tensor]) -> Tensor:
+    """``out=`` in this shape, filled in the order of its own memory; as it was where ``fill`` raises."""
+    if tuple(out.shape) == shape:
+        return fill(out)
+    made = fill(from_host(np.zeros(shape, out.dtype.np), out.device))
+    write_resized(out, value_of(made), warn=False)
+    return out
 
 
 def _float_or_complex(dtype: dtypes.dtype, name: str) -> dtypes.dtype:
@@ -177,38 +201,40 @@ def _float_or_complex(dtype: dtypes.dtype, name: str) -> dtypes.dtype:
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Uniform numbers from [0, 1). See torch.rand."""
-    shape, d, place = _sizes(kw.get("size", size)), _dtype(dtype, out), _place(device, out)
+    shape, d, place = _sizes(kw.get("size", size)), dtype or dtypes.get_default_dtype(), place_of(device)
+    if out is not None:
+        _check_out(out, "aten::rand", dtype)
+        return _fill(out, shape, lambda t: uniform_(t, generator=generator))
     _float_or_complex(d, "check_uniform_bounds")
     value = drawn(shape, d, place, generator, lambda s: draw.rand(s, shape, d.np), lambda k: jax.random.uniform(k, shape, d.np))
-    return _finish(value, requires_grad, out)
+    return _finish(value, requires_grad)
 
 
 def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
           layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Standard normal numbers. See torch.randn."""
-    shape, d, place = _sizes(kw.get("size", size)), _dtype(dtype, out), _place(device, out)
+    shape, d, place = _sizes(kw.get("size", size)), dtype or dtypes.get_default_dtype(), place_of(device)
+    if out is not None:
+        _check_dtype_of(out, dtype)
+        if _requires_grad(out):
+            raise RuntimeError("cannot resize variables that require grad")
+        return _fill(out, shape, lambda t: normal_(t, generator=generator))
     _float_or_complex(d, "normal_kernel_cpu")
     value = drawn(shape, d, place, generator, lambda s: draw.randn(s, shape, d.np), lambda k: jax.random.normal(k, shape, d.np))
-    return _finish(value, requires_grad, out)
-
-
-def _dtype(dtype: dtypes.dtype | None, out: Tensor | None) -> dtypes.dtype:
-    return dtype or (out.dtype if out is not None else dtypes.get_default_dtype())
-
-
-def _place(device: Any, out: Tensor | None) -> devices.device:
-    return out.device if out is not None and device is None else place_of(device)
+    return _finish(value, requires_grad)
 
 
 def randint(*args: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Integers from [low, high). See torch.randint."""
     low, high, size = _randint_arguments(args, kw)
-    shape, place = _sizes(tuple(size)), _place(device, out)
-    d = dtype or (out.dtype if out is not None else dtypes.int64)
+    shape, place, d = _sizes(tuple(size)), place_of(device), dtype or dtypes.int64
+    if out is not None:
+        _check_out(out, "aten::randint", dtype)
+        return _fill(out, shape, lambda t: random_(t, low, high, generator=generator))
     value = drawn(shape, d, place, generator, lambda s: draw.randint(s, low, high, shape, d.np),
                    lambda k: jax.random.randint(k, shape, low, high))
-    return _finish(value, requires_grad, out)
+    return _finish(value, requires_grad)
 
 
 def _randint_arguments(args: tuple, kw: dict) -> tuple[int, int, Any]:
@@ -227,27 +253,56 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     """A random permutation of 0 … n-1. See torch.randperm."""
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    d = dtype or dtypes.int64
-    value = drawn((n,), d, _place(device, out), generator, lambda s: random_choice.randperm(s, n, d.np),
+    d, place = dtype or dtypes.int64, place_of(device)
+    if out is not None:
+        _check_out(out, "aten::randperm", dtype)
+        d, place = out.dtype, out.device
+    value = drawn((n,), d, place, generator, lambda s: random_choice.randperm(s, n, d.np),
                    lambda k: jax.random.permutation(k, n))
-    return _finish(value, requires_grad, out)
+    return _finish(value, requires_grad) if out is None else _written(out, value)
+
+
+def _written(out: Tensor, value: Value) -> Tensor:
+    write_resized(out, value, warn=False)
+    return out
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
            dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
     """Normal numbers of given means and standard deviations. See torch.normal."""
+    sources = mean, std
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
-        made = _finish(_normal_value(_sizes(tuple(size) if isinstance(size, (list, tuple)) else (size,)), _dtype(dtype, out),
-                                     _place(device, out), generator, float(mean), float(std)), False, out)
-        return with_grad(made, requires_grad)
-    place = (mean if isinstance(mean, Tensor) else std).device
-    d = (mean if isinstance(mean, Tensor) else std).dtype
-    m, s = (x._numpy_copy() if isinstance(x, Tensor) else float(x) for x in (mean, std))
+        shape = _sizes(tuple(size) if isinstance(size, (list, tuple)) else (size,))
+        if out is not None:
+            _check_out(out, "aten::normal", dtype)
+            return _fill(out, shape, lambda t: normal_(t, float(mean), float(std), generator=generator))
+        d = dtype or dtypes.get_default_dtype()
+        return _finish(_normal_value(shape, d, place_of(device), generator, float(mean), float(std)), requires_grad)
+    if out is not None:
+        return _normal_into(out, mean, std, generator)
+    like = mean if isinstance(mean, Tensor) else std
+    m, s = (x._numpy_copy() if isinstance(x, Tensor) else float(x) for x in sources)
     shape = np.broadcast_shapes(np.shape(m), np.shape(s))
-    value = drawn(shape, d, place, generator, lambda stream: draw.normal_of(stream, m, s),
-                   lambda k: jax.random.normal(k, shape, d.np) * s + m)
-    return _finish(value, requires_grad, out)
+    value = drawn(shape, like.dtype, like.device, generator, lambda stream: draw.normal_of(stream, m, s),
+                   lambda k: jax.random.normal(k, shape, like.dtype.np) * s + m)
+    return _with_zero_gradient(sources, _finish(value), f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}")
+
+
+def _normal_into(out: Tensor, mean: Any, std: Any, generator: Generator | None) -> Tensor:
+    """``out=`` filled with normal numbers, of which one parameter at least is a tensor: standard ones, stretched and moved."""
+    _check_out(out, "normal", sources=(mean, std))
+    if isinstance(std, Tensor):
+        draw.check_stds(std._numpy_copy())
+    given = mean, std if isinstance(std, Tensor) else out
+    shape = check.broadcast_shapes(*[tuple(x.shape) for x in given if isinstance(x, Tensor)])
+    warn_of_resizing(out, shape, stacklevel=4)
+
+    def fill(t: Any) -> Tensor:
+        if not isinstance(std, Tensor):
+            return normal_(t, 0, std, generator=generator).add_(mean)       # type: ignore[attr-defined]
+        return normal_(t, generator=generator).mul_(std).add_(mean)     # type: ignore[attr-defined]
+    return _fill(out, shape, fill)
 
 
 def _normal_value(shape, d, place, given, mean: float, std: float, contiguous: bool = True) -> Value:
@@ -257,41 +312,77 @@ def _normal_value(shape, d, place, given, mean: float, std: float, contiguous: b
                   lambda k: jax.random.normal(k, shape, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np))
 
 
+def _unfilled(input: Tensor, dtype: Any, device: Any, memory_format: Any) -> Tensor | None:
+    """A tensor like another, its strides included, to be filled in the order of memory; None where that is the usual one."""
+    if input._view is None and memory_format is None:
+        return None
+    c = call_of(OPS["empty_like"], (T, dtypes.as_dtype(dtype, "empty_like")), place_of(device or input.device))
+    return in_format(call(c, (input,)), memory_format)
+
+
 def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
-    """torch.rand in the shape, dtype and device of a tensor."""
+    """torch.rand in the shape, dtype and device of a tensor, and in its memory format."""
+    made = _unfilled(input, dtype, device, memory_format)
+    if made is not None:
+        return with_grad(uniform_(made, **kw), requires_grad)
     return rand(*input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
 
 
 def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
-    """torch.randn in the shape, dtype and device of a tensor."""
+    """torch.randn in the shape, dtype and device of a tensor, and in its memory format."""
+    made = _unfilled(input, dtype, device, memory_format)
+    if made is not None:
+        return with_grad(normal_(made, **kw), requires_grad)
     return randn(*input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
 
 
 def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None,
                  **kw) -> Tensor:
-    """torch.randint in the shape, dtype and device of a tensor."""
+    """torch.randint in the shape, dtype and device of a tensor, and in its memory format."""
     low, high = (args if len(args) == 2 else (kw.get("low", 0), *(args or (kw["high"],))))
+    made, generator = _unfilled(input, dtype, device, memory_format), kw.get("generator")
+    if made is not None:
+        return with_grad(random_(made, low, high, generator=generator), requires_grad)
     return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, device=device or input.device,
-                   requires_grad=requires_grad)
+                   requires_grad=requires_grad, generator=generator)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Zeros and ones, each 1 with the probability in ``input`` (or ``p``). See torch.bernoulli."""
     shape, d = tuple(input.shape), input.dtype
+    if out is not None:
+        _check_out(out, "bernoulli", sources=(input,))
+        return _fill(out, shape, lambda t: bernoulli_(t, input, generator=generator))
     if p is not None:
         value = drawn(shape, d, input.device, generator, lambda s: draw.bernoulli(s, shape, d.np, float(p)),
                        lambda k: jax.random.bernoulli(k, p, shape))
-    else:
-        value = drawn(shape, d, input.device, generator, lambda s: draw.bernoulli_of(s, input._numpy_copy()),
-                       lambda k: jax.random.bernoulli(k, input.jax()))
-    return _with_zero_gradient(input, _finish(value, False, out), "BernoulliBackward0")
+        return _without_derivative("bernoulli", (input,), _finish(value))
+    value = drawn(shape, d, input.device, generator, lambda s: draw.bernoulli_of(s, input._numpy_copy()),
+                   lambda k: jax.random.bernoulli(k, input.jax()))
+    return _with_zero_gradient((input,), _finish(value), "BernoulliBackward0")
 
 
-def _with_zero_gradient(source: Tensor, made: Tensor, name: str) -> Tensor:
+def _tracked(sources: tuple) -> list[Tensor]:
+    """The tensors among the arguments of a call, if its result is to be part of the graph."""
+    given = [t for t in sources if isinstance(t, Tensor)]
+    return given if mode.grad and not mode.inference and any([_requires_grad(t) for t in given]) else []
+
+
+def _with_node(made: Tensor, node: Any) -> Tensor:
+    made._node, made._requires_grad = node, True
+    return made
+
+
+def _with_zero_gradient(sources: tuple, made: Tensor, name: str) -> Tensor:
     """A drawn tensor as PyTorch returns it: part of the graph, with gradient 0."""
-    if not (mode.grad and requires_grad(source)):
-        return made
-    return call(call_of(OPS["_drawn_from"], (T, T)), (source, made))
+    tracked = _tracked(sources)
+    return _with_node(made, zero_node(name, tracked)) if tracked else made
+
+
+def _without_derivative(name: str, sources: tuple, made: Tensor) -> Tensor:
+    """A drawn tensor whose node says that nobody knows its derivative."""
+    edges = tuple([edge_of(t) if _requires_grad(t) else None for t in _tracked(sources)])
+    return _with_node(made, NotImplementedNode(name, edges)) if edges else made
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
@@ -302,9 +393,9 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     p = input._numpy_copy()
     shape = (*p.shape[:-1], num_samples)
     value = drawn(shape, dtypes.int64, input.device, generator,
-                   lambda s: random_choice.multinomial(s, p, num_samples, replacement),
+                   lambda s: random_choice.multinomial(s, p, num_samples, replacement, preserved(*geometry_of(input)[:2])),
                    lambda k: _multinomial_on_device(k, p, num_samples, replacement))
-    return _finish(value, False, out)
+    return _finish(value) if out is None else _written(out, value)
 
 
 def _multinomial_on_device(key, p: np.ndarray, n: int, replacement: bool):
@@ -326,17 +417,24 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     shape, d = tuple(input.shape), input.dtype
     value = drawn(shape, d, input.device, generator, lambda s: random_rejection.poisson(s, input._numpy_copy()),
                    lambda k: jax.random.poisson(k, input.jax()))
-    return _with_zero_gradient(input, _finish(value, False, None), "PoissonBackward0")
+    return _with_zero_gradient((input,), _finish(value), "PoissonBackward0")
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """How many of ``count`` trials succeed, each with the probability ``prob``. See torch.binomial."""
     _check_tensors("binomial", count=count, prob=prob)
     shape, d = check.broadcast_shapes(tuple(count.shape), tuple(prob.shape)), count.dtype
-    value = drawn(shape, d, count.device, generator,
-                  lambda s: random_rejection.binomial(s, count._numpy_copy(), prob._numpy_copy()),
-                  lambda k: jax.random.binomial(k, count.jax(), prob.jax(), shape))
-    return _finish(value, False, None)
+    stride = contiguous_strides(shape)
+    if shape != tuple(count.shape):
+        stride = iterated(shape, [geometry_of(t)[:2] for t in (count, prob)])
+
+    def host(stream):
+        n, p = (draw.in_memory_order(np.broadcast_to(t._numpy_copy(), shape), stride) for t in (count, prob))
+        return draw.place(random_rejection.binomial(stream, n, p), shape, stride)
+    value = drawn(shape, d, count.device, generator, host, lambda k: jax.random.binomial(k, count.jax(), prob.jax(), shape))
+    made = _finish(value)
+    storage.lay_out(made, stride)
+    return _without_derivative("binomial", (count, prob), made)
 
 
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -359,17 +457,18 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 
 
 def _drawn_with(name: str, source: Tensor, value: Value) -> Tensor:
-    made = _finish(value, False, None)
-    return call(call_of(OPS[name], (T, T)), (source, made)) if mode.grad and requires_grad(source) else made
+    made = _finish(value)
+    return call(call_of(OPS[name], (T, T)), (source, made)) if mode.grad and _requires_grad(source) else made
 
 
 # ---------------------------------------------------------------- filling tensors
 
 def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: Callable, name: str) -> Tensor:
     """Writes random numbers into a tensor, in the order of its memory as PyTorch does. ``name``: of the node."""
-    tracked = mode.grad and requires_grad(t)
-    check_inplace(t, tracked)
+    tracked = mode.grad and _requires_grad(t)
+    check_inplace(t, tracked, once=False)
     size, stride, _ = geometry_of(t)
+    check_writable(t)
 
     def in_place(stream):
         flat = host(stream)
@@ -383,7 +482,8 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     """Fills with normal numbers. See torch.Tensor.normal_."""
     draw.check_std(std)
     size, d = tuple(self.shape), self.dtype
-    _float_or_complex(d, "normal_kernel_cpu")
+    if 0 not in size:
+        _float_or_complex(d, "normal_kernel_cpu")
     return fill_with(self, generator, lambda s: draw.normal(s, size, d.np, mean, std, contiguous=self.is_contiguous()),
                      lambda k: jax.random.normal(k, size, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np),
                      "NormalBackward0")
@@ -392,6 +492,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **kw: float) -> Tensor:
     """Fills with uniform numbers from [from, to). See torch.Tensor.uniform_."""
     low, size, d = kw.get("from", from_), tuple(self.shape), self.dtype
+    _float_or_complex(d, "check_uniform_bounds")
     return fill_with(self, generator, lambda s: draw.uniform(s, size, d.np, low, to),
                      lambda k: jax.random.uniform(k, size, d.np, low, to), "UniformBackward0")
 
@@ -411,8 +512,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     """Fills with zeros and ones. See torch.Tensor.bernoulli_."""
     size, d = tuple(self.shape), self.dtype
     if isinstance(p, Tensor):
-        probabilities = np.broadcast_to(p._numpy_copy(), size)
-        return fill_with(self, generator, lambda s: draw.bernoulli_of(s, probabilities, d.np),
+        check_inplace(self, mode.grad and _requires_grad(self), once=False)
+        probabilities = p.detach().expand(size)._numpy_copy()       # type: ignore[attr-defined]
+        stride = geometry_of(self)[1]
+        return fill_with(self, generator, lambda s: draw.bernoulli_of(s, draw.in_memory_order(probabilities, stride), d.np),
                          lambda k: jax.random.bernoulli(k, probabilities), "BernoulliBackward1")
     return fill_with(self, generator, lambda s: draw.bernoulli(s, size, d.np, p), lambda k: jax.random.bernoulli(k, p, size),
                      "BernoulliBackward2")

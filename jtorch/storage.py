@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, speedups
 from jtorch.engine import CPU, Aval, Value
@@ -39,14 +38,15 @@ READ, WRITE, PERMUTE = OPS["_read_view"], OPS["_write_view"], OPS["permute"]
 class Storage:
     """Content, and how often it was replaced. ``version`` is what autograd checks, ``generation`` what views look at."""
 
-    __slots__ = ("__dict__", "__weakref__", "apart", "aval", "generation", "value", "version")      # what each call looks at
+    __slots__ = ("__dict__", "__weakref__", "apart", "aval", "generation", "saved", "value", "version")     # what each call looks at
 
     laid: Any = None        # (value, dims from the slowest to the fastest): the content, until somebody needs it in memory order
     host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any
     order: Any = None       # the dims of ``laid``, kept: the tensor made with this storage writes all of it at once
     was: Any = None         # the value that became host memory, where somebody may have saved it
     written_by: Any = None  # a weak reference to the node of the last write that has a history
-    address = 0
+    number = 0              # what ``address`` says of memory that is not the CPU's
+    owned = False           # whether the host memory is known by its address, but to no NumPy array
     sliced = 0              # how often rows were taken of it by an index
     rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch.indexing
 
@@ -55,6 +55,7 @@ class Storage:
         self.aval = value.aval
         self.version = self.generation = 0
         self.apart = False      # whether tensors with a version of their own have shared it
+        self.saved = 0          # how often nodes have saved it that have not let go of it; too high for nodes that were dropped
 
     def host_view(self, view: View | None) -> np.ndarray:
         """The host memory as a view shows it: writes to the result are writes to the storage."""
@@ -83,20 +84,21 @@ class Storage:
 
     def _take_back(self) -> None:
         """Nobody holds a NumPy view of this memory any more, so it may become an immutable value again."""
-        self.value, self.host, self.was = Value(self.aval, self.host.reshape(self.aval.shape)), None, None
         self.generation += 1
+        self.value, self.host, self.was = Value(self.aval, self.host.reshape(self.aval.shape)), None, None
 
     def to_host(self) -> None:
         """Moves the content into host memory that NumPy arrays may share and write to."""
+        self.owned = False
         if self.host is None:
             value = self.content()
             engine.read(value)
-            if getrefcount(self) > _UNSHARED:       # a node may have saved it, and will have to look what NumPy has written
+            if self.saved:      # a node may have to look what NumPy has written
                 self.was = None if self in silent else value
-                silent.add(self)
+                silent[self] = 0
+            self.generation += 1
             self.host = np.array(engine.host_array(value)).reshape(-1)
             self.value = None
-            self.generation += 1
 
 
 class View:
@@ -114,7 +116,6 @@ class View:
         return (self.aval.shape, self.stride, self.offset, self.aval.dtype)
 
 
-_UNSHARED = 4       # the references of a storage that one tensor holds, in a method that this tensor calls
 _ONLY_HERE = 2      # the storage's reference and getrefcount's argument
 
 
@@ -141,8 +142,17 @@ class Seen:
         return self.counter.version
 
 
-silent: weakref.WeakSet[Storage] = weakref.WeakSet()    # storages written to behind the back of somebody who may have saved them
+# Storages written to behind the back of nodes that may have saved them, and in how many backwards none was found that has.
+silent: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
 left: weakref.WeakKeyDictionary[Storage, weakref.ref] = weakref.WeakKeyDictionary()     # and those that one left by ``data =``
+
+
+def count_saved(versions: tuple, by: int) -> None:
+    """Notes that a node has saved (1) or let go of (-1) what these are the counters of."""
+    for counter, _ in versions:
+        s = counter.storage if counter.__class__ is Seen else counter
+        if s.__class__ is Storage:
+            s.saved += by
 
 
 def value_of(t: Tensor) -> Value:
@@ -168,7 +178,7 @@ def _taken(s: Storage, view: View) -> Value | None:
     Copied where it is XLA's memory, which may be given away later.
     """
     source = s.value
-    if not view.in_order or source is None or source.array is None or source.born is engine.local.rec.stamp:
+    if not view.in_order or source is None or source.array is None or source.born is engine.current():
         return None
     array = engine.host_array(source)
     if view.aval.np != array.dtype or not array.flags.c_contiguous:
@@ -242,7 +252,7 @@ def resize(t: Tensor, shape: tuple[int, ...], stride: tuple[int, ...] | None = N
 def _grow(t: Tensor, numel: int) -> None:
     others = [] if sys.getrefcount(t._storage) == 2 else sharing(t._storage)      # 2: by t, and for the question
     s = t._storage
-    if s.host is not None:
+    if s.host is not None and not s.owned:
         raise RuntimeError("Trying to resize storage that is not resizable")
     value = s.content()
     engine.read(value)
@@ -254,7 +264,8 @@ def _grow(t: Tensor, numel: int) -> None:
             other._view = View(s.aval, contiguous_strides(s.aval.shape), 0, None, -1)
     s.aval = engine.aval_of((numel,), s.aval.np, s.aval.device)
     s.value = Value(s.aval, flat if s.aval.device is CPU else engine.put(flat, s.aval.device))
-    s.order = s.laid = None
+    s.order = s.laid = s.host = None
+    s.owned, s.number = False, 0
     s.generation += 1
 
 
@@ -268,26 +279,31 @@ def sharing(s: Storage) -> list:
 def write(t: Tensor, value: Value) -> None:
     """Makes ``value``, of the tensor's shape and dtype, what the tensor and all that share its memory show."""
     storage, view = t._storage, t._view
+    if storage.saved and storage.apart:
+        silent[storage] = 0
     if storage.host is not None:
         engine.read(value)
+        storage.generation += 1
         storage.host_view(view)[...] = engine.host_array(value)
     elif view is None:
+        storage.generation += 1
         storage.value, storage.laid = value, None
     elif view.order is not None and view.order is storage.order:
-        storage.value, storage.laid, view.value = None, (value, view.order), value
+        storage.generation += 1
+        storage.laid = value, view.order
+        storage.value, view.value = None, value
     else:
         call = engine.call_of(WRITE, (T, T, *view.key()))
-        storage.value = engine.record(call, (storage.content(), value))
+        content = engine.record(call, (storage.content(), value))
+        storage.generation += 1
+        storage.value = content
         view.value = None if overlaps(view.aval.shape, view.stride) else value
-    storage.generation += 1
     if view is not None:
         view.generation = storage.generation if storage.host is None else -1
     if t._counter is None:
         storage.version += 1
     else:
         t._counter.version += 1
-    if storage.apart and getrefcount(storage) > _FEW:
-        silent.add(storage)
 
 
 def write_all(tensors: list[Tensor], values: list[Value]) -> None:
@@ -295,8 +311,8 @@ def write_all(tensors: list[Tensor], values: list[Value]) -> None:
     for t, v in zip(tensors, values, strict=True):
         s = t._storage
         if t._view is None and s.value is not None:
-            s.value = v
             s.generation += 1
+            s.value = v
             (t._counter or s).version += 1
         else:
             write(t, v)
@@ -306,9 +322,6 @@ def values_of(tensors: list[Tensor]) -> list[Value]:
     """What the tensors show now."""
     values = [t._storage.value if t._view is None else None for t in tensors]
     return [value_of(t) for t in tensors] if None in values else values      # type: ignore[return-value]
-
-
-_FEW = 4        # the tensor written to, the one it was taken of, and this function's own references
 
 
 def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | None = None) -> None:
@@ -352,71 +365,34 @@ def is_dense(size, stride) -> bool:
     return is_non_overlapping_and_dense(size, stride)
 
 
-_addresses = iter(range(1 << 20, 1 << 60, 1 << 12))
+_free = [1 << 26]       # the next of the numbers that stand for memory which is not the CPU's
 
 
 def address(s: Storage) -> int:
-    """A number that stands for the storage's place in memory (host memory's real address where it has one)."""
-    if s.host is not None:
-        return s.host.__array_interface__["data"][0]
-    if not s.aval.numel:
+    """Where the content is in the CPU's memory, in which it stays from now on; 0 where there is none.
+
+    A GPU's memory is another after each write. Its number only says which storage it is.
+    """
+    if s.aval.traced:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage: it stands for the values of a JAX "
+                           "transformation.")
+    if not s.aval.numel or s.aval.device.type == "meta":
         return 0
-    if not s.address:
-        s.address = next(_addresses) * 64
-    return s.address
+    if s.aval.device.type == "cpu":
+        return pinned(s).__array_interface__["data"][0]
+    if not s.number:
+        _free[0], s.number = _free[0] + s.aval.nbytes + 512, _free[0]
+    return s.number
 
 
-class UntypedStorage:
-    """The memory behind tensors, as ``Tensor.untyped_storage()`` shows it."""
-
-    def __init__(self, s: Storage):
-        self._storage = s
-
-    def data_ptr(self) -> int:
-        """The same number for tensors that share memory."""
-        return address(self._storage)
-
-    def nbytes(self) -> int:
-        """The size of the memory in bytes."""
-        return self._storage.aval.nbytes
-
-    size = __len__ = nbytes
-
-    def __eq__(self, other):
-        return isinstance(other, UntypedStorage) and other._storage is self._storage
-
-    def __hash__(self):
-        return hash(id(self._storage))
-
-    @property
-    def device(self):
-        """Where the memory is."""
-        return self._storage.aval.device
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the memory is a GPU's."""
-        return self.device.type == "cuda"
-
-    def to(self, *, device, non_blocking: bool = False) -> UntypedStorage:
-        """The same content on a device; itself if it is there already."""
-        place, aval = devices.canonical(devices.as_device(device)), self._storage.aval
-        if place is aval.device:
-            return self
-        there = engine.aval_of(aval.shape, aval.np, place)
-        if place.type == "meta":
-            return UntypedStorage(Storage(Value(there, engine.hollow(aval.shape, aval.np))))
-        value = self._storage.content()
-        engine.read(value)
-        return UntypedStorage(Storage(Value(there, engine.moved(value, place))))
-
-    def cpu(self) -> UntypedStorage:
-        """The same content in the CPU's memory."""
-        return self.to(device="cpu")
-
-    def cuda(self, device=None, non_blocking: bool = False) -> UntypedStorage:
-        """The same content in a GPU's memory."""
-        return self.to(device="cuda" if device is None else devices.device("cuda", device) if isinstance(device, int) else device)
+def pinned(s: Storage) -> np.ndarray:
+    """The host memory of a storage, which will not be given up though no array shares it."""
+    if s.host is None:
+        s.to_host()
+        s.owned = True
+    if s.host.base is None:
+        s.host = s.host[:]      # memory that the array does not own is kept
+    return s.host
 
 
 def deepcopy(s: Storage, memo: dict) -> Storage:

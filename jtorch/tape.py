@@ -21,7 +21,7 @@ from jtorch.modified import DETACHED_IN_PLACE, FREED, by_now, modified_message, 
 from jtorch.ops.check import broadcast_shapes, expands_to
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides, is_contiguous
-from jtorch.storage import Storage, aval_of, geometry_of, is_dense, lay_out, value_of, write
+from jtorch.storage import Storage, aval_of, count_saved, geometry_of, is_dense, lay_out, value_of, write
 from jtorch.vjp import vjp_call
 from jtorch.walks import LEAF
 
@@ -148,6 +148,7 @@ class OpNode(Node):
 
     def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
         self.call, self.raw_edges, self.versions = call, edges, versions
+        count_saved(versions, 1)
         self.saved = saved              # None once they are freed
         self.seq = sequence()
         self.watched, self.result = False, None
@@ -214,7 +215,9 @@ class OpNode(Node):
         try:        # of nothing nothing is used, but it is held
             avals = tuple([a if a.numel else engine.aval_of(tuple([n or 1 for n in a.shape]), a.np, a.device) for a in avals])
             outs = engine.kernel_of(self.call, avals).outs
-        except Exception:
+        except Exception as error:
+            if user_code.interrupts(error):
+                raise
             return (True,) * (len(avals) + len(given))
         copied = self.copied()
         each = [i for i, v in enumerate(self.saved) if v.__class__ is Value and v.aval.kind]
@@ -257,7 +260,9 @@ class OpNode(Node):
         if self.call.op.saves != "none":
             if self.watched:
                 self.shown = self._input_metadata
+            versions = self.versions
             self.saved, self.versions = None, ()     # versions hold storages, and with them values
+            count_saved(versions, -1)
         elif self.saved is not None:
             self._keep_avals()
 

@@ -22,6 +22,7 @@ from jtorch.size import Size
 from jtorch.size import of as size_of
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
 from jtorch.tape import AccumulateGrad, Node
+from jtorch.untyped_storage import UntypedStorage
 
 if TYPE_CHECKING:
     from jtorch._bound import Bound  # the methods that are made from op records, for type checkers
@@ -180,16 +181,21 @@ class Tensor(Bound):
         return is_channels_last(size, stride, 4 if memory_format.name == "channels_last" else 5)
 
     def data_ptr(self) -> int:
-        """An address that is the same for tensors that start at the same place of one storage."""
-        return storage.address(self._storage) + self.storage_offset() * self.element_size()
+        """The address of the first element, for code that reads and writes memory by itself. See torch.Tensor.data_ptr.
+
+        The elements stay there as long as the storage lives, and from then on each read of the tensor copies them.
+        On a GPU, where JAX moves them at each write, the number only says which tensors share memory.
+        """
+        aval = storage.aval_of(self)
+        return storage.address(self._storage) + self.storage_offset() * aval.np.itemsize if aval.numel else 0
 
     def untyped_storage(self):
         """The memory behind the tensor."""
-        return storage.UntypedStorage(self._storage)
+        return UntypedStorage(self._storage)
 
     def storage(self):
         """The memory behind the tensor (deprecated in PyTorch in favour of ``untyped_storage``)."""
-        return storage.UntypedStorage(self._storage)
+        return UntypedStorage(self._storage)
 
     @property
     def _version(self) -> int:
@@ -218,7 +224,7 @@ class Tensor(Bound):
         keep_counter(self)
         before = self._storage
         back = storage.left.pop(other._storage, None) is not None       # as where averaged weights were shown for a while
-        if getrefcount(before) > _ALONE and before is not other._storage and not back:      # a graph may have saved this tensor
+        if before.saved and before is not other._storage and not back:      # a graph may have saved this tensor
             storage.left[before] = weakref.ref(self)
         self._storage, self._view = other._storage, other._view
         self._storage.apart = True
@@ -532,7 +538,7 @@ class Parameter(Tensor):
             data = legacy_tensor()
         t = alias(data)
         t.__class__ = cls
-        return t.requires_grad_(requires_grad)
+        return with_grad(t, True) if requires_grad is True else t.requires_grad_(requires_grad)
 
     def __init__(self, data=None, requires_grad=True):
         pass

@@ -8,8 +8,8 @@ from typing import IO, Any
 from jtorch.device import device
 from jtorch.dtype import dtype
 from jtorch.size import Size
-from jtorch.storage import UntypedStorage as Storage
 from jtorch.tensor import Tensor
+from jtorch.untyped_storage import UntypedStorage as Storage
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

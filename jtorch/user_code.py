@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
 from types import FrameType
 
 import jax
+import numpy as np
 
 _PACKAGE = f"{Path(__file__).parent}{os.sep}"
 _OURS = (_PACKAGE, "<jtorch ")      # the package's files, and the code it makes
@@ -16,6 +18,17 @@ _NOT_THE_USERS = (*_OURS, f"{Path(jax.__file__).parent}{os.sep}")       # JAX st
 def is_ours(filename: str) -> bool:
     """Whether a source file is one of the package's."""
     return filename.startswith(_OURS)
+
+
+_LIBRARIES = (*_NOT_THE_USERS, f"{Path(np.__file__).parent}{os.sep}", f"{sysconfig.get_paths()['stdlib']}{os.sep}", "<")
+
+
+def interrupts(error: BaseException) -> bool:
+    """Whether an error comes from outside of what was being done: no memory, or what a handler of the user's has raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return isinstance(error, MemoryError) or (trace is not None and not trace.tb_frame.f_code.co_filename.startswith(_LIBRARIES))
 
 
 def line() -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from jtorch import speedups
 from jtorch.engine import Value
+from jtorch.engine.trace import DEFERRED
 
 MAX_WALKS = 4       # known from one state and one first call
 MAX_LEARNT = 32     # and learnt there in all: generating a function costs about as much as 30 walks without
@@ -29,14 +30,14 @@ class Walk:
 
     __slots__ = ("_meet", "after", "avals", "count", "entering", "leaves", "steps", "through")
 
-    def __init__(self, trace: list[tuple[Any, list]], leaves: list[tuple[Any, Value]], root: Value, first: int, rec: Any):
-        new = rec.values[first:]
-        self.after = rec.state
+    def __init__(self, nodes: list[tuple[Any, list]], leaves: list[tuple[Any, Value]], root: Value, first: int, trace: Any):
+        new = trace.values[first:]
+        self.after = trace.state
         self.avals = [v.aval for v in new]
-        self.entering = {first + i: v.aval for i, v in enumerate(new) if v.born is not rec.stamp}
-        met: dict[int, int] = {id(trace[0][0]): 0}
+        self.entering = {first + i: v.aval for i, v in enumerate(new) if v.born is not trace}
+        met: dict[int, int] = {id(nodes[0][0]): 0}
         steps = []
-        for node, saved in trace:
+        for node, saved in nodes:
             edges = [e and (met.setdefault(id(e[0]), len(met)), e[1]) for e in node.raw_edges]
             slots = [v.slot if v.__class__ is Value else None for v in saved]
             steps.append((node.call, met[id(node)], tuple(slots), tuple(edges)))
@@ -45,24 +46,31 @@ class Walk:
         self.steps, self.count = (root.slot, *steps), len(met)
         self._meet: Any = None if speedups.native is not None else _meeting(root.slot, steps, self.leaves, len(met))
 
-    def follow(self, root: Any, grad: Value, rec: Any) -> list | None:
+    def follow(self, root: Any, grad: Value, trace: Any) -> list | None:
         """Records the walk from ``root``. Gives what it met, nodes and leaves in order; None if this is not the walk."""
         entered: list[tuple[int, Value]] = []
         numbers: list = []
-        found = self._meet(root, grad, rec.stamp, self._enters, entered, numbers)
+        found = self._meet(root, grad, trace, self._enters, entered, numbers)
         if found is None:
             for _, v in entered:
                 v.stamp = None
             return None
-        values, stamp, n = rec.values, rec.stamp, len(rec.values)
+        self._enter(trace, entered, numbers)
+        return found
+
+    def _enter(self, trace: Any, entered: list[tuple[int, Value]], numbers: list) -> None:
+        """Puts the walk's values into the trace, and the trace where the walk ends."""
+        trace.noting = True
+        values, n = trace.values, len(trace.values)
         for aval in self.avals:
-            values.append(Value(aval, None, stamp, n))
+            values.append(Value(aval, None, trace, n))
             n += 1
         for slot, v in entered:
             values[slot] = v
-        rec.numbers += numbers
-        rec.state, rec.held = self.after, True
-        return found
+        trace.numbers += numbers
+        trace.mode = DEFERRED
+        trace.state = self.after
+        trace.noting = False
 
     def _enters(self, v: Value, slot: int, stamp: Any, entered: list) -> bool:
         """Whether a value is where it was, or comes into the record now as it did then."""
@@ -130,11 +138,11 @@ class _Known:
         self.learnt, self.walks = 0, []
 
 
-def learn(state: Any, root: Any, nr: int, trace: list[tuple[Any, list]], leaves: list[tuple[Any, Value]], grad: Value, first: int,
-          rec: Any) -> None:
+def learn(state: Any, root: Any, nr: int, nodes: list[tuple[Any, list]], leaves: list[tuple[Any, Value]], grad: Value, first: int,
+          trace: Any) -> None:
     """Adds a walk (see ``Walk``), forgetting the oldest beyond the few that are kept."""
     found = state.walks.setdefault((root.call, nr), _Known())
     if found.learnt < MAX_LEARNT:
         found.learnt += 1
-        found.walks.append(Walk(trace, leaves, grad, first, rec))
+        found.walks.append(Walk(nodes, leaves, grad, first, trace))
         del found.walks[:-MAX_WALKS]

@@ -16,6 +16,7 @@ LAYERS = [
     {"ops"},
     {"engine"},
     {"storage"},
+    {"untyped_storage"},
     {"no_grad"},
     {"vjp", "hooks", "modified"},
     {"walks"},
@@ -32,7 +33,7 @@ LAYERS = [
      "amp", "serialization", "accelerator", "compiler", "distributions", "hub", "jit", "multiprocessing", "overrides",
      "profiler", "testing", "types"},
     {"later"},
-    {"__init__", "__main__"},
+    {"__init__", "as_torch", "_as_torch", "__main__"},
 ]
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
 
@@ -41,7 +42,7 @@ LATER = {
     ("tensor", "creation"): "Tensor(...) and pickles make tensors from data",
     ("tensor", "autograd"): "Tensor.backward is autograd.backward",
     ("tensor", "_print"): "repr is asked for rarely",
-    ("utils", "__main__"): "a DataLoader's worker imports a script that was run as torch the same way",
+    ("utils", "as_torch"): "a DataLoader's worker imports a script that was run as torch the same way",
 }
 
 

@@ -124,6 +124,99 @@ def test_order_of_memory(shape, order):
         same(lambda f=theirs: f().contiguous(), lambda s, f=ours: R.place(f(s).ravel(), x.shape, x.stride()))
 
 
+def numbers(xp, *shape):
+    """The numbers from 0 to 1, in the order of a contiguous tensor."""
+    return xp.linspace(0, 1, math.prod(shape)).reshape(shape)
+
+
+LAYOUTS = {
+    "contiguous": lambda xp: numbers(xp, 6, 8),
+    "transposed": lambda xp: numbers(xp, 40, 50).t(),
+    "permuted": lambda xp: numbers(xp, 3, 4, 5).permute(1, 2, 0),
+    "channels last": lambda xp: numbers(xp, 2, 3, 4, 5).contiguous(memory_format=xp.channels_last),
+    "expanded": lambda xp: numbers(xp, 6, 1).expand(6, 8),
+    "with gaps": lambda xp: numbers(xp, 6, 8)[1:, ::2].t(),
+    "dims of size 1": lambda xp: numbers(xp, 1, 1, 6).permute(2, 0, 1),
+    "no elements": lambda xp: numbers(xp, 0, 3).t(),
+}
+DRAWN = {
+    "dropout": lambda xp, x: xp.nn.functional.dropout(x, 0.3),
+    "dropout of all": lambda xp, x: xp.nn.functional.dropout(x, 1.0),
+    "alpha_dropout": lambda xp, x: xp.nn.functional.alpha_dropout(x, 0.3, training=True),
+    "feature_dropout": lambda xp, x: xp.feature_dropout(x, 0.3, True),
+    "rrelu": lambda xp, x: xp.nn.functional.rrelu(x - 0.5, training=True),
+    "rand_like": lambda xp, x: xp.rand_like(x),
+    "randn_like": lambda xp, x: xp.randn_like(x),
+    "randn_like in double": lambda xp, x: xp.randn_like(x, dtype=xp.float64, memory_format=xp.preserve_format),
+    "rand_like contiguous": lambda xp, x: xp.rand_like(x, memory_format=xp.contiguous_format),
+    "rand_like channels last": lambda xp, x: xp.rand_like(x, memory_format=xp.channels_last),
+    "randint_like": lambda xp, x: xp.randint_like(x, 9),
+    "gumbel_softmax": lambda xp, x: xp.nn.functional.gumbel_softmax(x, hard=True, dim=0),
+    "multinomial": lambda xp, x: xp.multinomial(x, 2),
+    "bernoulli": lambda xp, x: xp.bernoulli(x),
+    "normal": lambda xp, x: xp.normal(x, x),
+    "poisson": lambda xp, x: xp.poisson(x),
+    "binomial": lambda xp, x: xp.binomial(xp.tensor(9.0), x),
+    "Normal": lambda xp, x: xp.distributions.Normal(x, x + 1).rsample(),
+    "rand out": lambda xp, x: xp.rand(x.shape, out=x),
+    "randn out": lambda xp, x: xp.randn(x.shape, out=x),
+    "randint out": lambda xp, x: xp.randint(9, x.shape, out=x),
+    "bernoulli out": lambda xp, x: xp.bernoulli(numbers(xp, *x.shape), out=x),
+    "normal out": lambda xp, x: xp.normal(numbers(xp, *x.shape), numbers(xp, *x.shape), out=x),
+    "orthogonal_": lambda xp, x: xp.nn.init.orthogonal_(x),
+    "dropout_": lambda xp, x: xp.dropout_(x, 0.3, True),
+    "feature_dropout_": lambda xp, x: xp.feature_dropout_(x, 0.3, True),
+    "rrelu_": lambda xp, x: xp.nn.functional.rrelu_(x.sub_(0.5), training=True),
+    "bernoulli_ by a tensor": lambda xp, x: x.bernoulli_(numbers(xp, *x.shape)),
+    "bernoulli_ by a row": lambda xp, x: x.bernoulli_(numbers(xp, x.shape[-1])),
+    **{f"{name}_": lambda xp, x, name=name, arguments=arguments: getattr(x, f"{name}_")(*arguments) for name, arguments in
+       {"normal": (), "uniform": (), "exponential": (), "geometric": (0.3,), "cauchy": (), "log_normal": (), "random": (0, 50),
+        "bernoulli": (0.3,)}.items()},
+}
+
+
+def outcome(xp, call, layout):
+    """The numbers, how they lie in memory, and the next two numbers; or the error."""
+    x = layout(xp)
+    xp.manual_seed(7)
+    try:
+        made = call(xp, x)
+    except Exception as error:
+        return type(error).__name__, str(error).split(". ")[0]
+    return made.stride(), [a.detach().double().contiguous().numpy() for a in (made, xp.rand(2))]
+
+
+@no_mkl
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")      # PyTorch's own, in binomial
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("call", DRAWN.values(), ids=DRAWN)
+def test_numbers_come_in_the_order_of_memory(call, layout):
+    (how, expected), (stride, got) = outcome(torch, call, layout), outcome(jtorch, call, layout)
+    assert stride == how
+    if isinstance(expected, str):
+        assert got == expected
+    else:
+        for a, b in zip(got, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("call", [
+    lambda xp, x: xp.normal(x, x), lambda xp, x: xp.normal(x, 1.0), lambda xp, x: xp.normal(1.0, x[0]), lambda xp, x: xp.poisson(x),
+    lambda xp, x: xp.bernoulli(x), lambda xp, x: xp.bernoulli(x, 0.5), lambda xp, x: xp.binomial(x, x)])
+def test_gradients_of_drawn_numbers(call):
+    """They are 0, or there are none that anybody knows."""
+    found = []
+    for xp in (torch, jtorch):
+        x = numbers(xp, 2, 3).requires_grad_()
+        made = call(xp, x)
+        try:
+            gradient = xp.autograd.grad(made.sum(), x)[0].tolist()
+        except RuntimeError as error:
+            gradient = str(error).split("\n")[0]
+        found.append((type(made.grad_fn).__name__, gradient))
+    assert found[0] == found[1]
+
+
 @no_mkl
 @pytest.mark.parametrize("n", [0, 1, 5, 33, 3000])
 @pytest.mark.parametrize("name", FLOATS)
@@ -350,17 +443,40 @@ def test_generator_errors(call):
     assert str(ours.value) == str(theirs.value)
 
 
-def test_keys():
-    g = Generator("tpu").manual_seed(2**63 + 5)
+def test_generator_knows_its_device(xp):
+    assert xp.Generator().device == xp.Generator(None).device == xp.default_generator.device == xp.device("cpu")
+    g = xp.Generator("cpu:0")
+    assert type(g.device) is xp.device
+    assert pickle.loads(pickle.dumps(g)).device == g.clone_state().device == g.device == xp.rand(1, generator=g).device
+    with pytest.raises(AttributeError):
+        g.device = "cpu"
+
+
+def test_generators_that_there_are_none_of(xp):
+    for what, error in ((3.5, TypeError), ("nope", RuntimeError), ("meta", RuntimeError)):
+        with pytest.raises(error):
+            xp.Generator(what)
+    g = xp.Generator()
+    for call in (g.graphsafe_get_state, lambda: g.graphsafe_set_state(g)):
+        with pytest.raises(NotImplementedError, match="graphsafe_[gs]et_state is not supported in this Generator"):
+            call()
+    for call in (lambda: g.graphsafe_set_state(3), lambda: g.manual_seed(seed=3), lambda: xp.ones(2).normal_(generator=3)):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_keys(monkeypatch):
+    monkeypatch.setattr("jtorch.generator.canonical", lambda place: place)      # as if there were such a device
+    g = Generator("xla").manual_seed(2**63 + 5)
     keys = [g.next_key() for _ in range(3)]
     state = g.get_state()
     assert len({str(k) for k in keys}) == 3
     assert g.get_offset() == 12
-    again = Generator("tpu").manual_seed(2**63 + 5)
+    again = Generator("xla").manual_seed(2**63 + 5)
     assert str(again.next_key()) == str(keys[0])
     fourth = str(g.next_key())
     g.set_state(state)
     assert str(g.next_key()) == fourth
-    assert str(Generator("tpu").manual_seed(5).next_key()) != str(keys[0])
+    assert str(Generator("xla").manual_seed(5).next_key()) != str(keys[0])
     on_cpu = Generator()
     assert str(on_cpu.next_key()) != str(on_cpu.next_key())

@@ -40,7 +40,7 @@ class _unsafe_preserve_version_counter(_Context):
         for t, version in zip(self.tensors, self.before, strict=True):
             if tape.counter_of(t).version != version:
                 tape.counter_of(t).version = version
-                storage.silent.add(t._storage)
+                storage.silent[t._storage] = 0
 
     def clone(self):
         """A fresh context of the same kind."""

@@ -17,7 +17,7 @@ from jtorch.vjp import backward_name
 from jtorch.walks import LEAF
 
 NUMBER_TYPES = {int, float, bool, complex}
-record, local = engine.record, engine.local
+record = engine.record
 autocast: Any = None        # casts the arguments of a call, while some thread has autocast on
 
 
@@ -151,7 +151,7 @@ def _inference(t: Tensor) -> Tensor:
 
 
 def _call_with_node(c: Call, flat, args: list):
-    if local.rec.after_backward:
+    if engine.current().after_backward:
         engine.end()
     return _with_node(c, flat, args, record(c, args))
 
@@ -190,6 +190,7 @@ def save_result(node: OpNode, counter: Any, aval: Any) -> None:
     if few is not None and "result" not in few:
         return
     node.result = aval
+    storage.count_saved(((counter, 0),), 1)
     if mode.mutation_allowed:
         node.versions = ()
     elif node.call.op.saves == "both":

@@ -74,8 +74,8 @@ def _check_cast(c: Call, flat, outs: list) -> None:
     except (NotImplementedError, RuntimeError) as error:
         if not str(error).startswith(_NO_KERNEL) or not avals or c.op.takes_dtype_of_out:
             raise
-        made = [engine.aval_of((), expected_dtype(c, avals), avals[0].device)] * len(outs)
-    for aval, t in zip(made, outs, strict=True):
+        made = [engine.aval_of((), expected_dtype(c, avals), avals[0].device)]
+    for aval, t in zip(made, outs, strict=False):
         if aval.np != storage.aval_of(t).np:
             if c.op.refuses_out is not None:
                 c.op.refuses_out(aval.sds, storage.aval_of(t).sds, c.template, avals[0].sds if avals else aval.sds)
@@ -87,11 +87,17 @@ def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int,
     shape = value.aval.shape
     check_inplace(t, False, once=storage.aval_of(t).shape == shape)
     if storage.aval_of(t).shape != shape:
-        if storage.aval_of(t).numel and warn:
-            warnings.warn("An output with one or more elements was resized since it had shape "
-                          f"{list(t.shape)}, which does not match the required output shape {list(shape)}. This "
-                          "behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
-                          "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
-                          "with t.resize_(0).", UserWarning, stacklevel=4)
+        if warn:
+            warn_of_resizing(t, shape)
         storage.resize(t, shape, stride)
     storage.write(t, value)
+
+
+def warn_of_resizing(t: Tensor, shape: tuple[int, ...], stacklevel: int = 5) -> None:
+    """PyTorch's warning where ``out=`` that holds something gets another shape."""
+    if storage.aval_of(t).numel and storage.aval_of(t).shape != shape:
+        warnings.warn("An output with one or more elements was resized since it had shape "
+                      f"{list(t.shape)}, which does not match the required output shape {list(shape)}. This "
+                      "behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+                      "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
+                      "with t.resize_(0).", UserWarning, stacklevel=stacklevel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch import engine, storage, tape
-from jtorch.dispatch.calls import call, local, make_node, record, refuse_unusable
+from jtorch.dispatch.calls import call, make_node, record, refuse_unusable
 from jtorch.engine import Call, Value, call_of
 from jtorch.history import node_of, requires_grad
 from jtorch.no_grad import mode
@@ -104,7 +104,7 @@ def _views(c: Call, flat, shown: list[tuple[Any, tuple, int, bool]]) -> list[Ten
 
 
 def _track_views(c: Call, flat, made: list[Tensor]) -> None:
-    if local.rec.after_backward:
+    if engine.current().after_backward:
         engine.end()
     if c.op.through_storage:        # the gradient of what it shows goes to where the base shows the same
         c = read_through(flat[0], made[0])

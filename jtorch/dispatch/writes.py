@@ -14,7 +14,6 @@ from jtorch.dispatch.calls import (
     call,
     computing_in,
     inplace_name,
-    local,
     make_node,
     merged,
     record,
@@ -70,7 +69,7 @@ def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None =
             check_writable(target)
         if not plain and len(flat) > 1 and op.name != "fill":
             _check_overlaps(c, flat, target)
-        if mode.grad and tracked and local.rec.after_backward:
+        if mode.grad and tracked and engine.current().after_backward:
             engine.end()
         out = record(c, args)
     except Exception as error:

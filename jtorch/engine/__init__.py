@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from jtorch.engine.cache import get_cache_dir, set_cache_dir
 from jtorch.engine.kernel import Call, Kernel, call_of, kernel_of
-from jtorch.engine.record import NUMBER_AVALS, TRIE, end, finish, forget, local, read, record, synchronize
 from jtorch.engine.report import report
+from jtorch.engine.trace import NUMBER_AVALS, current, end, finish, forget, local, read, record, synchronize
 from jtorch.engine.values import CPU, Aval, Value, aval_of, device_array, hollow, host_array, moved, put, traced_aval
 
-__all__ = ["CPU", "NUMBER_AVALS", "TRIE", "Aval", "Call", "Kernel", "Value", "aval_of", "call_of", "device_array", "end",
+__all__ = ["CPU", "NUMBER_AVALS", "Aval", "Call", "Kernel", "Value", "aval_of", "call_of", "current", "device_array", "end",
            "finish", "forget", "get_cache_dir", "hollow", "host_array", "kernel_of", "local", "moved", "put", "read",
            "record", "report", "set_cache_dir", "synchronize", "traced_aval"]

@@ -23,6 +23,7 @@ import jax
 import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
+from jtorch import user_code
 from jtorch.engine import convolutions, memory, stats, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 
@@ -121,7 +122,9 @@ def _load(path: Path, on: Threads) -> Any:
         os.utime(path)
     except FileNotFoundError:
         return None
-    except Exception:       # written by another build, or damaged: it is made anew
+    except Exception as error:      # written by another build, or damaged: it is made anew
+        if user_code.interrupts(error):
+            raise
         path.unlink(missing_ok=True)
         return None
     stats.counters.loaded += 1
@@ -137,9 +140,11 @@ def _save(path: Path, made: Any) -> None:
         with open(handle, "wb") as f:
             f.write(content)
         os.replace(temporary, path)
-    except Exception:
+    except Exception as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+        if user_code.interrupts(error):
+            raise
         return
     _trim(path.parent)
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import jax
 
+from jtorch import user_code
+from jtorch.engine import stats
 from jtorch.engine.host import HostProgram, Plan, Unsupported, has_loop, trace
 from jtorch.engine.host.sizes import Unknown
 from jtorch.engine.values import Aval
@@ -67,7 +69,9 @@ class Family:
             n = line.n_of(ints)
             if n is not None and unknown.admits(n):
                 with contextlib.suppress(Unsupported):      # some functions are for the host up to a size
-                    return plan.at(n)
+                    made = plan.at(n)
+                    stats.counters.open_sizes += 1
+                    return made
         new = self._line(ints) if self.failures < FAILURES else None
         self.met = [*self.met[1 - MET:], ints]
         if new is None:
@@ -76,12 +80,15 @@ class Family:
         try:
             plan = trace_open(iter([unknown.size(start, step) for start, step in new.pairs]))
             made = plan.at(unknown.value) if unknown.admits(unknown.value) else None
-        except Exception:       # whatever a function does that can't be done with a size that is open
+        except Exception as error:      # whatever a function does that can't be done with a size that is open
+            if user_code.interrupts(error):
+                raise
             self.failures += 1
             return None
         finally:
             unknown.close()
         self.plans = [*self.plans[1 - PLANS:], (new, unknown, plan)]
+        stats.counters.open_traces += 1
         return made
 
     def _line(self, ints: tuple[int, ...]) -> Line | None:
@@ -109,8 +116,9 @@ class Family:
                 return trace(fn, avals, short=True)
             except Unsupported:
                 raise
-            except Exception:       # a loop after all, perhaps; an error of the function itself is raised below
-                pass
+            except Exception as error:      # a loop after all, perhaps; an error of the function itself is raised below
+                if user_code.interrupts(error):
+                    raise
         closed, is_tuple = trace(fn, avals)
         self.short = not has_loop(closed.jaxpr)
         return closed, is_tuple

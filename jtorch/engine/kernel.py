@@ -1,14 +1,13 @@
 """Calls (an op with its static arguments) and kernels (a call for given avals): how one op is run.
 
 A kernel on the CPU starts on the host, where its jaxpr is evaluated with NumPy and needs no compiler, and moves to XLA
-once it has cost about as much time as compiling it will. On an accelerator it is compiled at once.
+once it has run so often that compiling it is expected to pay. On an accelerator it is compiled at once.
 """
 from __future__ import annotations
 
 import contextlib
 import warnings
 from collections.abc import Iterator
-from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -16,17 +15,17 @@ import jax
 import numpy as np
 from numpy import asarray, ndarray
 
-from jtorch.engine import cache, families, stats, wait
-from jtorch.engine.threads import ELSEWHERE, SMALL, Threads
+from jtorch.engine import cache, cost, families, policy, stats, wait
+from jtorch.engine.host import work_of
+from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.engine.values import CPU, Aval, aval_of, hollow, put
 from jtorch.ops.registry import Op
 
-COMPILE_SECONDS = 0.03      # what XLA:CPU takes for one small op; measured in docs/engine.md
-STEP_SECONDS = 0.002        # and for each step that the host makes of it: 79 of attention's vjp 0.43 s, 870 of an AdamW step 1.1
-CALL_SECONDS = 50e-6        # what calling a compiled kernel and waiting for it takes: below that the host is as quick
-TRIALS, MARGIN = 8, 1.25     # runs of a compiled kernel that are timed, and by how much it may be slower than the host was
 MAX_KERNELS = 4096          # of a call
 MAX_MADE = 60_000           # of all calls, 2 KiB each and 8 with what JAX keeps of a trace of its own; beyond that all go
+
+
+UNKNOWN = -1.0
 
 
 class Call:
@@ -82,15 +81,12 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("avals", "best", "call", "check", "compiled", "cost", "foreign", "is_tuple", "on_host", "outs", "patience",
-                 "runs", "seconds", "trials", "used")
+    __slots__ = ("_work", "avals", "call", "check", "compiled", "foreign", "is_tuple", "on_host", "outs", "runs", "turns", "used")
 
     def __init__(self, call: Call, avals: tuple):
-        self.call, self.avals = call, avals
-        self.cost, self.runs = 0.0, 0       # seconds on the host so far
-        self.seconds = 0.0          # what the last run took
-        self.best = [inf, inf]      # what the quickest took, on the host and compiled
-        self.trials = 0
+        self.call, self.avals, self.runs = call, avals, 0
+        self._work: cost.Work | None = None
+        self.turns: float | None = UNKNOWN      # how often a thread runs it on the host; None: always
         self.compiled: Any = None
         self.check: Any = None
         device = _device_of(call, avals)
@@ -104,7 +100,6 @@ class Kernel:
         self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim tensors of the CPU
         if device.type != "cpu":
             self.on_host = None
-        self.patience = COMPILE_SECONDS + STEP_SECONDS * len(self.on_host) if self.on_host is not None else 0.0
         if device.type == "meta":       # nothing is computed there
             self.compiled, self.check, self.foreign = self._nothing, None, set()
 
@@ -114,34 +109,42 @@ class Kernel:
         out = jax.eval_shape(self.call.fn, *[a.sds for a in self.avals])
         return flatten(out), isinstance(out, (tuple, list))
 
-    def run(self, arrays: list) -> list:
-        """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions)."""
+    def run(self, arrays: list, runs: dict[Kernel, int]) -> list:
+        """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions).
+
+        ``runs`` counts those of a thread on the host, for kernels that will be compiled some day.
+        """
         self.runs += 1
         on_host = self.on_host
-        if on_host is None or self.compiled is not None or (self.cost > self.patience and self.cost > CALL_SECONDS * self.runs):
-            on_host = None
-            if self.compiled is None:
-                self._compile()
-        start = perf_counter()
-        if on_host is not None:
-            out = on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays])
-        else:
-            out = self._run_compiled(arrays)
-        self.seconds = seconds = perf_counter() - start
-        if on_host is not None:
-            self.cost += seconds
-            if seconds < self.best[0]:
-                self.best[0] = seconds
-        elif self.trials:
-            self._judge(seconds)
-        return out
+        if on_host is not None and (self.turns is None or self._is_cold(runs)):
+            return on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays])
+        if self.compiled is None:
+            self._compile()
+        return self._run_compiled(arrays)
 
-    def _judge(self, seconds: float) -> None:
-        """Goes back to the host for good if the compiled kernel turns out slower: BLAS is quicker than XLA at a plain product."""
-        self.trials -= 1
-        self.best[1] = min(self.best[1], seconds)
-        if not self.trials and self.best[1] > MARGIN * self.best[0]:
-            self.compiled, self.cost = None, -inf
+    def _is_cold(self, runs: dict[Kernel, int]) -> bool:
+        """Whether this run, which is counted, is to be on the host."""
+        if self.turns == UNKNOWN:
+            self.turns = policy.runs_on_host(self.work, len(self.on_host))
+        if self.turns is None:
+            return True
+        runs[self] = n = runs.get(self, 0) + 1
+        return n <= self.turns
+
+    @property
+    def work(self) -> cost.Work:
+        """About what a run takes."""
+        if self._work is None:
+            self._work = self.on_host.work if self.on_host is not None else self._traced_work()
+        return self._work
+
+    def _traced_work(self) -> cost.Work:
+        with traced_again():
+            seconds = work_of(self._traced().jaxpr).compiled
+        return cost.Work(seconds, seconds)
+
+    def _traced(self):
+        return jax.jit(self._flat).trace(*[a.placed for a in self._placed()])
 
     def _run_compiled(self, arrays: list) -> list:
         if self.foreign:
@@ -164,9 +167,8 @@ class Kernel:
     def _compile(self) -> None:
         start = perf_counter()
         with traced_again():
-            lowered = jax.jit(self._flat).lower(*[a.placed for a in self._placed()])
-            self.compiled = cache.compiled(lowered, Threads(inline=True, pool=self.best[0] > SMALL) if self.on_cpu else ELSEWHERE)
-        self.trials = TRIALS if self.on_host is not None else 0
+            on = Threads(inline=True, pool=self.work.host > policy.POOL) if self.on_cpu else ELSEWHERE
+            self.compiled = cache.compiled(self._traced().lower(), on)
         stats.kernel_compiled(self, perf_counter() - start)
 
     def _flat(self, *arrays):

@@ -8,30 +8,31 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
-from math import copysign, inf
+from math import copysign
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jtorch import speedups
-from jtorch.engine import cache, memory, stats, threads, wait
+from jtorch.engine import cache, launch, memory, stats, threads, wait
 from jtorch.engine.kernel import flatten, traced_again, value_error
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.engine.values import CPU, Value, aval_of, device_array, put
 from jtorch.ops.registry import Marker
 
 if TYPE_CHECKING:
-    from jtorch.engine.record import Record, State
+    from jtorch.engine.trace import Trace
+    from jtorch.engine.trie import State
 
 
 def _counts(values: list[Value]) -> list[int]:
     return list(map(getrefcount, values))
 
 
-# What getrefcount says of a value that only a record's list holds; measured, since it differs between Pythons.
+# What getrefcount says of a value that only a trace's list holds; measured, since it differs between Pythons.
 _UNHELD = _counts([Value(None)])[0]     # type: ignore[arg-type]
 
 
@@ -46,8 +47,8 @@ def _count_in_lists() -> int:
 _UNSHARED_IN_LISTS = _count_in_lists()
 
 
-def pattern(values: list[Value]) -> bytes:
-    """For each slot of a record, 1 if anybody beside the record holds its value, else 0."""
+def liveness_of(values: list[Value]) -> bytes:
+    """For each slot of a trace, 1 if anybody beside the trace holds its value, else 0."""
     return bytes(map(_UNHELD.__lt__, map(getrefcount, values)))
 
 
@@ -81,8 +82,8 @@ class Program:
     def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str, on: Threads):
         self.path, self.outs = path, outs
         self.line, self.runs, self.why = path[-1].line, 0, why
-        self.trials, self.best = 0, inf                 # runs still to be timed, and what the quickest took
-        self.last_run = stats.counters.program_runs     # the least recently run goes first
+        self.last_run = 0       # the least recently run goes first
+        self.is_long = False    # whether a run takes so long that freed memory may be given back behind it
         self.ins = sorted({i for s in path for i in s.args if i >= 0} - made_by(path))
         self.avals = self._avals()
         self.donated = self._donated(spare)
@@ -95,10 +96,10 @@ class Program:
         key = self._structure(), on
         same = _programs.get(key)
         if same is not None:
-            self.compiled: Any = same.compiled
+            self.executable: launch.Executable = same.executable
             return
         start = time.perf_counter()
-        self.compiled = self._compile(on)
+        self.executable = launch.Executable(self._compile(on), len(self.donated))
         _programs[key] = self
         stats.program_compiled(self, why, time.perf_counter() - start)
 
@@ -225,11 +226,10 @@ class Program:
         """Whether the zeros among numbers equal to the last have their signs too: ``0.0 == -0.0``."""
         return all([copysign(1, getattr(numbers[k], part)) == sign for k, part, sign in self.zeros])
 
-    def run(self, rec: Record) -> None:
-        """Computes the held values of a record whose calls are all of this program's."""
+    def run(self, trace: Trace) -> None:
+        """Computes the held values of a trace whose calls are all of this program's."""
         wait.for_latest()
-        outs = self.start([rec.values[i] for i in self.order], rec.numbers)
-        self.assign(rec.values, outs)
+        outs = self.launch(trace)
         self.raise_if_bad(outs)
 
     @property
@@ -240,11 +240,20 @@ class Program:
     def drop(self) -> None:
         """Nothing to take back when the program is dropped."""
 
-    def start(self, given: list[Value], numbers: list) -> list:
-        """Starts the program on the values of the slots ``order``; gives its results, which may not be there yet."""
+    def launch(self, trace: Trace) -> list:
+        """Starts the program on a trace and gives its values their arrays, which may not be computed yet."""
+        results: list[list] = []
+        trace.launched = self, results
+        self.start([trace.values[i] for i in self.order], trace.numbers, results)
+        trace.settle()
+        return results[0]
+
+    def start(self, given: list[Value], numbers: list, results: list[list]) -> None:
+        """Starts the program on the values of the slots ``order``. What it gives is in ``results`` when the call that runs it
+        returns: what it was given may be overwritten from then on, so an exception must not come before.
+        """
         self.runs += 1
         stats.counters.program_runs += 1
-        self.last_run = stats.counters.program_runs
         if numbers != self.last_numbers or not self.stays or (self.zeros and not self._signs_stay(numbers)):
             self._pack(numbers)
         arrays = [v.array for v in given]
@@ -258,17 +267,13 @@ class Program:
             del spare
             if shared:
                 arrays = self._unshared(arrays)
-        if self.stays:
-            outs = self.compiled(*self.packed, *arrays)
-        else:
-            with jax.enable_x64(True):
-                outs = self.compiled(*self.packed, *arrays)
-        if outs and self.runs_on:
-            wait.note(outs[0])
-        return outs
+        packed = self.packed if self.stays else [put(x, self.device) for x in self.packed]
+        self.executable.run(packed, arrays, results)
+        if results and results[0] and self.runs_on:
+            wait.note(results[0][0])
 
     def assign(self, values: list[Value], outs: list) -> None:
-        """Gives the record's values their arrays."""
+        """Gives a trace's values their arrays."""
         for i, array in zip(self.outs, outs):       # noqa: B905  (the flags, if any, come last)
             values[i].array = array
 
@@ -305,4 +310,4 @@ def _markers(template: tuple) -> list[Marker]:
 
 
 if speedups.native is not None:
-    pattern = speedups.native.pattern
+    liveness_of = speedups.native.liveness_of

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 
 from jtorch.engine import stats
 
+# What the engine does beside, each with a count of how often.
+MECHANISMS = ("early_starts", "early_starts_used", "walks", "open_traces", "open_sizes", "caught_up", "set_aside", "refused",
+              "timing_loops", "dropped")
+
 
 @dataclass(frozen=True)
 class Report:
@@ -16,9 +20,11 @@ class Report:
     def __str__(self):
         c = self.counters
         head = (f"{c.programs} programs and {c.kernels} kernels compiled in {c.compile_seconds:.2f} s "
-                f"({c.loaded} read from disk); {c.records} records ended, {c.program_runs} of them run as programs; "
+                f"({c.loaded} read from disk); {c.traces} traces ended, programs ran {c.program_runs} times; "
                 f"{c.departures} departures")
-        return "\n".join([head, *[_row(e) for e in self.events]])
+        often = {name: getattr(c, name) for name in MECHANISMS}
+        fired = ", ".join([f"{name.replace('_', ' ')} {n}" for name, n in often.items() if n])
+        return "\n".join([head, *([f"  {fired}"] if fired else []), *[_row(e) for e in self.events]])
 
     __repr__ = __str__
 

@@ -8,41 +8,48 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Set
-from math import inf
 from typing import TYPE_CHECKING
 
-from jtorch.engine import wait
+from jtorch.engine import policy, stats, wait
+from jtorch.engine.cost import Work
 from jtorch.engine.program import Program, made_by, results
-from jtorch.engine.threads import SMALL, Threads
+from jtorch.engine.threads import Threads
 from jtorch.engine.values import Value, is_ones
 from jtorch.flags import ENGINE_MODE
 
 if TYPE_CHECKING:
-    from jtorch.engine.record import Record, State
+    from jtorch.engine.trace import Trace
+    from jtorch.engine.trie import State
 
 MIN_AHEAD = 3               # calls that follow the start and need nothing new: fewer are not worth a program of their own
 MAX_CROSSING = 1 << 16      # bytes that the second program needs of the first and that nobody else wants, and as many as it
 PER_SECOND = 1e8            # takes for each second of work: to write and read them back costs about 2 % of it
-MIN_WORK = 5e-4             # seconds that the record's kernels work call by call: below that all of it runs in this thread
-HOST_CALL = 8e-6            # what a kernel takes on the host before it does any: 123 tiny ones of an RNN take 1.4 ms, their
-                            # program 0.4; a step took 830 µs with its first half begun early, 620 in one piece
 MAX_TRUST = 4
+LONG = 0.03                 # seconds of work: behind a program that takes longer freed memory may be given back
 MAX_CALLS = 500             # in one program: XLA took 2.3 GB for one of 1,667 calls, 0.9 for six of 278, which ran as quickly
 
 
-def compiled(rec: Record, held: bytes, why: str, read: bool) -> Compiled:
-    """The program of a record, or two if the first can start early. ``read``: whether a read ends the record."""
-    path = rec.state.path()
-    outs = results(path, held)
+def compiled(trace: Trace, held: bytes, why: str, read: bool) -> Compiled:
+    """The program of a trace, or two if the first can start early. ``read``: whether a read ends the trace."""
+    path = trace.state.path()
+    work = trace.state.ends_here().work(trace.state)
+    made = _compiled(trace, path, results(path, held), held, why, read, work)
+    made.is_long = work.compiled > LONG
+    return made
+
+
+def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work) -> Compiled:
+    pool = work.host > policy.POOL
     if len(path) > MAX_CALLS:
-        return Chain(path, outs, held, why, rec.state.best > SMALL)
-    stretch = max(_stretches(path, rec), key=len)
+        return Chain(path, outs, held, why, pool)
+    stretch = max(_stretches(path, trace), key=len)
     first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
     made = made_by(first)
     crossing = made & {i for s in rest for i in s.args} - set(outs)
-    is_work, pool = _is_work(rec.state), rec.state.best > SMALL
-    if len(stretch) < MIN_AHEAD or not is_work or _bytes(crossing, rec) > MAX_CROSSING + PER_SECOND * rec.state.best:
-        return Program(path, outs, _spare(held), why, Threads(read or not is_work, pool))
+    overlaps = ENGINE_MODE == "hot" or work.compiled > policy.OVERLAPPED
+    if len(stretch) < MIN_AHEAD or not overlaps or _bytes(crossing, trace) > MAX_CROSSING + PER_SECOND * work.host:
+        inline = read or (work.host < policy.INLINE and ENGINE_MODE != "hot")
+        return Program(path, outs, _spare(held), why, Threads(inline, pool))
     on = Threads(pool=pool)
     early = Early.of(path[stretch.start], first, sorted(made & set(outs) | crossing, reverse=True), stretch, why, on)
     if not rest:
@@ -55,12 +62,8 @@ def _spare(held: bytes, kept: Set[int] = frozenset()) -> Callable[[int], bool]:
     return lambda i: not held[i] and i not in kept
 
 
-def _bytes(slots: set[int], rec: Record) -> int:
-    return sum(rec.values[i].aval.nbytes for i in slots)
-
-
-def _is_work(state: State) -> bool:
-    return ENGINE_MODE == "hot" or MIN_WORK < state.best - state.depth * HOST_CALL < inf
+def _bytes(slots: set[int], trace: Trace) -> int:
+    return sum(trace.values[i].aval.nbytes for i in slots)
 
 
 class _Stretch:
@@ -79,13 +82,13 @@ class _Stretch:
         return self.stop - self.start
 
 
-def _stretches(path: list[State], rec: Record) -> list[_Stretch]:
+def _stretches(path: list[State], trace: Trace) -> list[_Stretch]:
     seen: dict[tuple, int] = {}     # numbers, and where each came first
     out: list[_Stretch] = [_Stretch(0)]
     before = known = 0      # slots and numbers that the record has met
     for at, s in enumerate(path):
-        new = {i: rec.values[i] for i in range(before, s.first)}
-        numbers = [(type(x), repr(x)) for x in rec.numbers[known:s.nnumbers]]
+        new = {i: trace.values[i] for i in range(before, s.first)}
+        numbers = [(type(x), repr(x)) for x in trace.numbers[known:s.nnumbers]]
         if at and all(map(is_ones, new.values())) and all(x in seen for x in numbers):
             out[-1].stop = at
             out[-1].constants |= new
@@ -115,53 +118,51 @@ class Early:
             have = state.early = cls(state, Program(path, outs, lambda i: False, why, on), stretch)
         return have
 
-    def begin(self, rec: Record) -> None:
+    def begin(self, trace: Trace, values: list[Value], numbers: list) -> None:
         """Starts the program, unless it has been started in vain too often."""
-        if self.trust > 0:
+        if self.trust > 0 and len(values) >= self.state.first + len(self.state.outs):
             self.trust -= 1
             wait.for_latest()
-            numbers = rec.numbers
-            given = [rec.values[i] for i in self.known] + self.foreseen
-            rec.begun = self, self.program.start(given, numbers + [numbers[k] for k in self.copies])
+            results: list[list] = []
+            given = [values[i] for i in self.known] + self.foreseen
+            self.program.start(given, numbers + [numbers[k] for k in self.copies], results)
+            trace.begun = self, results[0]
+            stats.counters.early_starts += 1
 
-    def results(self, rec: Record) -> list:
-        """The program's results at the record's end: those of the early start, if all that was foreseen has come."""
-        values, numbers, end = rec.values, rec.numbers, self.program.path[-1].nnumbers
-        begun, rec.begun = rec.begun, None
+    def results(self, trace: Trace) -> list:
+        """The program's results at the trace's end: those of the early start, if all that was foreseen has come."""
+        values, numbers, end = trace.values, trace.numbers, self.program.path[-1].nnumbers
+        begun, trace.begun = trace.begun, None
         foreseen = end - len(self.copies)
         if all([values[i] is v for i, v in self.constants.items()]) \
                 and all([repr(numbers[foreseen + n]) == repr(numbers[k]) for n, k in enumerate(self.copies)]):
             self.trust = min(self.trust + 2, MAX_TRUST)
             if begun is not None and begun[0] is self:
+                stats.counters.early_starts_used += 1
                 return begun[1]
         wait.for_latest()
-        return self.program.start([values[i] for i in self.program.order], numbers[:end])
+        results: list[list] = []
+        self.program.start([values[i] for i in self.program.order], numbers[:end], results)
+        return results[0]
 
 
 class Split:
     """A record's two programs (or one, if all of it can start early)."""
 
     def __init__(self, early: Early, rest: Program | None):
-        self.early, self.rest, self.trials, self.best = early, rest, 0, inf
+        self.early, self.rest, self.last_run, self.is_long = early, rest, 0, False
 
     @property
     def parts(self) -> list[Program]:
         """What has been compiled for it."""
         return [self.early.program, *([self.rest] if self.rest is not None else [])]
 
-    @property
-    def last_run(self) -> int:
-        """When it ran last: see Program."""
-        return (self.rest or self.early.program).last_run
-
-    def run(self, rec: Record) -> None:
-        """Computes the held values of the record."""
+    def run(self, trace: Trace) -> None:
+        """Computes the held values of the trace."""
         first, rest = self.early.program, self.rest
-        outs = self.early.results(rec)
-        first.assign(rec.values, outs)
-        if rest is not None:
-            more = rest.start([rec.values[i] for i in rest.order], rec.numbers)
-            rest.assign(rec.values, more)
+        outs = self.early.results(trace)
+        first.assign(trace.values, outs)
+        more = rest.launch(trace) if rest is not None else []
         first.raise_if_bad(outs)
         if rest is not None:
             rest.raise_if_bad(more)
@@ -176,7 +177,7 @@ class Chain:
     """The programs of a long record, one after the other."""
 
     def __init__(self, path: list[State], outs: list[int], held: bytes, why: str, pool: bool):
-        self.trials, self.best = 0, inf
+        self.last_run, self.is_long = 0, False
         pieces = -(-len(path) // MAX_CALLS)
         at = [len(path) * k // pieces for k in range(pieces + 1)]
         self.parts: list[Program] = []
@@ -186,15 +187,10 @@ class Chain:
             self.parts.insert(0, Program(piece, sorted(made & kept, reverse=True), _spare(held, kept), why, Threads(pool=pool)))
             wanted |= {i for s in piece for i in s.args if i >= 0}
 
-    @property
-    def last_run(self) -> int:
-        """When it ran last: see Program."""
-        return self.parts[0].last_run
-
-    def run(self, rec: Record) -> None:
-        """Computes the held values of the record."""
+    def run(self, trace: Trace) -> None:
+        """Computes the held values of the trace."""
         for part in self.parts:
-            part.run(rec)
+            part.run(trace)
 
     def drop(self) -> None:
         """Nothing to take back when the programs are dropped."""

@@ -31,10 +31,21 @@ class Counters:
     kernels: int = 0
     programs: int = 0
     compile_seconds: float = 0.0
-    program_runs: int = 0
-    departures: int = 0
-    records: int = 0
+    foreground_seconds: float = 0.0     # spent on compiling while the program waited
     loaded: int = 0             # of the programs and kernels, those read from disk
+    traces: int = 0
+    program_runs: int = 0
+    caught_up: int = 0          # traces that were held back and then run call by call, since they had no program
+    departures: int = 0         # traces that left the way to a program
+    set_aside: int = 0          # traces that an exception, or a call in the midst of another, has ended
+    early_starts: int = 0
+    early_starts_used: int = 0
+    walks: int = 0              # backwards that were known
+    open_traces: int = 0        # functions traced with a size left open
+    open_sizes: int = 0         # kernels made of these
+    refused: int = 0            # traces that XLA is expected to be slower at
+    timing_loops: int = 0
+    dropped: int = 0            # programs beyond the limit
 
 
 events: deque[Event] = deque(maxlen=1000)
@@ -45,7 +56,7 @@ def kernel_compiled(kernel, seconds: float) -> None:
     """Notes that one op was compiled."""
     counters.kernels += 1
     counters.compile_seconds += seconds
-    why = "no host rule" if kernel.on_host is None else f"cost {kernel.cost * 1e3:.0f} ms on the host"
+    why = "no host rule" if kernel.on_host is None else f"ran {kernel.runs - 1} times on the host"
     what = f"{kernel.call.op.name}({', '.join(map(repr, kernel.avals))})"
     events.append(Event("kernel", what, why, user_code.line(), seconds, kernel))
 
@@ -55,13 +66,6 @@ def program_compiled(program, why: str, seconds: float) -> None:
     counters.programs += 1
     counters.compile_seconds += seconds
     events.append(Event("program", program.summary(), why, program.line, seconds, program))
-
-
-def given_up(program, why: str) -> None:
-    """Notes that a program will not run any more."""
-    for event in events:
-        if event.subject in program.parts:
-            event.why += f"; {why}"
 
 
 def reset() -> None:

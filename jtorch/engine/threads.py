@@ -31,7 +31,6 @@ class Threads(NamedTuple):
 
 
 ELSEWHERE = Threads()
-SMALL = 3e-3        # seconds that the work takes call by call; below that the pool costs more than it wins
 
 
 def compiled(lowered: Any, on: Threads, options: dict[str, Any]) -> Any:

@@ -60,7 +60,7 @@ def aval_of(shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device) 
 
 
 def traced_aval(tracer) -> Aval:
-    """An aval of its own for a JAX tracer, so that no record ever matches it."""
+    """An aval of its own for a JAX tracer, so that no trace ever matches it."""
     aval = Aval(tuple(tracer.shape), np.dtype(tracer.dtype), CPU)
     aval.traced = True
     return aval
@@ -72,8 +72,8 @@ CPU = devices.device("cpu")
 class Value:
     """An immutable array, perhaps not computed yet.
 
-    ``array`` is a NumPy or JAX array, or None while the value waits in the record it was ``born`` in. ``stamp`` and
-    ``slot`` say where it stands in the record that last met it.
+    ``array`` is a NumPy or JAX array, or None while the value waits in the trace it was ``born`` in. ``stamp`` (a trace) and
+    ``slot`` say where it stands in the trace that last met it.
     """
 
     __slots__ = ("array", "aval", "born", "slot", "stamp")

@@ -17,6 +17,7 @@ from jtorch.dropout import dropout as dropout
 from jtorch.dropout import feature_alpha_dropout as feature_alpha_dropout
 from jtorch.dropout import gumbel_softmax as gumbel_softmax
 from jtorch.dropout import rrelu as rrelu
+from jtorch.dropout import rrelu_ as rrelu_
 from jtorch.dropout import scaled_dot_product_attention as scaled_dot_product_attention
 from jtorch.native import native_channel_shuffle as native_channel_shuffle
 from jtorch.nn.loss_functions import linear_cross_entropy as linear_cross_entropy
@@ -236,8 +237,6 @@ def relu_(input: Tensor) -> Tensor:
     """The input where it is positive, else 0. See torch.nn.functional.relu."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
     """The input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
-def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
-    """leaky_relu with the mean of ``lower`` and ``upper`` as its slope. See torch.nn.functional.rrelu."""
 def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
 def selu_(input: Tensor) -> Tensor:

@@ -157,7 +157,9 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
     flat = tensor.new_empty((rows, cols)).normal_(0, 1, generator=generator)
     q, r = torch("qr")(flat.t() if rows < cols else flat)
     q = q * torch("diag")(r, 0).sign()
-    return tensor.view_as(tensor).copy_((q.t() if rows < cols else q).reshape(tensor.shape)).mul_(gain)
+    q = q.t() if rows < cols else q
+    tensor.view_as(q).copy_(q)
+    return tensor.mul_(gain)
 
 
 @no_grad()

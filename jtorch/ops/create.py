@@ -149,7 +149,9 @@ def arange(start=None, end=None, step=None, *, dtype: dtype | None = None):
 def range_(start, end, step=1, *, dtype: dtype | None = None):
     """The numbers from ``start`` to ``end``, which is included. See torch.range."""
     _check_range(start, end, step)
-    return _progression(start, step, math.floor((end - start) / step) + 1, default_float(dtype))
+    d = default_float(dtype)
+    check.require(d.kind not in "bc", f"\"range_cpu\" not implemented for '{check.scalar_name(d)}'", NotImplementedError)
+    return _progression(start, step, math.floor((end - start) / step) + 1, d)
 
 
 def _check_range(start, end, step) -> None:

@@ -162,9 +162,3 @@ def merged(before: Tensor, after: Tensor, stride: tuple[int, ...], adds: bool):
 def zero_of(tensors: Tensors):
     """Zeros like the first tensor, and gradients of 0 for all of them."""
     return jnp.zeros_like(tensors[0])
-
-
-@op(name="_drawn_from", function=False, method=False, out=False, saves="none", backward_name="BernoulliBackward0", tested=False)
-def drawn_from(source: Tensor, drawn: Tensor):
-    """Numbers that were drawn with the probabilities in ``source``; its gradient is 0."""
-    return drawn

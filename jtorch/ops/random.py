@@ -41,13 +41,23 @@ def supported(dtype: np.dtype, allowed: Container[np.dtype], kernel: str, n: int
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{check.scalar_name(dtype)}'")
 
 
+def _order(size: Shape, stride: Shape) -> list[int]:
+    """The dims from the slowest to the fastest in memory."""
+    return sorted(range(len(size)), key=lambda d: (-stride[d], d) if stride[d] else (0, d))
+
+
 def place(values: np.ndarray, size: Shape, stride: Shape) -> np.ndarray:
     """The array of shape ``size`` whose k-th element in memory, by ``stride``, is the k-th of ``values``."""
-    order = sorted(range(len(size)), key=lambda d: (-stride[d], d) if stride[d] else (0, d))
+    order = _order(size, stride)
     if order == list(range(len(size))):
         return values.reshape(size)
     inverse = np.argsort(order)
     return values.reshape([size[d] for d in order]).transpose(inverse)
+
+
+def in_memory_order(array: np.ndarray, stride: Shape) -> np.ndarray:
+    """The elements as they lie in memory by ``stride``: what ``place`` undoes."""
+    return array.transpose(_order(array.shape, stride)).reshape(-1)
 
 
 def _real(dtype: np.dtype) -> np.dtype:
@@ -201,13 +211,18 @@ def check_std(std: float) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
 
+def check_stds(std: np.ndarray) -> None:
+    """PyTorch's errors for an array of standard deviations."""
+    check.require(std.dtype.kind != "c", "normal expects standard deviation to be non-complex")
+    check.require(std.size == 0 or bool(std.min() >= 0), "normal expects all elements of std >= 0.0")
+
+
 def normal_of(stream: Stream, mean: np.ndarray | float, std: np.ndarray | float) -> np.ndarray:
     """Normal with a mean and a standard deviation per element, one of which may be a number. See torch.normal."""
     if not isinstance(std, np.ndarray):
         assert isinstance(mean, np.ndarray)
         return _plus(normal(stream, mean.shape, mean.dtype, 0.0, std), mean)
-    check.require(std.dtype.kind != "c", "normal expects standard deviation to be non-complex")
-    check.require(std.size == 0 or bool(std.min() >= 0), "normal expects all elements of std >= 0.0")
+    check_stds(std)
     if not isinstance(mean, np.ndarray):
         return _plus(_times(normal(stream, std.shape, std.dtype), std), np.asarray(mean, std.dtype))
     size = check.broadcast_shapes(mean.shape, std.shape)

@@ -85,8 +85,8 @@ def multinomial(stream: Stream, input: np.ndarray, num_samples: int, replacement
     if input.ndim == 2 and len(input) == 0:
         return np.empty((0, num_samples), np.int64)
     if replacement and num_samples > 1:
-        rows = input.reshape(-1, input.shape[-1])
-        return np.stack([_with_replacement(stream, row, num_samples) for row in rows]).reshape(*input.shape[:-1], -1)
+        rows = [_with_replacement(stream, row, num_samples) for row in np.atleast_2d(input)]
+        return np.stack(rows).reshape(*input.shape[:-1], -1)
     _check_probabilities(input)
     q = random.exponential(stream, (input.size,), input.dtype)
     with np.errstate(all="ignore"):
@@ -123,7 +123,7 @@ def _with_replacement(stream: Stream, row: np.ndarray, n: int) -> np.ndarray:
     check.require(not (row < 0).any() and not np.isnan(row).any(), why + "(encountering probability entry < 0)")
     check.require(bool(np.isfinite(row).all()), why + "(encountering probability entry = infinity or NaN)")
     cumulative = np.add.accumulate(row.astype(F64 if row.dtype == F64 else F32))    # one by one, as PyTorch adds
-    check.require(bool(cumulative[-1:] > 0), why + "(sum of probabilities <= 0)")
+    check.require(bool((cumulative[-1:] > 0).any()), why + "(sum of probabilities <= 0)")
     cumulative /= cumulative[-1]
     cumulative[-1] = 1
     return np.searchsorted(cumulative.astype(np.float64), stream.doubles(n), side="left")

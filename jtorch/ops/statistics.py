@@ -101,7 +101,8 @@ def corrcoef(input: Tensor):
 
 def _slice(x, dim: int, start: int, stop: int | None = None):
     n = x.shape[dim]
-    return lax.slice_in_dim(x, start % n, n if stop is None else stop % n, axis=dim)
+    stop = n if stop is None else stop + n if stop < 0 else stop
+    return lax.slice_in_dim(x, start + n if start < 0 else start, stop, axis=dim)
 
 
 def _along_coordinates(x, at, dim: int, edge_order: int):
@@ -117,6 +118,19 @@ def _along_coordinates(x, at, dim: int, edge_order: int):
     return lax.concatenate([_edge(x, step, dim, edge_order), inner, -_edge(jnp.flip(x, dim), step[::-1], dim, edge_order)], dim)
 
 
+def _evenly_spaced(x, h, dim: int, edge_order: int):
+    """The derivative on an even grid, in which a point itself does not count: it may be inf or nan."""
+    def at(start: int, stop: int | None = None):
+        return _slice(x, dim, start, stop)
+    inner = (at(2) - at(0, -2)) / h / 2
+    if edge_order == 1:
+        first, last = at(1, 2) - at(0, 1), at(-1) - at(-2, -1)
+    else:
+        first = at(0, 1) * -1.5 + at(1, 2) * 2 + at(2, 3) * -0.5
+        last = at(-3, -2) * 0.5 + at(-2, -1) * -2 + at(-1) * 1.5
+    return lax.concatenate([first / h, inner, last / h], dim)
+
+
 def _edge(x, step, dim: int, edge_order: int):
     """The derivative at the first point, from the next one or two."""
     first, second = _slice(x, dim, 0, 1), _slice(x, dim, 1, 2)
@@ -125,7 +139,7 @@ def _edge(x, step, dim: int, edge_order: int):
         return (second - first) / h
     k = step[1]
     return (-(2 * h + k) / (h * (h + k)) * first + (h + k) / (h * k) * second
-            - h / (k * (h + k)) * _slice(x, dim, 2, 3 if x.shape[dim] > 3 else None))
+            - h / (k * (h + k)) * _slice(x, dim, 2, 3))
 
 
 def _check_gradient(x, spacing: list, dims: tuple[int, ...], edge_order: int) -> None:
@@ -150,7 +164,7 @@ def gradient(input: Tensor, spacing: list[Tensor], dim: Any = None, edge_order: 
     for d, s in zip(dims, spacing, strict=True):
         if s.ndim:
             at = s.astype(x.dtype) if not promotion.is_inexact(s.dtype) else s
+            found.append(_along_coordinates(x, at, d, edge_order))
         else:
-            at = jnp.arange(x.shape[d]).astype(x.dtype) * s.astype(x.dtype)
-        found.append(_along_coordinates(x, at, d, edge_order))
+            found.append(_evenly_spaced(x, s.astype(x.dtype), d, edge_order))
     return found

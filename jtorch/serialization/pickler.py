@@ -13,11 +13,11 @@ from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import uint8
 from jtorch.hooks import warn_not_saved
 from jtorch.layouts import layout
-from jtorch.ops.strided import contiguous_strides
 from jtorch.serialization import names, rebuild
 from jtorch.serialization.locations import location_tag
-from jtorch.storage import Storage, UntypedStorage, geometry_of
+from jtorch.storage import Storage, geometry_of
 from jtorch.tensor import Parameter, Tensor
+from jtorch.untyped_storage import UntypedStorage
 
 
 class _Part:
@@ -159,8 +159,7 @@ def bytes_of(storage: Storage) -> np.ndarray:
     if storage.host is not None:
         array = storage.host
     else:
-        engine.read(storage.value)
-        array = engine.host_array(storage.value)
-    array = np.ascontiguousarray(array)
-    assert array.strides == tuple(s * array.itemsize for s in contiguous_strides(array.shape)) or not array.size
-    return array.reshape(-1).view(np.uint8)
+        value = storage.content()
+        engine.read(value)
+        array = engine.host_array(value)
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -13,8 +13,9 @@ from jtorch.dtype import dtype as dtype_class
 from jtorch.engine import Value
 from jtorch.ops.strided import contiguous_strides, extent
 from jtorch.serialization import locations, names
-from jtorch.storage import Storage, UntypedStorage, View
+from jtorch.storage import Storage, View
 from jtorch.tensor import Parameter, Tensor, with_grad, wrap
+from jtorch.untyped_storage import UntypedStorage
 
 MAX_DIMS, MAX_SIZE = 64, 2 ** 63
 

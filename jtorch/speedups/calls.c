@@ -4,7 +4,7 @@
 
 struct Call_class Call_;
 
-static PyObject *mode, *calls, *call_in_python, *of_tape, *wrapped, *refuse_unusable, *end_record;
+static PyObject *mode, *calls, *call_in_python, *of_tape, *wrapped, *refuse_unusable, *end_trace;
 static PyObject *inplace_in_python, *raise_instead, *fit;
 static PyObject *autocast_name, *grad_name, *inference_name, *special_name;
 
@@ -87,8 +87,8 @@ static PyObject *arguments(PyObject *flat, long facts, int *needs)
 
 static PyObject *recorded(PyObject *call, long facts, PyObject *flat, PyObject *args, int tracks, PyObject *modes)
 {
-    PyObject *rec = tracks ? current_record() : NULL;
-    if (rec != NULL && SLOT(rec, Record_.after_backward) == Py_True && done(PyObject_CallNoArgs(end_record)) < 0)
+    PyObject *trace = tracks ? current_trace() : NULL;
+    if (trace != NULL && SLOT(trace, Trace_.after_backward) == Py_True && done(PyObject_CallNoArgs(end_trace)) < 0)
         return NULL;
     PyObject *out = record_call(call, args), *made = NULL;
     if (out == NULL)
@@ -191,7 +191,7 @@ PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
             || lookup_slots((PyObject *)Call_.type, &Call_.node_class, of_call) < 0
             || !(mode = take(given, "mode")) || !(call_in_python = take(given, "call")) || !(of_tape = take(given, "of_tape"))
             || !(wrapped = take(given, "_wrapped")) || !(refuse_unusable = take(given, "refuse_unusable"))
-            || !(end_record = take(given, "_end")) || !(autocast_name = PyUnicode_InternFromString("autocast"))
+            || !(end_trace = take(given, "_end")) || !(autocast_name = PyUnicode_InternFromString("autocast"))
             || !(grad_name = PyUnicode_InternFromString("grad"))
             || !(inference_name = PyUnicode_InternFromString("inference"))
             || !(special_name = PyUnicode_InternFromString("special")))

@@ -46,8 +46,8 @@ PyObject *of_this_thread(struct of_thread *kept, PyObject *local, const char *na
 }
 
 static PyMethodDef methods[] = {
-    {"record", (PyCFunction)(void (*)(void))speedups_record, METH_FASTCALL, "See jtorch.engine.record.record."},
-    {"pattern", speedups_pattern, METH_O, "See jtorch.engine.program.pattern."},
+    {"record", (PyCFunction)(void (*)(void))speedups_record, METH_FASTCALL, "See jtorch.engine.trace.record."},
+    {"liveness_of", speedups_liveness_of, METH_O, "See jtorch.engine.program.liveness_of."},
     {"value_of", speedups_value_of, METH_O, "See jtorch.storage.value_of."},
     {"wrap", (PyCFunction)(void (*)(void))speedups_wrap, METH_FASTCALL | METH_KEYWORDS, "See jtorch.tensor.wrap."},
     {"values_of", speedups_values_of, METH_O, "See jtorch.storage.values_of."},
@@ -57,7 +57,7 @@ static PyMethodDef methods[] = {
     {"call_inplace", (PyCFunction)(void (*)(void))speedups_call_inplace, METH_FASTCALL | METH_KEYWORDS,
      "See jtorch.dispatch.writes.call_inplace."},
     {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch.walks.Walk."},
-    {"connect_record", speedups_connect_record, METH_O, "Takes what it needs of jtorch.engine.record."},
+    {"connect_trace", speedups_connect_trace, METH_O, "Takes what it needs of jtorch.engine.trace."},
     {"connect_storage", speedups_connect_storage, METH_O, "Takes what it needs of jtorch.storage."},
     {"connect_tensor", speedups_connect_tensor, METH_O, "Takes what it needs of jtorch.tensor."},
     {"connect_calls", speedups_connect_calls, METH_O, "Takes what it needs of jtorch.dispatch.calls."},

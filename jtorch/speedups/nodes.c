@@ -135,6 +135,7 @@ static PyObject *new_node(PyObject *call, long facts, PyObject *args, PyObject *
     SLOT(node, OpNode_.saved) = Py_NewRef(args);
     SLOT(node, OpNode_.raw_edges) = Py_NewRef(edges);
     SLOT(node, OpNode_.versions) = kept;
+    count_saved(kept, 1);
     SLOT(node, OpNode_.seq) = number;
     SLOT(node, OpNode_.watched) = Py_NewRef(Py_False);
     SLOT(node, OpNode_.result) = Py_NewRef(Py_None);
@@ -186,6 +187,8 @@ static PyObject *wrap_saved(PyObject *out, PyObject *node, long facts, PyObject 
     PyObject *storage = SLOT(t, Tensor_.storage), *before = SLOT(node, OpNode_.versions);
     PyObject *entry = pair(storage, SLOT(storage, Storage_.version)), *one = entry ? PyTuple_Pack(1, entry) : NULL;
     PyObject *versions = one == NULL ? NULL : facts & SAVES_BOTH ? PySequence_Concat(before, one) : Py_NewRef(one);
+    if (one != NULL)
+        count_saved(one, 1);
     Py_XDECREF(entry);
     Py_XDECREF(one);
     if (versions == NULL) {

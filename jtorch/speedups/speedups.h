@@ -21,9 +21,10 @@
 CLASS(Value, aval, array, born, slot, stamp);
 CLASS(Aval, kind);
 CLASS(State, depth, early, hot, next, outs, single);
-CLASS(Record, after_backward, held, longest, numbers, stamp, state, values);
+CLASS(Trace, after_backward, mode, noting, numbers, state, values);
+CLASS(Recorder, longest, trace);
 CLASS(Call, node_class, nodes, of_tape);
-CLASS(Storage, apart, aval, generation, value, version);
+CLASS(Storage, apart, aval, generation, saved, value, version);
 CLASS(View, aval, generation, in_order, value);
 CLASS(VersionCounter, version);
 CLASS(Seen, counter, storage, tensor, view);
@@ -84,19 +85,21 @@ PyObject *take(PyObject *from, const char *name);
 struct of_thread { uint64_t thread; PyObject *found; };
 PyObject *of_this_thread(struct of_thread *kept, PyObject *local, const char *name);
 
-/* record.c */
-PyObject *current_record(void);     /* borrowed */
+/* trace.c */
+extern PyObject *eager, *deferred;  /* modes of a trace */
+PyObject *current_trace(void);      /* borrowed */
 PyObject *new_value(PyObject *aval, PyObject *stamp, Py_ssize_t slot);
 PyObject *record_call(PyObject *call, PyObject *args);
 PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *speedups_pattern(PyObject *module, PyObject *values);
-PyObject *speedups_connect_record(PyObject *module, PyObject *given);
+PyObject *speedups_liveness_of(PyObject *module, PyObject *values);
+PyObject *speedups_connect_trace(PyObject *module, PyObject *given);
 
 /* tensors.c */
 PyObject *value_of(PyObject *tensor);
 PyObject *wrap_value(PyObject *value, PyObject *node, Py_ssize_t output_nr, PyObject *storage);
 int requires_grad(PyObject *tensor);
 int write_value(PyObject *tensor, PyObject *value);
+void count_saved(PyObject *versions, long by);
 PyObject *version_of(PyObject *counter);
 PyObject *speedups_value_of(PyObject *module, PyObject *tensor);
 PyObject *speedups_wrap(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);

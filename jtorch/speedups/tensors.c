@@ -44,6 +44,7 @@ static PyObject *new_storage(PyObject *value)
     SLOT(s, Storage_.aval) = Py_NewRef(SLOT(value, Value_.aval));
     SLOT(s, Storage_.version) = Py_NewRef(zero);
     SLOT(s, Storage_.generation) = Py_NewRef(zero);
+    SLOT(s, Storage_.saved) = Py_NewRef(zero);
     SLOT(s, Storage_.apart) = Py_NewRef(Py_False);
     return s;
 }
@@ -111,9 +112,9 @@ int requires_grad(PyObject *tensor)
     }
 }
 
-static int add_one(PyObject *object, Py_ssize_t offset)
+static int add_to(PyObject *object, Py_ssize_t offset, long by)
 {
-    PyObject *next = PyLong_FromSsize_t(PyLong_AsSsize_t(SLOT(object, offset)) + 1);
+    PyObject *next = PyLong_FromSsize_t(PyLong_AsSsize_t(SLOT(object, offset)) + by);
     if (next == NULL)
         return -1;
     put(object, offset, next);
@@ -134,8 +135,10 @@ static int write_whole(PyObject *tensor, PyObject *value)
         version = VersionCounter_.version;
     else if (!Py_IS_TYPE(counter, Storage_.type))
         return 0;
+    if (add_to(storage, Storage_.generation, 1) < 0)
+        return -1;
     set(storage, Storage_.value, value);
-    return add_one(storage, Storage_.generation) < 0 || add_one(counter, version) < 0 ? -1 : 1;
+    return add_to(counter, version, 1) < 0 ? -1 : 1;
 }
 
 static int write_or_ask(PyObject *tensor, PyObject *value, int here)
@@ -182,6 +185,18 @@ PyObject *speedups_write_all(PyObject *module, PyObject *const *args, Py_ssize_t
     Py_RETURN_NONE;
 }
 
+/* See jtorch.storage.count_saved. */
+void count_saved(PyObject *versions, long by)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(versions); i++) {
+        PyObject *counter = PyTuple_GET_ITEM(PyTuple_GET_ITEM(versions, i), 0);
+        if (Py_IS_TYPE(counter, Seen_.type))
+            counter = SLOT(counter, Seen_.storage);
+        if (Py_IS_TYPE(counter, Storage_.type) && add_to(counter, Storage_.saved, by) < 0)
+            PyErr_Clear();      /* no memory for a number above 256 */
+    }
+}
+
 /* The version of what a node has noted beside a saved tensor: a new reference. */
 PyObject *version_of(PyObject *counter)
 {
@@ -196,7 +211,7 @@ PyObject *version_of(PyObject *counter)
 
 PyObject *speedups_connect_storage(PyObject *module, PyObject *given)
 {
-    static const char *const of_storage[] = {"apart", "aval", "generation", "value", "version", NULL};
+    static const char *const of_storage[] = {"apart", "aval", "generation", "saved", "value", "version", NULL};
     static const char *const of_view[] = {"aval", "generation", "in_order", "value", NULL};
     static const char *const of_counter[] = {"version", NULL};
     static const char *const of_seen[] = {"counter", "storage", "tensor", "view", NULL};

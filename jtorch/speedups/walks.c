@@ -1,4 +1,4 @@
-/* jtorch.walks: a backward that has been walked before from the same state of the record, in one step. */
+/* jtorch.walks: a backward that has been walked before from the same state of the trace, in one step. */
 
 #include "speedups.h"
 
@@ -11,20 +11,20 @@ static PyTypeObject *sometimes_node, *copy_slices;
 /* ---------------------------------------------------------------- is it the walk? */
 
 struct meeting {
-    PyObject *stamp, *values, *entering;    /* of the record, and of the walk, from whom the last is borrowed */
-    PyObject *entered, *slots, *numbers;    /* lists: values that come into the record, where, and Python numbers */
+    PyObject *trace, *values, *entering;    /* the trace, its values, and the walk's, which are borrowed */
+    PyObject *entered, *slots, *numbers;    /* lists: values that come into the trace, where, and Python numbers */
     PyObject **met;                         /* nodes and leaves in the order met; borrowed, since the root holds them */
 };
 
-/* Whether a value is where it was, or comes into the record now as it did then; -1 with an error. */
+/* Whether a value is where it was, or comes into the trace now as it did then; -1 with an error. */
 static int is_in_place(PyObject *v, PyObject *slot, struct meeting *m)
 {
-    if (SLOT(v, Value_.stamp) == m->stamp)
+    if (SLOT(v, Value_.stamp) == m->trace)
         return same_int(SLOT(v, Value_.slot), slot);
     PyObject *aval = PyDict_GetItemWithError(m->entering, slot);
     if (aval == NULL || aval != SLOT(v, Value_.aval) || is_none(SLOT(v, Value_.array)))
         return 0;
-    set(v, Value_.stamp, m->stamp);
+    set(v, Value_.stamp, m->trace);
     set(v, Value_.slot, slot);
     return PyList_Append(m->entered, v) < 0 || PyList_Append(m->slots, slot) < 0 ? -1 : 1;
 }
@@ -163,13 +163,13 @@ static int is_walk(PyObject *walk, PyObject *grad, struct meeting *m)
 
 /* ---------------------------------------------------------------- and what it does */
 
-/* Puts the walk's values into the record, and the record where the walk ends. */
-static int enter(PyObject *walk, PyObject *rec, struct meeting *m)
+/* Puts the walk's values into the trace, and the trace where the walk ends. */
+static int enter(PyObject *walk, struct meeting *m)
 {
     PyObject *avals = SLOT(walk, Walk_.avals);
     Py_ssize_t n = PyList_GET_SIZE(m->values);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(avals); i++) {
-        PyObject *v = new_value(PyList_GET_ITEM(avals, i), m->stamp, n + i);
+        PyObject *v = new_value(PyList_GET_ITEM(avals, i), m->trace, n + i);
         if (v == NULL || PyList_Append(m->values, v) < 0) {
             Py_XDECREF(v);
             return -1;
@@ -181,11 +181,11 @@ static int enter(PyObject *walk, PyObject *rec, struct meeting *m)
         if (PyList_SetItem(m->values, slot, Py_NewRef(PyList_GET_ITEM(m->entered, i))) < 0)
             return -1;
     }
-    PyObject *numbers = SLOT(rec, Record_.numbers);
+    PyObject *numbers = SLOT(m->trace, Trace_.numbers);
     if (PyList_SetSlice(numbers, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, m->numbers) < 0)
         return -1;
-    set(rec, Record_.state, SLOT(walk, Walk_.after));
-    set(rec, Record_.held, Py_True);
+    set(m->trace, Trace_.mode, deferred);
+    set(m->trace, Trace_.state, SLOT(walk, Walk_.after));
     return 0;
 }
 
@@ -239,8 +239,11 @@ static int release(PyObject *node)
         put(node, OpNode_.saved, kept);
         return 0;
     }
+    PyObject *versions = Py_NewRef(SLOT(node, OpNode_.versions));
     set(node, OpNode_.saved, Py_None);
     set(node, OpNode_.versions, nothing);
+    count_saved(versions, -1);
+    Py_DECREF(versions);
     return 0;
 }
 
@@ -255,10 +258,10 @@ static PyObject *values_at(PyObject *leaves, PyObject *values)
     return found;
 }
 
-static int carry_out(PyObject *walk, PyObject *rec, struct meeting *m, int retain_graph)
+static int carry_out(PyObject *walk, struct meeting *m, int retain_graph)
 {
     PyObject *leaves = SLOT(walk, Walk_.leaves), *through = SLOT(walk, Walk_.through);
-    PyObject *grads = values_at(leaves, m->values);     /* now, since adding to a gradient may end the record */
+    PyObject *grads = values_at(leaves, m->values);     /* now, since adding to a gradient may end the trace */
     int failed = grads == NULL;
     for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(leaves); i++) {
         PyObject *leaf = m->met[PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(leaves, i), 0))];
@@ -270,29 +273,34 @@ static int carry_out(PyObject *walk, PyObject *rec, struct meeting *m, int retai
     for (Py_ssize_t i = 0; !retain_graph && i < PyTuple_GET_SIZE(through); i++)
         if (release(m->met[PyLong_AsSsize_t(PyTuple_GET_ITEM(through, i))]) < 0)
             return -1;
-    set(rec, Record_.after_backward, Py_True);
+    PyObject *now = current_trace();        /* adding to a gradient may have ended the one before */
+    if (now == NULL)
+        return -1;
+    set(now, Trace_.after_backward, Py_True);
     return 0;
 }
 
-/* follow(walk, root, grad, rec, retain_graph): whether it was the walk; then all of it is done. */
+/* follow(walk, root, grad, trace, retain_graph): whether it was the walk; then all of it is done. */
 PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs != 5 || !Py_IS_TYPE(args[0], Walk_.type) || !Py_IS_TYPE(args[2], Value_.type)
-            || !Py_IS_TYPE(args[3], Record_.type)) {
-        PyErr_SetString(PyExc_TypeError, "follow() takes a walk, a node, a value, a record and whether the graph is kept");
+            || !Py_IS_TYPE(args[3], Trace_.type)) {
+        PyErr_SetString(PyExc_TypeError, "follow() takes a walk, a node, a value, a trace and whether the graph is kept");
         return NULL;
     }
-    PyObject *walk = args[0], *rec = args[3];
+    PyObject *walk = args[0], *trace = args[3];
     Py_ssize_t count = PyLong_AsSsize_t(SLOT(walk, Walk_.count));
-    int collects = PyGC_Disable();      /* see record.c */
-    struct meeting m = {Py_NewRef(SLOT(rec, Record_.stamp)), Py_NewRef(SLOT(rec, Record_.values)), SLOT(walk, Walk_.entering),
+    int collects = PyGC_Disable();      /* see trace.c */
+    struct meeting m = {Py_NewRef(trace), Py_NewRef(SLOT(trace, Trace_.values)), SLOT(walk, Walk_.entering),
                         PyList_New(0), PyList_New(0), PyList_New(0), PyMem_Calloc(count, sizeof(PyObject *))};
     int found = -1;
     if (m.entered != NULL && m.slots != NULL && m.numbers != NULL && m.met != NULL) {
         m.met[0] = args[1];
         found = is_walk(walk, args[2], &m);
-        if (found > 0 && enter(walk, rec, &m) < 0)
+        if (found > 0 && enter(walk, &m) < 0) {
+            set(trace, Trace_.noting, Py_True);     /* half of it is there: the next call begins another trace */
             found = -1;
+        }
         for (Py_ssize_t i = 0; found <= 0 && i < PyList_GET_SIZE(m.entered); i++)
             set(PyList_GET_ITEM(m.entered, i), Value_.stamp, Py_None);
         for (Py_ssize_t i = 0; found > 0 && i < count; i++)
@@ -301,12 +309,12 @@ PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t na
     if (collects)
         PyGC_Enable();
     if (found > 0) {
-        if (carry_out(walk, rec, &m, args[4] == Py_True) < 0)
+        if (carry_out(walk, &m, args[4] == Py_True) < 0)
             found = -1;
         for (Py_ssize_t i = 0; i < count; i++)
             Py_DECREF(m.met[i]);
     }
-    Py_DECREF(m.stamp);
+    Py_DECREF(m.trace);
     Py_DECREF(m.values);
     Py_XDECREF(m.entered);
     Py_XDECREF(m.slots);

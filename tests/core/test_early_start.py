@@ -186,8 +186,8 @@ def test_a_reading_thread_sees_finished_weights(torch):
 def test_no_more_is_compiled_than_there_is_time_for(run_python):
     code = """
 import jtorch
-from jtorch.engine import heat
-heat.Budget.FIRST, heat.Budget.SHARE = 0.4, 0.0     # seconds: a record of 22 calls is expected to take 0.2 at first
+from jtorch.engine import policy
+policy.FIRST, policy.SHARE = 0.4, 0.0       # seconds: a trace of 22 calls is expected to take 0.12
 for turn in range(40):
     for n in range(8):
         x = jtorch.ones(n + 3)
@@ -201,10 +201,10 @@ print(str(jtorch.engine.report()).split(" programs")[0])
 
 def test_a_long_record_is_several_programs(torch, monkeypatch):
     from jtorch import engine
-    from jtorch.engine import heat, split
+    from jtorch.engine import policy, split
     monkeypatch.setattr(split, "MAX_CALLS", 4)
-    monkeypatch.setattr(heat.budget, "allows", lambda calls: True)
-    monkeypatch.setattr(heat.budget, "expected", lambda calls: 0.0)
+    monkeypatch.setattr(policy, "FIRST", float("inf"))
+    monkeypatch.setattr(policy, "compile_seconds", lambda calls: 0.0)
     engine.forget()
     before = engine.stats.counters.programs
     same_as_pytorch(torch, lambda lib: lambda i, *args: step(lib, *args))

@@ -80,6 +80,29 @@ def test_zero_dim_and_empty(same):
          *[f"t = xp.zeros(0, 3); r = t[{i}]" for i in ("0", "(slice(None), 0)", "xp.tensor([], dtype=xp.int64)", "xp.tensor([0])")])
 
 
+MASKS = ["m(1)", "m(0)", "(..., m(1))", "(0, m(1))", "(m(1), 0)", "(m(1), None)", "(None, m(1))", "(m(1), m(0))", "(m(1), [0, 1])",
+         "([0, 1], m(0))", "m([1, 0])", "(m([1, 0]), 0)", "(slice(None), m([1, 0, 1]))", "(..., m([1, 0, 1]))", "m([[1, 0, 1]] * 2)",
+         "m([1])", "(m([1, 0]), m([1, 0, 1]))", "np.array(True)", "np.array([1, 0], dtype=np.uint8)", "np.array([[1, 0, 1]] * 2) > 0"]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8"])
+@pytest.mark.parametrize("shape", [(2, 3), (6,), ()])
+def test_masks_of_bools_and_bytes(same, shape, dtype):
+    start = f"t = xp.arange(6.).flatten()[:{6 if shape else 1}].reshape({shape}); m = lambda x: xp.tensor(x, dtype=xp.{dtype}); "
+    same(*[f"{start}r = t[{i}]" for i in MASKS], *[f"{start}t[{i}] = 9; r = t" for i in MASKS],
+         *[f"{start}t[{i}] = xp.tensor([9.]); r = t" for i in MASKS], *[f"{start}t[{i}] *= 2; r = t" for i in MASKS],
+         *[f"{start}t.requires_grad_(); t[{i}].sum().backward(); r = t.grad" for i in MASKS])
+
+
+def test_indices_of_index_put(same):
+    given = ["m(1),", "m(0),", "m([1, 0]),", "m([1, 0]), i", "m(1), i", "i, m(0)", "m([1]),", "i.float(),", "i.to(xp.int8),", "0,", "None, i",
+             "i.int(),", "i, i, i", "m([[1, 0, 1]] * 2),"]
+    for dtype in ("bool", "uint8"):
+        start = f"t = xp.arange(6.).reshape(2, 3); i = xp.tensor([0, 1]); m = lambda x: xp.tensor(x, dtype=xp.{dtype}); "
+        same(*[f"{start}r = t.index_put(({g}), xp.tensor(7.))" for g in given])
+        same(*[f"{start}r = t.index_put(({g}), xp.tensor(7.), accumulate=True)" for g in given if g not in ("m(1),", "m(0),")])
+
+
 def test_chains_and_overlaps(same):
     same("t = xp.zeros(3); del t[0]; r = t",
          "t = xp.zeros(3); t[0] += 1; r = (t, t._version)",

@@ -44,11 +44,11 @@ def test_relu_keeps_its_result_alone(relu):
 
 def test_a_loop_without_an_end_keeps_few_states_and_values():
     w = jtorch.ones(3)
-    before = engine.TRIE.states
+    before = engine.local.recorder.trie.states
     for _ in range(20_000):
         w + 1
-    assert len(engine.local.rec.values) < 10_000
-    assert engine.TRIE.states - before < 10_000
+    assert len(engine.current().values) < 10_000
+    assert engine.local.recorder.trie.states - before < 10_000
 
 
 def test_calls_that_have_run_keep_nothing_that_nobody_holds():

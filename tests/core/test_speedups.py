@@ -178,6 +178,7 @@ print(f"{loss.item():.4f}", set(read), len(read))
 """
 
 
+@pytest.mark.parametrize("mode", ["auto", "eager", "hot"])
 @pytest.mark.parametrize("on", ["1", "0"])
-def test_a_collection_of_garbage_may_run_calls_of_its_own(run_python, on):
-    assert run_python(GARBAGE, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": "eager"}) == "7.8561 {9.0} 40\n"
+def test_a_collection_of_garbage_may_run_calls_of_its_own(run_python, on, mode):
+    assert run_python(GARBAGE, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": mode}) == "7.8561 {9.0} 40\n"

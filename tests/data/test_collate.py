@@ -42,6 +42,7 @@ BATCHES = {
     "columns": lambda xp: [xp.arange(12).reshape(3, 4)[:, i] for i in (2, 0)],
     "overlapping": lambda xp: [xp.arange(12)[i:i + 3] for i in (1, 2)],
     "transposed": lambda xp: [xp.arange(6).reshape(2, 3).T, xp.arange(6).reshape(2, 3).T],
+    "rows of a permuted array": lambda xp: [xp.tensor(np.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2))[i, 1] for i in (2, 0)],
     "no elements": lambda xp: [xp.ones(2, 0), xp.ones(2, 0)],
     "shared": lambda xp: list(xp.from_numpy(np.arange(6.0).reshape(3, 2))),
     "arrays": lambda xp: [np.ones((2, 2), np.float32), np.zeros((2, 2), np.float32)],

@@ -191,7 +191,7 @@ def test_random_generators_of_this_process_are_left_alone():
 
 
 def test_many_epochs_leave_nothing_behind():
-    from jtorch.engine import TRIE
+    from jtorch.engine import local
     x, y = jtorch.randn(40, 3), jtorch.arange(40)
     loader = jtorch.utils.data.DataLoader(jtorch.utils.data.TensorDataset(x, y), batch_size=8, shuffle=True)
     rows = jtorch.utils.data.DataLoader(samples.Rows(jtorch.randn(400, 3)), batch_size=8, shuffle=True)
@@ -201,7 +201,7 @@ def test_many_epochs_leave_nothing_behind():
         return total + sum((inputs * 2).sum().item() for inputs in rows)
     for _ in range(2):
         epoch()
-    states = TRIE.states
+    states = local.recorder.trie.states
     for _ in range(20):
         epoch()
-    assert TRIE.states <= states + 2
+    assert local.recorder.trie.states <= states + 2

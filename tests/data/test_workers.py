@@ -185,6 +185,15 @@ def test_a_large_dataset_is_written_once():
     assert not share._kept
 
 
+def test_a_large_array_in_another_order_is_sent():
+    from jtorch.utils.data._utils import share
+    x = jtorch.tensor(np.arange(1 << 18, dtype=np.float64).reshape(1 << 9, 1 << 9).T)
+    held = []
+    sent, _ = share.dumps(x, None, held=held)
+    assert len(held) == 1
+    assert jtorch.equal(share.loads(sent), x)
+
+
 def test_a_view_is_sent_without_what_it_does_not_show():
     from jtorch.utils.data._utils import share
     x = jtorch.arange(100_000)

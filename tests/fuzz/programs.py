@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import os
 import random
 import re
@@ -26,7 +27,7 @@ class World:
         self.xp = xp
         self.log: list = []
         self.broken = False     # whether the library has found a bug of its own
-        self.names: dict[str, Any] = {"xp": xp, "np": np, "copy": copy, "log": self.log}
+        self.names: dict[str, Any] = {"xp": xp, "np": np, "copy": copy, "log": self.log, "poke": poke}
 
     def run(self, line: str) -> tuple:
         """What the statement comes to: nothing, or the type and first sentence of its error."""
@@ -43,7 +44,7 @@ class World:
         if self.xp.__name__ != "jtorch" or not HOT:
             return
         engine = self.xp.engine
-        if any(s.kernel.check is not None for s in engine.local.rec.state.path()):
+        if any(s.kernel.check is not None for s in engine.current().state.path()):
             try:
                 engine.end()
             except Exception:
@@ -67,10 +68,17 @@ class World:
                 continue
             out[n] = _described(x, values=values, history=history)
             if x.numel():
-                out[n]["memory of"] = groups.setdefault(x.untyped_storage().data_ptr(), n)
+                out[n]["memory of"] = groups.setdefault(x.untyped_storage()._cdata, n)
             if x._is_view():
                 out[n]["base"] = next((m for m, t in tensors.items() if t is x._base), "unnamed")
         return out
+
+
+def poke(t: Any, number: float) -> None:
+    """Writes a tensor's first element through its address."""
+    dtype = np.dtype(str(t.dtype).removeprefix("torch."))
+    memory = (ctypes.c_char * dtype.itemsize).from_address(t.data_ptr())
+    np.frombuffer(memory, dtype)[...] = np.array(number).astype(dtype)
 
 
 _code: dict[str, Any] = {}

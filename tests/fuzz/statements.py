@@ -280,6 +280,24 @@ def mutation(c: Chooser) -> list[str]:
     return [first, second, f"{new}{real}.sum().backward({c.rng.choice(['', 'retain_graph=True'])})"]
 
 
+def behind(c: Chooser) -> list[str]:
+    """A product whose argument is written to where autograd does not notice: backward uses what is there by then."""
+    name = c.tensor(lambda t: t.is_floating_point() and not windows(t))
+    if not c.of(name).is_floating_point() or windows(c.of(name)):
+        return view(c)
+    leaf, new, other, array = c.new(), c.new(), c.new(), c.new("n")
+    c.hosted = True
+    kept = f"{array} = {name}.detach().numpy()"
+    written = c.rng.choice([
+        [kept, f"{array}[...] = 5"], [kept, f"{array}.fill(5)"], [kept, f"{array} += 1"], [f"np.asarray({name}.detach())[...] = 3", kept],
+        [f"{other} = {name}.data", f"{other}.fill_(7)"], [f"{other} = {name}.data", f"del {name}", f"{other}.mul_(2)"],
+        [f"{other} = {name}.detach()[..., :1].data", f"{other}.fill_(4)"], [kept, f"del {name}", f"{array} *= 2"]])
+    at = c.rng.choice([0, 0, 1]) if written[0] == kept else 0       # some arrays are there before the product
+    product = c.rng.choice([f"{new} = {leaf} * {name}", f"{new} = ({leaf} * {name}).exp()", f"{new} = ({name} * {leaf}) * {name}"])
+    return [f"{leaf} = xp.ones_like({name}).requires_grad_()", *written[:at], product, *written[at:],
+            f"{new}.sum().backward()", f"log.append({leaf}.grad.tolist())"]
+
+
 # ---------------------------------------------------------------- host memory
 
 
@@ -298,6 +316,14 @@ def host(c: Chooser) -> list[str]:
     return [c.rng.choice(lines)]
 
 
+def address(c: Chooser) -> list[str]:
+    """Addresses, and writes through them, of which neither autograd nor the tensor is told."""
+    name, written = c.tensor(), c.tensor(lambda t: t.numel() and not t.requires_grad)
+    may = c.of(written).numel() and not c.of(written).requires_grad
+    poke = f"poke({written}, {c.number()})" if may else f"{written}.data_ptr()"
+    return [c.rng.choice([f"{name}.data_ptr()", f"{name}.untyped_storage().data_ptr()", poke])]
+
+
 def forget(c: Chooser) -> list[str]:
     """Drops a name."""
     names = self_names = c.tensors()
@@ -307,7 +333,8 @@ def forget(c: Chooser) -> list[str]:
 
 
 KINDS: list[tuple[float, Callable[[Chooser], list[str]]]] = [
-    (26, view), (5, parts), (22, arithmetic), (28, write), (9, backward), (3, hook), (3, mutation), (6, host), (2, forget)]
+    (26, view), (5, parts), (22, arithmetic), (28, write), (9, backward), (3, hook), (3, mutation), (2, behind), (6, host), (2, address),
+    (2, forget)]
 
 
 def statement(c: Chooser) -> list[str]:

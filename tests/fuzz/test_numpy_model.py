@@ -107,7 +107,7 @@ class Programs(RuleBasedStateMachine):
             np.testing.assert_allclose(t.got.detach().tolist(), t.shown.array, rtol=1e-9, atol=1e-8)
         for a in self.hosted:
             np.testing.assert_allclose(a.got, a.shown, rtol=1e-9, atol=1e-8)
-        assert groups([t.got.untyped_storage().data_ptr() for t in self.alive]) == groups([id(t.shown.memory) for t in self.alive])
+        assert groups([t.got.untyped_storage()._cdata for t in self.alive]) == groups([id(t.shown.memory) for t in self.alive])
 
     def teardown(self):
         if self.alive:

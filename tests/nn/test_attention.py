@@ -56,6 +56,24 @@ def test_multihead(torch, options, call):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=5e-5 * max(1, np.abs(b).max()))
 
 
+@pytest.mark.conformance
+@pytest.mark.parametrize("options", [{}, {"bias": False}, {"kdim": 8, "vdim": 8}, {"add_bias_kv": True, "add_zero_attn": True}])
+@pytest.mark.parametrize("same", ["aaa", "aab", "aba", "abb"])
+def test_one_tensor_in_several_places(torch, same, options):
+    import jtorch
+
+    def results(xp, need_weights, batched):
+        xp.manual_seed(0)
+        layer = xp.nn.MultiheadAttention(8, 2, **options)
+        given = {c: xp.tensor(numbers(*(4, 3, 8) if batched else (4, 8), seed=ord(c)), requires_grad=True) for c in set(same)}
+        out, weights = layer(*[given[c] for c in same], need_weights=need_weights)
+        loss = (out * out).sum() if weights is None else (out * out).sum() + (weights ** 3).sum()
+        return [out.detach(), *xp.autograd.grad(loss, [given[c] for c in sorted(given)] + list(layer.parameters()))]
+    for arguments in ((True, True), (False, True), (True, False)):
+        for a, b in zip(results(jtorch, *arguments), results(torch, *arguments), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=2e-4, atol=5e-5 * max(1, b.abs().max().item()))
+
+
 ERRORS = {
     "nn.MultiheadAttention(8, 3)": "embed_dim must be divisible by num_heads",
     "nn.MultiheadAttention(0, 3)": "embed_dim and num_heads must be greater than 0, got embed_dim=0 and num_heads=3 instead",

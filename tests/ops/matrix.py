@@ -370,7 +370,7 @@ def _warnings(call: Callable) -> tuple[Any, bool]:
 def _shares(x: Any, t: Any) -> bool:
     if x.numel() == 0 or t.numel() == 0:
         return x is t
-    return x.untyped_storage().data_ptr() == t.untyped_storage().data_ptr()
+    return x.untyped_storage()._cdata == t.untyped_storage()._cdata
 
 
 def _written(t: Any) -> str | None:

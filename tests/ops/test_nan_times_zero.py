@@ -1,4 +1,6 @@
-"""What a mask does not hide: ``0 * nan`` is nan, also where a compiler would make the product with a mask a choice."""
+"""Where nan and inf go: through a mask (``0 * nan`` is nan, also where a compiler would make it a choice), behind all numbers
+where elements are put in order, and no further than the elements that count.
+"""
 from __future__ import annotations
 
 import math
@@ -52,3 +54,54 @@ def test_amax_shares_its_gradient_evenly(torch):
             (x.amax((0, 2), keepdim=keepdim).sum() + 2 * x.amin(1, keepdim=keepdim).sum() + x.aminmax(dim=-1).max.sum()).backward()
             grads.append(x.grad.numpy())
         np.testing.assert_array_equal(*grads)
+
+
+NAN, INF = math.nan, math.inf
+ORDERED = [[1., NAN, 3., NAN, INF, -INF, 2.], [NAN, 1., 2., 5., -1., 0.5, 3.], [INF, NAN, NAN, NAN, NAN, NAN, NAN], [NAN] * 7]
+ORDERS = {
+    **{f"topk {k} {word}": lambda xp, x, k=k, largest=word == "largest": xp.topk(x, k, largest=largest)[0]
+       for k in (1, 3, 7) for word in ("largest", "smallest")},
+    "smallest along a dim": lambda xp, x: xp.topk(x.t(), 4, 0, False).values,
+    "places of the smallest": lambda xp, x: xp.topk(x[:2], 5, largest=False).indices,
+    "sort": lambda xp, x: xp.sort(x, stable=True), "sort down": lambda xp, x: xp.sort(x, descending=True, stable=True),
+    "argsort down": lambda xp, x: xp.argsort(x, descending=True, stable=True), "msort": lambda xp, x: xp.msort(x.t()),
+    **{f"kthvalue {k}": lambda xp, x, k=k: xp.kthvalue(x, k)[0] for k in (1, 4, 7)},
+    "max": lambda xp, x: xp.max(x, -1), "min": lambda xp, x: xp.min(x, -1), "argmin": lambda xp, x: xp.argmin(x, -1),
+    "aminmax": lambda xp, x: xp.aminmax(x, dim=-1), "median": lambda xp, x: xp.median(x, -1)[0],
+    "nanmedian": lambda xp, x: xp.nanmedian(x, -1)[0], "cummax": lambda xp, x: xp.cummax(x, -1),
+    "cummin": lambda xp, x: xp.cummin(x, -1), "unique": lambda xp, x: xp.unique(x, return_inverse=True, return_counts=True)[0::2],
+}
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", ORDERS)
+def test_nan_is_behind_all_numbers(name, dtype, torch):
+    found = []
+    for xp in (torch, library("jtorch")):
+        made = ORDERS[name](xp, xp.tensor(ORDERED).to(getattr(xp, dtype)))
+        found.append([t.double().numpy() for t in (made if isinstance(made, tuple) else (made,))])
+    for expected, got in zip(*found, strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+APART = {
+    "gradient": lambda xp, x: xp.gradient(x), "gradient of a step": lambda xp, x: xp.gradient(x, spacing=2.0, dim=1),
+    "gradient of second order": lambda xp, x: xp.gradient(x, edge_order=2),
+    "gradient on a grid": lambda xp, x: xp.gradient(x, spacing=[xp.tensor([0., 1., 3., 4., 6., 7., 8.])], dim=1),
+    "gradient of two": lambda xp, x: xp.gradient(x[:, :2], spacing=[xp.tensor([0., 3.])], dim=1),
+    "adaptive_avg_pool1d": lambda xp, x: xp.nn.functional.adaptive_avg_pool1d(x, 3),
+    "adaptive_avg_pool2d": lambda xp, x: xp.nn.functional.adaptive_avg_pool2d(x[None], (3, 4)),
+    "area": lambda xp, x: xp.nn.functional.interpolate(x[None, None], size=(3, 4), mode="area"),
+}
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("name", APART)
+def test_nan_stays_with_the_elements_that_count(name, torch):
+    found = []
+    for xp in (torch, library("jtorch")):
+        made = APART[name](xp, xp.tensor(ORDERED))
+        found.append([t.numpy() for t in (made if isinstance(made, (tuple, list)) else (made,))])
+    for expected, got in zip(*found, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)

@@ -27,7 +27,38 @@ CALLS = {
     "where": lambda xp, x, out: xp.where(x == x, x, x, out=out),
     "sum in float32": lambda xp, x, out: xp.sum(x, 0, dtype=xp.float32, out=out),
     "zeros": lambda xp, x, out: xp.zeros(2, dtype=x.dtype, out=out),
-    "full": lambda xp, x, out: xp.full((2,), 2.5, out=out)}
+    "full": lambda xp, x, out: xp.full((2,), 2.5, out=out),
+    "arange": lambda xp, x, out: xp.arange(-1, 4, 2, out=out),
+    "range": lambda xp, x, out: xp.range(1, 4, out=out),
+    "diag": lambda xp, x, out: xp.diag(x, out=out),
+    "matrix_power": lambda xp, x, out: xp.linalg.matrix_power(x.reshape(2, 2).float(), 2, out=out),
+    "lu_factor": lambda xp, x, out: xp.linalg.lu_factor(x.reshape(2, 2).double(), out=(out, xp.empty(0, dtype=xp.int32))),
+    "eigvals": lambda xp, x, out: xp.linalg.eigvals(x.reshape(2, 2).float(), out=out).real,
+    **{name: lambda xp, x, out, name=name: function(xp, name)(x.float(), 0, out=(out, xp.empty(0, dtype=xp.int64)))
+       for name in ("median", "nanmedian", "mode")},
+    **{f"indices of {name}": lambda xp, x, out, name=name: function(xp, name)(x.float(), 0, out=(xp.empty(0), out))
+       for name in ("median", "mode")},
+    "kthvalue": lambda xp, x, out: xp.kthvalue(x, 2, 0, out=(out, xp.empty(0, dtype=xp.int64))),
+    "indices of kthvalue": lambda xp, x, out: xp.kthvalue(xp.arange(4.0), 2, 0, out=(xp.empty(0), out))}
+P = [0.0, 1.0, 0.5]
+DRAWN = {
+    "bernoulli": lambda xp, out: xp.bernoulli(xp.tensor(P), out=out),
+    "bernoulli in double": lambda xp, out: xp.bernoulli(xp.tensor(P, dtype=xp.float64), out=out),
+    "bernoulli of more than 1": lambda xp, out: xp.bernoulli(xp.tensor([2.0] * 3), out=out),
+    "normal": lambda xp, out: xp.normal(xp.tensor(P), xp.tensor(P), out=out),
+    "normal in double": lambda xp, out: xp.normal(xp.tensor(P, dtype=xp.float64), 1.0, out=out),
+    "normal of complex means": lambda xp, out: xp.normal(xp.tensor([1j, 2.0, 3.0]), 1.0, out=out),
+    "normal of one mean": lambda xp, out: xp.normal(2.0, xp.tensor(P), out=out),
+    "normal of numbers": lambda xp, out: xp.normal(2.0, 1.0, (3,), out=out),
+    "normal in float32": lambda xp, out: xp.normal(2.0, 1.0, (3,), dtype=xp.float32, out=out),
+    "rand": lambda xp, out: xp.rand(3, out=out),
+    "randn": lambda xp, out: xp.randn(3, out=out),
+    "randn in float32": lambda xp, out: xp.randn(3, dtype=xp.float32, out=out),
+    "randint": lambda xp, out: xp.randint(5, (3,), out=out),
+    "randint in int64": lambda xp, out: xp.randint(5, (3,), dtype=xp.int64, out=out),
+    "randperm": lambda xp, out: xp.randperm(3, out=out),
+    "randperm in int32": lambda xp, out: xp.randperm(3, dtype=xp.int32, out=out),
+    "multinomial": lambda xp, out: xp.multinomial(xp.tensor(P), 2, out=out)}
 
 
 def function(xp, name: str):
@@ -55,3 +86,20 @@ def test_results_are_cast_or_refused_as_by_pytorch(torch, call):
             expected, got = outcome(torch, call, of, to), outcome(jtorch, call, of, to)
             wrong = isinstance(expected, tuple) or isinstance(got, tuple)
             assert got == (expected if wrong else pytest.approx(expected, rel=1e-3, nan_ok=True)), (of, to)
+
+
+@pytest.mark.parametrize("call", DRAWN.values(), ids=DRAWN)
+def test_drawn_numbers_are_of_the_dtype_of_out(torch, call):
+    def drawn(xp, to: str, size: int):
+        xp.manual_seed(3)
+        out = xp.zeros(size, dtype=getattr(xp, to))
+        try:
+            call(xp, out)
+        except Exception as error:
+            return type(error).__name__, str(error).split("\n")[0].split(". ")[0]
+        return (out * 2).dtype is out.dtype or to == "bool", out.tolist()
+    jtorch = library("jtorch")
+    for to in DTYPES:
+        for size in (3, 0):
+            (ok, expected), (same, got) = drawn(torch, to, size), drawn(jtorch, to, size)
+            assert (same, got) == (ok, expected if isinstance(expected, str) else pytest.approx(expected, rel=1e-3)), (to, size)

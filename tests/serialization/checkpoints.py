@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections import OrderedDict
 from typing import Any
 
+import numpy as np
 import pytest
 from libraries import HAS_TORCH, NO_TORCH, library
 
@@ -88,6 +90,22 @@ def views(xp) -> dict:
             "one": xp.tensor(3.5), "unsqueezed": other[None, :, None]}
 
 
+def of_arrays(xp) -> dict:
+    """Tensors made of NumPy arrays whose memory is laid out in all sorts of ways."""
+    whole = np.arange(24.).reshape(2, 3, 4)
+    arrays = {"transposed": whole[0].T, "fortran": np.asfortranarray(whole), "permuted": whole.transpose(1, 2, 0),
+              "steps": whole[:, :, ::2], "part": whole[0, 1:, 1:3], "column": np.arange(3.).reshape(1, 3).T,
+              "broadcast": np.broadcast_to(np.arange(2.)[:, None], (2, 3)), "0-dim": whole[0, 0, :1].reshape(()),
+              "empty": np.zeros((0, 3)).T, "windows": np.lib.stride_tricks.sliding_window_view(np.arange(5.), 3),
+              "complex": whole[0].T.astype(np.complex64), "bool": whole[0].T > 3}
+    ways = {"tensor": xp.tensor, "from_numpy": xp.from_numpy, "as_tensor": xp.as_tensor, "asarray": xp.asarray}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")     # some of the arrays are read-only
+        made = {(name, way): ways[way](a) for name, a in arrays.items() for way in ways}
+    return made | {"buffer": xp.frombuffer(bytearray(32), dtype=xp.float32, count=3, offset=8),
+                   "parameter": xp.nn.Parameter(xp.tensor(whole.T)), "in place": xp.tensor(whole[0].T).add_(1)}
+
+
 def requiring_grad(xp) -> dict:
     """Leaves, parameters and results."""
     w = xp.nn.Parameter(xp.arange(4.).reshape(2, 2))
@@ -108,4 +126,4 @@ def plain_things(xp) -> dict:
             "devices": [xp.device("cpu"), xp.device("cuda", 1), xp.device("meta")], "layout": xp.strided}
 
 
-CASES = {f.__name__: f for f in (of_all_dtypes, classic_dtypes, views, requiring_grad, plain_things)}
+CASES = {f.__name__: f for f in (of_all_dtypes, classic_dtypes, views, of_arrays, requiring_grad, plain_things)}

@@ -17,7 +17,7 @@ WAYS = {"pickle": pickled, "deepcopy": copy.deepcopy}
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("case", ["classic_dtypes", "views"])
+@pytest.mark.parametrize("case", ["classic_dtypes", "views", "of_arrays"])
 def test_values_and_geometry(xp, way, case):
     assert described(WAYS[way](CASES[case](xp))) == described(CASES[case](xp))
 

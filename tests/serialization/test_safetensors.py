@@ -73,3 +73,57 @@ def test_the_package_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "safetensors", None)
     with pytest.raises(RuntimeError, match="safetensors is not installed"):
         module_of("jtorch").save({})
+
+
+PACKAGES_OWN = """
+import sys
+import jtorch
+sys.modules["torch"] = jtorch
+import torch
+from safetensors import safe_open
+from safetensors.torch import load, load_file, load_model, save, save_file, save_model
+
+path = PATH
+tensors = {"a": torch.arange(6.).reshape(2, 3), "b": torch.ones(3, dtype=torch.bfloat16), "empty": torch.zeros(0, 3),
+           "flags": torch.tensor([True, False]), "complex": torch.tensor([1 + 2j]), "scalar": torch.tensor(3),
+           "f8": torch.ones(3).to(torch.float8_e4m3fn), "computed": torch.ones(3) * 2, "part": torch.arange(6)[2:4]}
+save_file(tensors, path)
+for found in (load(save(tensors)), load_file(path)):
+    assert found.keys() == tensors.keys()
+    for name, t in tensors.items():
+        assert (found[name].dtype, found[name].shape) == (t.dtype, t.shape), name
+        assert found[name].tolist() == t.tolist(), name
+
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.norm, self.out = torch.nn.Embedding(5, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 5, bias=False)
+        self.out.weight = self.embedding.weight
+
+    def forward(self, i):
+        return self.out(self.norm(self.embedding(i)))
+
+model, other = Tied(), Tied()
+save_model(model, path)
+with safe_open(path, framework="pt") as file:
+    assert sorted(file.keys()) == ["embedding.weight", "norm.bias", "norm.weight"]
+    assert file.get_slice("norm.weight")[1:3].tolist() == [1, 1]
+assert load_model(other, path) == (set(), [])
+i = torch.tensor([1, 3])
+for m in (model, other):
+    assert m.out.weight is m.embedding.weight
+    optimizer = torch.optim.SGD(m.parameters(), 0.1)
+    for _ in range(12):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(m(i), i).backward()
+        optimizer.step()
+torch.testing.assert_close(other.state_dict(), model.state_dict())
+loaded = load_file(path)
+loaded["norm.weight"].add_(1)
+assert loaded["norm.weight"].tolist() == [2, 2, 2, 2] and load_file(path)["norm.weight"].tolist() == [1, 1, 1, 1]
+print("done")
+"""
+
+
+def test_the_packages_own_functions(tmp_path, run_python):
+    assert run_python(f"PATH = {str(tmp_path / 'x')!r}\n{PACKAGES_OWN}") == "done\n"

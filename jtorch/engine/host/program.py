@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
+from jtorch.engine import cost
 from jtorch.engine.host.flat import Flat, live
 from jtorch.engine.host.rules import RULES, Equation, Shaped, Unsupported
 from jtorch.engine.host.sizes import filled, is_open
@@ -36,11 +37,17 @@ class HostProgram:
     returned a sequence rather than one array. Outputs may share memory with inputs and are not to be written to.
     """
 
-    __slots__ = ("_code", "_n", "_outs", "_slots", "is_tuple", "out_avals", "used")
+    __slots__ = ("_code", "_n", "_outs", "_plan", "_size", "_slots", "is_tuple", "out_avals", "used")
 
-    def __init__(self, used, out_avals, is_tuple, slots, code, outs):
+    def __init__(self, used, out_avals, is_tuple, slots, code, outs, plan=None, size=None):
         self.used, self.out_avals, self.is_tuple = used, out_avals, is_tuple
         self._slots, self._code, self._outs, self._n = slots, code, outs, len(used)
+        self._plan, self._size = plan, size
+
+    @property
+    def work(self) -> cost.Work:
+        """About what a run takes."""
+        return self._plan.work(self._size)
 
     def __len__(self):
         return len(self._code)
@@ -100,13 +107,24 @@ def build(closed: ClosedJaxpr, is_tuple: bool = True) -> HostProgram:
     return Plan(closed, is_tuple).at()
 
 
+def work_of(closed: ClosedJaxpr) -> cost.Work:
+    """About what a jaxpr takes, whether there are rules for its equations or not."""
+    flat = Flat()
+    flat.inline(closed, [flat.new(v.aval) for v in closed.jaxpr.invars])
+    return sum([cost.of_equation(_equation(flat, *e)) for e in flat.equations], cost.NOTHING)
+
+
+def _equation(flat: Flat, eqn: Any, ins: list[int], outs: list[int]) -> Equation:
+    return Equation(eqn.primitive.name, [flat.avals[i] for i in ins], [flat.avals[o] for o in outs], eqn.params)
+
+
 class Plan:
     """A host program but for what depends on a size that was left open in the trace (see ``sizes.py``), if one was.
 
     ``indexed`` says how many of its equations gather or scatter.
     """
 
-    __slots__ = ("_code", "_late", "_open", "_out_avals", "_outs", "_slots", "indexed", "is_tuple", "used")
+    __slots__ = ("_code", "_late", "_open", "_out_avals", "_outs", "_slots", "_work", "indexed", "is_tuple", "used")
 
     def __init__(self, closed: ClosedJaxpr, is_tuple: bool, *, has_open: bool = False):
         """Raises Unsupported if some equation has no rule. ``has_open``: whether a size was left open."""
@@ -125,6 +143,12 @@ class Plan:
         self._open = [(k, _Opened(step.equation)) for k, step in enumerate(calls) if step.fn is None]
         self._late = [(_Opened(step.equation), [slot_of[v] for v in step.ins], [slot_of[v] for v in step.outs]) for step in late]
         self._outs = [slot_of[o] for o in outs]
+        self._work = sum([cost.of_equation(step.equation) for step in calls if step.fn is not None], cost.NOTHING)
+
+    def work(self, n: int | None = None) -> cost.Work:
+        """About what a run of the program takes, or of that for the open size ``n``."""
+        shapes: dict = {}
+        return sum([cost.of_equation(opened.at(n, shapes)) for _, opened in self._open], self._work) if n is not None else self._work
 
     @staticmethod
     def _with_constants(flat: Flat, calls: list[_Step], late: list[_Step], outs: list[int], slot_of: dict[int, int]) -> list:
@@ -146,7 +170,7 @@ class Plan:
             for k, opened in self._open:
                 code[k] = (_function(opened.at(n, shapes)), *code[k][1:])
             avals = [jax.ShapeDtypeStruct(filled(a.shape, n), a.dtype) for a in avals]
-        return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs)
+        return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs, self, n)
 
     def _constants_at(self, n: int, shapes: dict) -> list:
         slots = self._slots.copy()
@@ -216,7 +240,7 @@ def _resolve(flat: Flat, kept: list, *, has_open: bool) -> tuple[list[_Step], li
     waiting: set[int] = set()
     for eqn, ins, outs in kept:
         avals = [flat.avals[o] for o in outs]
-        equation = Equation(eqn.primitive.name, [flat.avals[i] for i in ins], avals, eqn.params)
+        equation = _equation(flat, eqn, ins, outs)
         step = _Step(equation, None if has_open and _depends_on_size(equation) else _function(equation), ins, outs)
         if not all([i in constants or i in waiting for i in ins]) or not all([a.size <= FOLD_LIMIT for a in avals]):
             calls.append(step)

@@ -95,6 +95,14 @@ def _sort(e: Equation) -> Callable:
     return sort if len(e.ins) > 1 else lambda x: sort(x)[0]
 
 
+def _with_signs(x: np.ndarray) -> np.ndarray:
+    """Signed integers in the order in which XLA looks for the first of floats: NaN above all numbers, with a sign below them."""
+    if kind(x.dtype) != "f":
+        return x
+    bits = x.view(f"i{x.dtype.itemsize}")
+    return bits ^ ((bits >> (8 * x.dtype.itemsize - 1)) & np.iinfo(bits.dtype).max)
+
+
 @rule("top_k")
 def _top_k(e: Equation) -> Callable:
     k, dtype, size = e.params["k"], e.outs[1].dtype, e.ins[0].shape
@@ -103,6 +111,6 @@ def _top_k(e: Equation) -> Callable:
     first, n = (slice(None),) * axis + (slice(0, k),), size[axis]
 
     def top_k(x):       # ties are to come in order of position, hence ascending over the reversed array
-        order = (n - 1 - _order([x[back]], axis)[back])[first]
+        order = (n - 1 - _order([_with_signs(x)[back]], axis)[back])[first]
         return np.take_along_axis(x, order, axis), order.astype(dtype)
     return top_k

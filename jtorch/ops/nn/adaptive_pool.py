@@ -62,10 +62,11 @@ def _mean_along(x: jax.Array, axis: int, out: int) -> jax.Array:
     if out and size % out == 0:
         return jnp.mean(x.reshape(x.shape[:axis] + (out, size // out) + x.shape[axis + 1:]), axis=axis + 1)
     start, stop = _bounds(size, out)
-    at = np.arange(size)
-    inside = (at >= start[:, None]) & (at < stop[:, None])
-    weights = jnp.asarray(inside / np.maximum(inside.sum(1, keepdims=True), 1), x.dtype)
-    return jnp.moveaxis(jnp.tensordot(x, weights, axes=((axis,), (1,)), precision="highest"), -1, axis)
+    at = start[:, None] + np.arange(int((stop - start).max()) if out else 1)
+    shape = (1,) * axis + at.shape + (1,) * (x.ndim - axis - 1)
+    inside, counts = (at < stop[:, None]).reshape(shape), (stop - start).reshape(*shape[:axis + 1], *shape[axis + 2:])
+    parts = jnp.take(x, np.minimum(at, size - 1), axis=axis, mode="clip")
+    return jnp.sum(jnp.where(inside, parts, 0), axis + 1) / jnp.asarray(counts, x.dtype)
 
 
 def adaptive_mean(n: int, input: jax.Array, output_size) -> jax.Array:

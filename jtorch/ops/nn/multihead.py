@@ -105,8 +105,8 @@ def multi_head_attention(query: Tensor, key: Tensor | None, value: Tensor | None
                          need_weights: bool, average: bool, batch_first: bool):
     """Attention of several heads with its projections: the output, and the weights if they are asked for.
 
-    ``query`` is (time, batch, features) or, with ``batch_first``, (batch, time, features). No ``key`` means the query, no
-    ``value`` the key. ``weights`` are those of queries, keys and values, in one tensor or three.
+    ``query`` is (time, batch, features) or, with ``batch_first``, (batch, time, features). No ``value`` means the key, and no
+    ``key`` either that all three are the query. ``weights`` are those of queries, keys and values, in one tensor or three.
     """
     q, k, v = _projections(query, key, value, weights, in_bias)
     if batch_first:

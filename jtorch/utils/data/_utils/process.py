@@ -197,6 +197,6 @@ def _listen(pipe: connection.Connection, messages: queue.SimpleQueue, folders: l
 def _stay_on_host() -> None:
     """No call is held back and nothing is compiled: a worker that starts XLA takes longer than it gains."""
     modules: Any = sys.modules
-    modules["jtorch.engine.kernel"].COMPILE_SECONDS = math.inf
-    modules["jtorch.engine.record"].ENGINE_MODE = modules["jtorch.engine.program"].ENGINE_MODE = "eager"
+    modules["jtorch.engine.policy"].KERNEL_SECONDS = math.inf
+    modules["jtorch.engine.trace"].ENGINE_MODE = "eager"
     engine.forget()

@@ -67,7 +67,7 @@ def _computed(t: Tensor, always: bool) -> np.ndarray | None:
     value = value_of(t)
     if always:
         engine.read(value)
-    elif value.array is None or value.born is engine.local.rec.stamp:
+    elif value.array is None or value.born is engine.current():
         return None
     return engine.host_array(value)
 
@@ -76,9 +76,10 @@ def _content(s: storage.Storage) -> np.ndarray | None:
     """All of a storage's elements in a row, if they are known."""
     if s.host is not None:
         return s.host
-    if s.value.array is None:
+    value = s.content()
+    if value.array is None:
         return None
-    array = engine.host_array(s.value)
+    array = engine.host_array(value)
     return array.reshape(-1) if array.flags.c_contiguous else None
 
 

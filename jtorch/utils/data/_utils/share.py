@@ -112,9 +112,9 @@ _kept_names: list[Names] = []
 
 def _kept_storage(s: storage.Storage, held: list) -> Any:
     """A storage by the file of its elements, which stays for the next epoch: such an array never changes."""
-    if s.host is not None or s.aval.nbytes < KEPT_ALONE or s.value.array.__class__ is not np.ndarray:
+    if s.host is not None or s.aval.nbytes < KEPT_ALONE or s.content().array.__class__ is not np.ndarray:
         return NotImplemented
-    array = s.value.array
+    array = s.content().array
     if id(array) not in _kept and not _keep(array):
         return NotImplemented
     held.append(array)

@@ -1,22 +1,30 @@
-/* jtorch.engine.record.record: a call looks itself up in the trie of records. */
+/* jtorch.engine.trace.record: a call looks itself up in the trie of traces. */
 
 #include "speedups.h"
 
 struct Value_class Value_;
 struct Aval_class Aval_;
 struct State_class State_;
-struct Record_class Record_;
+struct Trace_class Trace_;
+struct Recorder_class Recorder_;
+PyObject *eager, *deferred;
 
 static PyObject *local, *in_python, *run_now, *begin_early, *cut;
 
-/* The thread's record, which it keeps as long as it lives. */
-PyObject *current_record(void)
+/* What records a thread's calls, which it keeps as long as it lives: borrowed. */
+static PyObject *current_recorder(void)
 {
     static struct of_thread kept;
-    return of_this_thread(&kept, local, "rec");
+    return of_this_thread(&kept, local, "recorder");
 }
 
-PyObject *new_value(PyObject *aval, PyObject *stamp, Py_ssize_t slot)
+PyObject *current_trace(void)
+{
+    PyObject *recorder = current_recorder();
+    return recorder != NULL ? SLOT(recorder, Recorder_.trace) : NULL;
+}
+
+PyObject *new_value(PyObject *aval, PyObject *trace, Py_ssize_t slot)
 {
     PyObject *number = PyLong_FromSsize_t(slot);
     PyObject *v = number ? Value_.type->tp_alloc(Value_.type, 0) : NULL;
@@ -26,26 +34,29 @@ PyObject *new_value(PyObject *aval, PyObject *stamp, Py_ssize_t slot)
     }
     SLOT(v, Value_.aval) = Py_NewRef(aval);
     SLOT(v, Value_.array) = Py_NewRef(Py_None);
-    SLOT(v, Value_.born) = Py_NewRef(stamp);
-    SLOT(v, Value_.stamp) = Py_NewRef(stamp);
+    SLOT(v, Value_.born) = Py_NewRef(trace);
+    SLOT(v, Value_.stamp) = Py_NewRef(trace);
     SLOT(v, Value_.slot) = number;
     return v;
 }
 
 /* Takes back what a call has noted that Python is to look up instead. */
-static int forget(PyObject *values, Py_ssize_t nvalues, PyObject *numbers, Py_ssize_t nnumbers)
+static void forget(PyObject *values, Py_ssize_t nvalues, PyObject *numbers, Py_ssize_t nnumbers)
 {
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);     /* such as there is stays */
     for (Py_ssize_t i = nvalues; i < PyList_GET_SIZE(values); i++)
         set(PyList_GET_ITEM(values, i), Value_.stamp, Py_None);
-    return PyList_SetSlice(values, nvalues, PY_SSIZE_T_MAX, NULL) < 0 || PyList_SetSlice(numbers, nnumbers, PY_SSIZE_T_MAX, NULL) < 0
-        ? -1 : 0;
+    PyList_SetSlice(values, nvalues, PY_SSIZE_T_MAX, NULL);     /* to make a list shorter takes no memory */
+    PyList_SetSlice(numbers, nnumbers, PY_SSIZE_T_MAX, NULL);
+    PyErr_Restore(type, error, trace);
 }
 
-/* What stands for a value in the key of a call: where it stands in the record, or what it is like if it comes in now.
+/* What stands for a value in the key of a call: where it stands in the trace, or what it is like if it comes in now.
    A new reference; NULL without an error where it has to be computed first. */
-static PyObject *key_of(PyObject *v, PyObject *stamp, PyObject *values)
+static PyObject *key_of(PyObject *v, PyObject *trace, PyObject *values)
 {
-    if (SLOT(v, Value_.stamp) == stamp)
+    if (SLOT(v, Value_.stamp) == trace)
         return Py_NewRef(SLOT(v, Value_.slot));
     if (is_none(SLOT(v, Value_.array)))
         return NULL;
@@ -54,13 +65,13 @@ static PyObject *key_of(PyObject *v, PyObject *stamp, PyObject *values)
         Py_XDECREF(slot);
         return NULL;
     }
-    set(v, Value_.stamp, stamp);
+    set(v, Value_.stamp, trace);
     put(v, Value_.slot, slot);
     return Py_NewRef(SLOT(v, Value_.aval));
 }
 
 /* The state that the call leads to, borrowed; NULL, perhaps without an error, where Python has to find out. */
-static PyObject *look_up(PyObject *state, PyObject *call, PyObject *const *args, Py_ssize_t nargs, PyObject *stamp,
+static PyObject *look_up(PyObject *state, PyObject *call, PyObject *const *args, Py_ssize_t nargs, PyObject *trace,
                          PyObject *values, PyObject *numbers)
 {
     Py_ssize_t count = 1, at = 1;
@@ -77,7 +88,7 @@ static PyObject *look_up(PyObject *state, PyObject *call, PyObject *const *args,
                 goto done;
             continue;
         }
-        PyObject *entry = key_of(args[i], stamp, values);
+        PyObject *entry = key_of(args[i], trace, values);
         if (entry == NULL)
             goto done;
         PyTuple_SET_ITEM(key, at++, entry);
@@ -88,13 +99,13 @@ done:
     return found;
 }
 
-/* The call's value (or a list of them), waiting in the record. */
-static PyObject *results_of(PyObject *after, PyObject *stamp, PyObject *values)
+/* The call's value (or a list of them), waiting in the trace. */
+static PyObject *results_of(PyObject *after, PyObject *trace, PyObject *values)
 {
     Py_ssize_t n = PyList_GET_SIZE(values);
     PyObject *single = SLOT(after, State_.single);
     if (!is_none(single)) {
-        PyObject *v = new_value(single, stamp, n);
+        PyObject *v = new_value(single, trace, n);
         if (v != NULL && PyList_Append(values, v) < 0)
             Py_CLEAR(v);
         return v;
@@ -103,7 +114,7 @@ static PyObject *results_of(PyObject *after, PyObject *stamp, PyObject *values)
     Py_ssize_t count = PyTuple_GET_SIZE(avals);
     PyObject *out = PyList_New(count);
     for (Py_ssize_t i = 0; out != NULL && i < count; i++) {
-        PyObject *v = new_value(PyTuple_GET_ITEM(avals, i), stamp, n + i);
+        PyObject *v = new_value(PyTuple_GET_ITEM(avals, i), trace, n + i);
         if (v == NULL || PyList_Append(values, v) < 0) {
             Py_XDECREF(v);
             Py_CLEAR(out);
@@ -114,42 +125,43 @@ static PyObject *results_of(PyObject *after, PyObject *stamp, PyObject *values)
     return out;
 }
 
-/* Runs a call that has been noted, or holds it back where the record's path is hot. */
-static int hold_or_run(PyObject *rec, PyObject *state, PyObject *after, PyObject *args)
+/* Runs a call that has been noted, unless it is held back, and ends a trace that has become too long. */
+static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, PyObject *after, int held, PyObject *args)
 {
-    PyObject *held = SLOT(rec, Record_.held);
-    if (SLOT(after, State_.hot) != Py_True || held == Py_False) {
-        if (done(PyObject_CallFunctionObjArgs(run_now, rec, state, after, args, NULL)) < 0)
+    if (!held) {
+        if (done(PyObject_CallFunctionObjArgs(run_now, trace, before, after, args, NULL)) < 0)
             return -1;
-    } else {
-        if (held != Py_True)
-            set(rec, Record_.held, Py_True);
-        if (!is_none(SLOT(after, State_.early))
-                && done(PyObject_CallFunctionObjArgs(begin_early, rec, after, NULL)) < 0)
-            return -1;
+    } else if (!is_none(SLOT(after, State_.early))
+               && done(PyObject_CallFunctionObjArgs(begin_early, trace, after, NULL)) < 0) {
+        return -1;
     }
-    if (PyLong_AsSsize_t(SLOT(after, State_.depth)) >= PyLong_AsSsize_t(SLOT(rec, Record_.longest)))
-        return done(PyObject_CallOneArg(cut, rec));
+    if (PyLong_AsSsize_t(SLOT(after, State_.depth)) >= PyLong_AsSsize_t(SLOT(recorder, Recorder_.longest)))
+        return done(PyObject_CallOneArg(cut, recorder));
     return 0;
 }
 
-/* Notes a call in the record: its results and, as new references, the states before and behind it. NULL without an error where
-   Python has to. Garbage is not collected meanwhile: it may run anything, and so end the record. */
-static PyObject *note(PyObject *rec, PyObject *call, PyObject *args, PyObject **state, PyObject **after)
+/* Notes a call in the trace: its results and, as new references, the states before and behind it. NULL without an error where
+   Python has to. Garbage is not collected meanwhile: it may run anything, and so end the trace. */
+static PyObject *note(PyObject *trace, PyObject *call, PyObject *args, PyObject **before, PyObject **after, int *held)
 {
-    PyObject *stamp = SLOT(rec, Record_.stamp), *values = SLOT(rec, Record_.values), *numbers = SLOT(rec, Record_.numbers);
+    if (SLOT(trace, Trace_.noting) != Py_False)
+        return NULL;
+    PyObject *values = SLOT(trace, Trace_.values), *numbers = SLOT(trace, Trace_.numbers), *state = SLOT(trace, Trace_.state);
     Py_ssize_t nvalues = PyList_GET_SIZE(values), nnumbers = PyList_GET_SIZE(numbers);
     int collects = PyGC_Disable();
-    PyObject *before = SLOT(rec, Record_.state), *out = NULL;
-    PyObject *found = look_up(before, call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args), stamp, values, numbers);
+    PyObject *out = NULL;
+    PyObject *found = look_up(state, call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args), trace, values, numbers);
     if (found != NULL)
-        out = results_of(found, stamp, values);
-    else if (!PyErr_Occurred())
+        out = results_of(found, trace, values);
+    if (out == NULL)
         forget(values, nvalues, numbers, nnumbers);
     if (out != NULL) {
-        *state = Py_NewRef(before);
+        *before = Py_NewRef(state);
         *after = Py_NewRef(found);
-        set(rec, Record_.state, found);
+        *held = SLOT(found, State_.hot) == Py_True && SLOT(trace, Trace_.mode) != eager;
+        if (*held)
+            set(trace, Trace_.mode, deferred);
+        set(trace, Trace_.state, found);
     }
     if (collects)
         PyGC_Enable();
@@ -158,20 +170,23 @@ static PyObject *note(PyObject *rec, PyObject *call, PyObject *args, PyObject **
 
 PyObject *record_call(PyObject *call, PyObject *args)
 {
-    PyObject *rec = current_record(), *state, *after;
-    if (rec == NULL)
+    PyObject *recorder = current_recorder(), *before, *after;
+    if (recorder == NULL)
         return NULL;
-    Py_INCREF(rec);
-    PyObject *out = note(rec, call, args, &state, &after);
+    int held;
+    PyObject *trace = Py_NewRef(SLOT(recorder, Recorder_.trace));
+    Py_INCREF(recorder);
+    PyObject *out = note(trace, call, args, &before, &after, &held);
     if (out != NULL) {
-        if (hold_or_run(rec, state, after, args) < 0)
+        if (run_or_hold(recorder, trace, before, after, held, args) < 0)
             Py_CLEAR(out);
         Py_DECREF(after);
-        Py_DECREF(state);
+        Py_DECREF(before);
     } else if (!PyErr_Occurred()) {
         out = PyObject_CallFunctionObjArgs(in_python, call, args, NULL);
     }
-    Py_DECREF(rec);
+    Py_DECREF(trace);
+    Py_DECREF(recorder);
     return out;
 }
 
@@ -188,10 +203,10 @@ PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t na
 }
 
 /* For each value of a list, 1 if anybody beside the list holds it, else 0. */
-PyObject *speedups_pattern(PyObject *module, PyObject *values)
+PyObject *speedups_liveness_of(PyObject *module, PyObject *values)
 {
     if (!PyList_Check(values)) {
-        PyErr_SetString(PyExc_TypeError, "pattern() takes a list of values");
+        PyErr_SetString(PyExc_TypeError, "liveness_of() takes a list of values");
         return NULL;
     }
     Py_ssize_t n = PyList_GET_SIZE(values);
@@ -201,21 +216,24 @@ PyObject *speedups_pattern(PyObject *module, PyObject *values)
     return held;
 }
 
-PyObject *speedups_connect_record(PyObject *module, PyObject *given)
+PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
 {
     static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};
     static const char *const of_aval[] = {"kind", NULL};
     static const char *const of_state[] = {"depth", "early", "hot", "next", "outs", "single", NULL};
-    static const char *const of_record[] = {"after_backward", "held", "longest", "numbers", "stamp", "state", "values", NULL};
+    static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "state", "values", NULL};
+    static const char *const of_recorder[] = {"longest", "trace", NULL};
     if (!(Value_.type = (PyTypeObject *)take(given, "Value")) || !(Aval_.type = (PyTypeObject *)take(given, "Aval"))
-            || !(State_.type = (PyTypeObject *)take(given, "State")) || !(Record_.type = (PyTypeObject *)take(given, "Record"))
+            || !(State_.type = (PyTypeObject *)take(given, "State")) || !(Trace_.type = (PyTypeObject *)take(given, "Trace"))
+            || !(Recorder_.type = (PyTypeObject *)take(given, "Recorder"))
             || lookup_slots((PyObject *)Value_.type, &Value_.aval, of_value) < 0
             || lookup_slots((PyObject *)Aval_.type, &Aval_.kind, of_aval) < 0
             || lookup_slots((PyObject *)State_.type, &State_.depth, of_state) < 0
-            || lookup_slots((PyObject *)Record_.type, &Record_.after_backward, of_record) < 0
+            || lookup_slots((PyObject *)Trace_.type, &Trace_.after_backward, of_trace) < 0
+            || lookup_slots((PyObject *)Recorder_.type, &Recorder_.longest, of_recorder) < 0
             || !(local = take(given, "local")) || !(in_python = take(given, "record"))
-            || !(run_now = take(given, "_run_now")) || !(begin_early = take(given, "_begin_early"))
-            || !(cut = take(given, "_cut")))
+            || !(run_now = take(given, "run_now")) || !(begin_early = take(given, "begin_early"))
+            || !(cut = take(given, "cut")) || !(eager = take(given, "EAGER")) || !(deferred = take(given, "DEFERRED")))
         return NULL;
     Py_RETURN_NONE;
 }

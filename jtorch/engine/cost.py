@@ -1,0 +1,92 @@
+"""What work costs on the CPU: estimated from the operations and the sizes, never measured while a program runs.
+
+What is decided by these numbers (see ``policy.py``) is decided alike in each run of a program, whatever else the machine does.
+They were measured once, on 2 cores of an AMD EPYC; being off by two changes when something is compiled, not what it computes.
+"""
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from jtorch.engine.host.rules import Equation
+
+
+class Work(NamedTuple):
+    """Seconds that something takes on the host, evaluated with NumPy, and as part of a compiled program."""
+
+    host: float
+    compiled: float
+
+    def __add__(self, other: Work) -> Work:     # type: ignore[override]
+        return Work(self.host + other.host, self.compiled + other.compiled)
+
+
+NOTHING = Work(0.0, 0.0)
+HOST_STEP = 1e-6            # a NumPy function, before it does anything
+SMALL_PRODUCT = 1 << 21     # floating-point operations: up to here one thread multiplies
+SMALL_RATE, HOST_RATE, COMPILED_RATE = 60e9, 220e9, 125e9       # operations of matrix products a second
+CONVOLUTION_RATE, COMPILED_CONVOLUTION_RATE = 15e9, 80e9        # the host makes patches
+UNKNOWN_TURNS = 16          # of a loop whose length depends on values
+
+# Seconds for each element of the larger of input and output, on the host; a program takes a fraction of it where the host goes
+# through memory once for each operation.
+CHEAP, FUSED = 0.4e-9, 0.25
+COSTLY = {
+    **dict.fromkeys(["exp", "exp2", "tanh", "log", "log2", "logistic", "sin", "cos", "sqrt", "rsqrt", "div", "cbrt"], 2e-9),
+    **dict.fromkeys(["expm1", "log1p", "erf", "erfc", "pow", "tan", "sinh", "cosh", "asin", "acos", "atan", "atan2",
+                     "asinh", "acosh", "atanh", "rem", "integer_pow", "nextafter"], 6e-9),
+    **dict.fromkeys(["erf_inv", "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta", "bessel_i0e", "bessel_i1e",
+                     "regularized_incomplete_beta"], 60e-9),
+    **dict.fromkeys(["scatter", "scatter-add", "scatter-max", "scatter-min", "scatter-mul", "scatter-sub",
+                     "dynamic_update_slice", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "argmax", "argmin",
+                     "select_and_scatter_add", "select_and_gather_add"], 4e-9),
+    "gather": 1.5e-9,
+    **dict.fromkeys(["sort", "top_k", "fft"], 60e-9),
+    **dict.fromkeys(["lu", "cholesky", "qr", "geqrf", "householder_product", "triangular_solve"], 20e-9),
+    **dict.fromkeys(["eig", "eigh", "svd"], 300e-9),
+}
+FREE = frozenset({"reshape", "squeeze", "broadcast_in_dim", "slice", "transpose", "iota", "empty", "empty2", "zeros_like", "split"})
+
+
+def of_equation(e: Equation) -> Work:
+    """The work of one equation of a jaxpr, of known sizes."""
+    if e.name == "dot_general":
+        return _product(2.0 * prod(e.shape) * _contracted(e))
+    if e.name == "conv_general_dilated":
+        operations = _convolution(e)
+        return Work(HOST_STEP + operations / CONVOLUTION_RATE, operations / COMPILED_CONVOLUTION_RATE)
+    if e.name in ("scan", "while"):
+        return _loop(e)
+    seconds = _elements(e) * COSTLY.get(e.name, CHEAP) if e.name not in FREE else 0.0
+    return Work(HOST_STEP + seconds, seconds * FUSED)
+
+
+def _elements(e: Equation) -> int:
+    return max(sum([a.size for a in e.ins]), sum([a.size for a in e.outs]))
+
+
+def _product(operations: float) -> Work:
+    small = operations <= SMALL_PRODUCT
+    return Work(HOST_STEP + operations / (SMALL_RATE if small else HOST_RATE),
+                operations / (SMALL_RATE if small else COMPILED_RATE))
+
+
+def _contracted(e: Equation) -> int:
+    (dims, _), _ = e.params["dimension_numbers"]
+    return prod([e.ins[0].shape[d] for d in dims])
+
+
+def _convolution(e: Equation) -> float:
+    filters = e.ins[1]
+    out_features = filters.shape[e.params["dimension_numbers"].rhs_spec[0]]
+    return 2.0 * prod(e.shape) * filters.size / max(out_features, 1)
+
+
+def _loop(e: Equation) -> Work:
+    """A loop's body, as often as it is run where that is known."""
+    body: Any = e.params["jaxpr" if e.name == "scan" else "body_jaxpr"]
+    turns = e.params["length"] if e.name == "scan" else UNKNOWN_TURNS
+    elements = sum([prod(v.aval.shape) for eqn in body.jaxpr.eqns for v in eqn.outvars])
+    host = turns * (HOST_STEP * len(body.jaxpr.eqns) + CHEAP * elements)
+    return Work(host, host * FUSED)

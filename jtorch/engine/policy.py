@@ -1,0 +1,85 @@
+"""Decisions: what is compiled, when, and how it runs. Pure functions of counts and of estimated work.
+
+Nothing here asks a clock, an address, the disk or another thread, so a program decides alike in each of its runs, and its
+numbers have the same bits. The constants stand here side by side; docs/engine.md says what they were measured by.
+"""
+from __future__ import annotations
+
+from math import ceil
+
+from jtorch.engine.cost import Work
+
+MIN_REPEATS = 8             # a trace comes back so often before it is compiled; a user who runs ten turns runs thousands
+EAGERNESS = 20              # and has cost 1/20 of what compiling it is expected to take (ski rental would say 1)
+PASSED = 16                 # or has ended so often on the way to a longer program
+VARIANTS = 4                # ends with other results still held come back so often before they get a program too
+CALL_SECONDS = 15e-6        # what a call costs beside its kernel when it runs at once
+HELD_SECONDS = 2e-6         # and when it is held back
+SAVED_PER_CALL = 10e-6      # what a call held back saves
+MARGIN = 1.2                # a program may be so much slower than its calls one by one
+
+KERNEL_SECONDS = 0.03       # what XLA:CPU takes to compile one small op
+STEP_SECONDS = 0.002        # and for each step that the host makes of it: 79 of attention's vjp 0.43 s, 870 of an AdamW step 1.1
+COMPILED_CALL = 50e-6       # what calling a compiled kernel and waiting for it takes: below that the host is as quick
+KERNEL_MARGIN = 1.25        # a compiled kernel may be so much slower than the host
+
+FIRST, SHARE = 5.0, 0.3     # seconds of compiling that a thread may spend at once; then a share of what it has run
+
+OVERLAPPED = 2.5e-4         # seconds of a program's work: below that its first part does not start before the trace has ended
+POOL = 3e-3                 # seconds of work, call by call: below that XLA's pool of threads costs more than it wins
+INLINE = 5e-4               # and below that a program runs in the thread that calls it
+
+FIRST_LENGTH = 512          # calls in a trace; a longer one is cut off, and is never compiled
+MAX_LENGTH = 4096           # what that grows to where ends come a few cuts apart: a long training step is one trace
+MAX_CUT = 1000              # calls in a cut-off trace that ``hot`` compiles: XLA takes minutes for one with thousands of outputs
+MAX_STATES = 200_000        # states in a thread's trie; beyond that it starts anew
+MAX_PROGRAMS = 512          # of a thread; the one not run for the longest goes first
+
+
+def compile_seconds(calls: int) -> float:
+    """About what compiling a trace of so many calls takes."""
+    return 0.03 + 0.004 * calls
+
+
+def has_paid(count: int, calls: int, work: Work) -> bool:
+    """Whether a trace that has ended ``count`` times, call by call, has cost enough to be compiled."""
+    seconds = count * (work.host + calls * CALL_SECONDS)
+    return count >= MIN_REPEATS and seconds * EAGERNESS > compile_seconds(calls)
+
+
+def is_slower_compiled(calls: int, work: Work) -> bool:
+    """Whether XLA takes longer for a trace than its calls one by one: BLAS is quicker than XLA at a plain product."""
+    return work.compiled > MARGIN * (work.host + calls * SAVED_PER_CALL)
+
+
+def runs_on_host(work: Work, steps: int) -> int | None:
+    """How often a kernel runs on the host before it is compiled; None if it stays there."""
+    if work.host <= COMPILED_CALL or work.compiled + COMPILED_CALL > KERNEL_MARGIN * work.host:
+        return None
+    return ceil((KERNEL_SECONDS + STEP_SECONDS * steps) / work.host)
+
+
+class Budget:
+    """How much compiling a thread may do.
+
+    A program whose shapes vary would otherwise spend its life in the compiler (800 steps with 32 batch sizes: 22 of 24 s). What
+    a trace is expected to take counts as spent from where it is marked, since all lengths of a language model's batches are
+    marked in one round and compiled in the next.
+    """
+
+    __slots__ = ("earned", "spent")
+
+    def __init__(self):
+        self.spent, self.earned = 0.0, 0.0      # seconds: of compiling, and of what has run, both estimated
+
+    def allows(self, calls: int) -> bool:
+        """Whether there is time left for a trace of so many calls."""
+        return self.spent + compile_seconds(calls) <= FIRST + SHARE * self.earned
+
+    def ran(self, calls: int, seconds: float) -> None:
+        """Notes that calls have run one by one which are known to work for so long."""
+        self.earned += calls * CALL_SECONDS + seconds
+
+    def ran_held(self, calls: int, seconds: float) -> None:
+        """Notes that a program has run."""
+        self.earned += calls * HELD_SECONDS + seconds

@@ -1,0 +1,129 @@
+"""Which traces are compiled and when, and for how long their programs are kept: the decisions of ``policy.py`` carried out."""
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from jtorch.engine import policy, split, stats
+from jtorch.engine.program import unconsumed
+from jtorch.engine.trie import State, Trie
+from jtorch.flags import ENGINE_MODE
+
+if TYPE_CHECKING:
+    from jtorch.engine.trace import Trace
+
+
+def note_end(trie: Trie, state: State) -> None:
+    """Notes that a trace which ran call by call has ended naturally; marks it for compiling where that pays."""
+    profile, calls = state.ends_here(), state.depth
+    profile.count += 1
+    trie.budget.ran(calls, profile.known_work.host)
+    if profile.count < policy.MIN_REPEATS or profile.why is not None or profile.refused:
+        return
+    work = profile.work(state)
+    if policy.has_paid(profile.count, calls, work) and trie.budget.allows(calls) and not _is_refused(state):
+        mark_hot(trie, state)
+
+
+def _is_refused(state: State) -> bool:
+    """Whether a trace is never to be compiled, which is noted."""
+    profile, counters = state.ends_here(), stats.counters
+    if is_timing_loop(state):
+        counters.timing_loops += 1
+        profile.refused = True
+    elif policy.is_slower_compiled(state.depth, profile.work(state)):
+        counters.refused += 1
+        profile.refused = True
+    elif state.device.type == "meta":
+        profile.refused = True
+    return profile.refused
+
+
+def mark_hot(trie: Trie, state: State) -> None:
+    """Makes the calls on the way to ``state`` be held back from now on, and the trace be compiled at its next end."""
+    profile = state.ends_here()
+    profile.why = f"ran {profile.count} times call by call, about {profile.work(state).host * 1e3:.1f} ms each"
+    profile.set_aside = policy.compile_seconds(state.depth)
+    trie.budget.spent += profile.set_aside
+    at: State | None = state
+    while at is not None and at.parent is not None and not at.hot:
+        at.hot = True
+        at = at.parent
+
+
+def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool) -> split.Compiled | None:
+    """The program of a trace that was held back, compiled now if it is time for it; None if its calls are to run one by one."""
+    state = trace.state
+    profile = state.ends_here()
+    found = profile.programs.get(held)
+    if found is None:
+        why = _why_compile(trie, state, held, natural)
+        if why is None:
+            return None
+        found = _compile(trie, trace, held, why, read)
+    found.last_run = trie.turn = trie.turn + 1
+    trie.budget.ran_held(state.depth, profile.known_work.compiled)
+    return found
+
+
+def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | None:
+    """Why a trace that was held back is compiled now; None if it has not come up often enough."""
+    profile = state.ends_here()
+    if state.device.type == "meta" or profile.refused:
+        return None
+    if not natural and (ENGINE_MODE != "hot" or state.depth > policy.MAX_CUT):
+        return None
+    if ENGINE_MODE == "hot":
+        return "JTORCH_ENGINE=hot"
+    profile.seen[held] = times = profile.seen.get(held, 0) + 1
+    if profile.why is None:                 # others go on from here, but this end has not been compiled yet
+        if times < policy.PASSED or not trie.budget.allows(state.depth) or _is_refused(state):
+            return None
+        return f"ended here {times} times on the way to a program"
+    return profile.why if not profile.programs or times >= policy.VARIANTS else None
+
+
+def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> split.Compiled:
+    state, profile = trace.state, trace.state.ends_here()
+    start = time.perf_counter()
+    made = split.compiled(trace, held, why, read)
+    trie.budget.spent += policy.compile_seconds(state.depth) - profile.set_aside
+    profile.set_aside = 0.0
+    profile.programs[held] = made
+    trie.programs[made] = (state, held)
+    stats.counters.foreground_seconds += time.perf_counter() - start
+    if len(trie.programs) > policy.MAX_PROGRAMS:
+        _drop(trie, min(trie.programs, key=lambda p: p.last_run))
+    return made
+
+
+def _drop(trie: Trie, program: split.Compiled) -> None:
+    state, held = trie.programs.pop(program)
+    state.ends_here().programs.pop(held, None)
+    program.drop()
+    stats.counters.dropped += 1
+    _cool(trie, state)
+
+
+def _cool(trie: Trie, state: State | None) -> None:
+    """Takes back ``mark_hot`` where no program is left on the way."""
+    while state is not None and state.parent is not None and not any(s.hot for s in state.next.values()):
+        profile = state.profile
+        if profile is not None and profile.programs:
+            return
+        state.hot = ENGINE_MODE == "hot"
+        if profile is not None:
+            trie.budget.spent -= profile.set_aside
+            state.profile = None
+        state = state.parent
+
+
+def is_timing_loop(state: State) -> bool:
+    """Whether the trace computes the same thing over and over and drops it. Compiled, it would compute it once."""
+    path = state.path()
+    calls = [(s.call, s.args) for s in path]
+    if len(set(calls)) == len(calls):
+        return False
+    dropped = set(unconsumed(path))
+    repeated = [s for s in path if s.first in dropped and calls.count((s.call, s.args)) > 1]
+    return len(repeated) > 1

@@ -1,0 +1,420 @@
+"""Traces: what a thread has called since the last end, as a path in a trie of all traces that it has seen.
+
+A call looks itself up among the children of the trace's current state. Where the path leads to a compiled program
+(``state.hot``) calls are held back and run together at the trace's end; a call that leaves the path makes what was
+held back run kernel by kernel, and the rest of the trace runs call by call.
+
+Nothing is lost, wherever an exception or a call of somebody else's (a finalizer's, a signal handler's) comes between:
+
+- What a trace has noted is what its state says; further entries of its lists are of a call that did not come about. The state
+  changes last. While a call is being noted the trace says so, and a call that finds it like this begins a trace of its own.
+- A trace is taken off its thread before it is run. Its values lead to it, and are computed when they are asked for.
+- A program's results lie with the trace when the call that runs it returns, before an exception can come.
+"""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from jtorch import speedups
+from jtorch.engine import memory, policy, schedule, stats, wait
+from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
+from jtorch.engine.program import liveness_of, name_line
+from jtorch.engine.trie import State, Trie
+from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
+from jtorch.flags import ENGINE_MODE
+
+NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
+                bool: aval_of((), np.dtype(np.bool_), CPU), complex: aval_of((), np.dtype(np.complex128), CPU)}
+LOCK = threading.RLock()    # held while a trace's values are assigned, so that another thread may ask for one
+EMPTY, DEFERRED, EAGER = "empty", "deferred", "eager"      # of a trace: no calls yet; none has run; each ran when it was called
+NEVER_COMPUTED = "This tensor was never computed: the run of recorded calls that was to compute it raised an error."
+
+
+class Trace:
+    """What one thread has called since the last end. Values carry the trace they were born in, and the last that met them."""
+
+    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "state", "values")
+
+    def __init__(self, root: State):
+        self.state = root
+        self.values: list[Value] = []       # by slot: what the calls took that was new, and what they gave
+        self.numbers: list = []
+        self.mode = EMPTY
+        self.is_done = False                # whether it has ended, and all that was wanted of it is there
+        self.noting = False                 # whether a call is being noted, or was when an exception came
+        self.begun: tuple | None = None     # what has started early, and its results
+        self.launched: tuple | None = None  # a program, and a list that takes what it gives
+        self.after_backward = False         # whether backward has walked since the last call that built a graph
+
+    def finish(self) -> None:
+        """Lets go of what is not needed once all values that anybody holds are there."""
+        self.is_done, self.begun, self.launched = True, None, None
+        if self.mode is DEFERRED:
+            self.values = self.numbers = None       # type: ignore[assignment]
+
+    def settle(self) -> None:
+        """Gives the values what the program launched last has given, if that has not been done."""
+        if self.launched is not None:
+            program, results = self.launched
+            if results:
+                program.assign(self.values, results[0])
+            self.launched = None
+
+    def roll_back(self, state: State) -> None:
+        """Takes back what was noted since ``state``."""
+        self.noting = True
+        n = state.first + len(state.outs)
+        for v in self.values[n:]:
+            v.stamp = None
+        self.state = state
+        del self.values[n:]
+        del self.numbers[state.nnumbers:]
+        self.noting = False
+
+
+_left: list[Trie] = []      # of threads that have ended: the next takes it over, as where each request has a thread of its own
+
+
+class Recorder:
+    """A thread's current trace, and all it knows of earlier ones."""
+
+    __slots__ = ("cuts", "longest", "trace", "trie")
+
+    def __init__(self):
+        self.trie = _left.pop() if _left else Trie()
+        self.cuts, self.longest = 0, policy.FIRST_LENGTH        # cuts since the last natural end
+        self.trace = Trace(self.trie.root)
+
+    def __del__(self, left: list[Trie] = _left):
+        if len(left) < 16:
+            left.append(self.trie)
+
+    def begin(self) -> Trace:
+        """A new trace, in place of the one that there was."""
+        self.trace = made = Trace(self.trie.root)
+        return made
+
+
+class _Local(threading.local):
+    def __init__(self):
+        self.recorder = Recorder()
+
+
+local = _Local()
+
+
+def current() -> Trace:
+    """The thread's trace."""
+    return local.recorder.trace
+
+
+def record(call: Call, args) -> Any:
+    """Notes ``call`` of ``args`` (values and Python numbers), and runs it now unless the trace's path is hot.
+
+    Gives the call's value, or a list of them if it has several results.
+    """
+    recorder = local.recorder
+    trace = recorder.trace
+    if trace.noting:
+        trace = _set_aside(recorder)
+    values, before = trace.values, trace.state
+    trace.noting = True
+    n = len(values)
+    key: list = [call]
+    for a in args:
+        if a.__class__ is not Value:
+            trace.numbers.append(a)
+        elif a.stamp is trace:
+            key.append(a.slot)
+        elif a.array is None:
+            trace.roll_back(before)
+            finish(a)
+            return record(call, args)
+        else:
+            key.append(a.aval)
+            values.append(a)
+            a.slot = n
+            a.stamp = trace
+            n += 1
+    after = before.next.get(tuple(key))
+    if after is None:
+        trace.roll_back(before)
+        return _record_new(recorder, trace, call, args)
+    single = after.single
+    if single is not None:
+        out: Any = Value(single, None, trace, n)
+        values.append(out)
+    else:
+        out = [Value(aval, None, trace, n + i) for i, aval in enumerate(after.outs)]
+        values.extend(out)
+    if after.hot and trace.mode is not EAGER:
+        trace.mode = DEFERRED
+        trace.state = after
+        trace.noting = False
+        if after.early is not None:
+            begin_early(trace, after)
+    else:
+        trace.state = after
+        trace.noting = False
+        run_now(trace, before, after, args)
+    if after.depth >= recorder.longest:
+        cut(recorder)
+    return out
+
+
+def _set_aside(recorder: Recorder) -> Trace:
+    """A new trace, where a call is being noted in the one that there is: an exception has ended that call, or it goes on."""
+    stats.counters.set_aside += 1
+    return recorder.begin()
+
+
+def begin_early(trace: Trace, state: State) -> None:
+    """Starts what may start where a trace has come to ``state``."""
+    values, numbers = trace.values, trace.numbers
+    if not trace.is_done and state.early is not None:       # or a finalizer has ended the trace
+        with LOCK:      # threads that do the same share what was compiled
+            state.early.begin(trace, values, numbers)
+
+
+def cut(recorder: Recorder) -> None:
+    """Ends a trace that has become too long."""
+    recorder.cuts += 1
+    end(natural=False)
+
+
+def _record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
+    """``record`` of a call that this path has not led to before; at once where the arguments are JAX tracers.
+
+    A call that runs on another device than the trace ends it: a trace becomes one program, on one device.
+    """
+    if any(a.__class__ is Value and a.aval.traced for a in args):
+        return _run_traced(call, args)
+    kernel = kernel_of(call, tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args]))
+    state = trace.state
+    if trace is recorder.trace and not trace.noting:        # or it has been set aside meanwhile
+        if state.device is not None and kernel.outs and kernel.outs[0].device is not state.device:
+            end()
+        else:
+            key, slots, first = _described(trace, call, args)
+            if key not in state.next:
+                state.next[key] = State(state, call, slots, kernel, first)
+                recorder.trie.states += 1
+    return record(call, args)
+
+
+def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], int]:
+    """What a call is looked up by, where its arguments stand (numbers below 0), and where its results will."""
+    key: list = [call]
+    slots, entering, n, number = [], {}, len(trace.values), trace.state.nnumbers
+    for a in args:
+        if a.__class__ is not Value:
+            number += 1
+            slots.append(-number)
+            continue
+        slot = a.slot if a.stamp is trace else entering.get(a)
+        key.append(a.aval if slot is None else slot)
+        if slot is None:
+            slot = entering[a] = n
+            n += 1
+        slots.append(slot)
+    return tuple(key), tuple(slots), n
+
+
+def _run_traced(call: Call, args):
+    """Under a JAX transformation the op runs at once on the tracers, unrecorded."""
+    import jax
+    for a in args:
+        if a.__class__ is Value and a.array is None:
+            finish(a)
+    with jax.enable_x64(True):
+        out = call.fn(*[jax.numpy.asarray(a.array) if a.__class__ is Value else np.asarray(a, NUMBER_AVALS[a.__class__].np)
+                        for a in args])     # bodies want JAX's arrays, and a value on the host has NumPy's
+    made = [Value(traced_aval(x), x) for x in flatten(out)]
+    return made if isinstance(out, (tuple, list)) else made[0]
+
+
+def run_now(trace: Trace, before: State, after: State, args) -> None:
+    """Runs the call that was noted last, behind all that was held back."""
+    values = trace.values       # asked now: while the kernel runs garbage may be collected, and that run calls of its own
+    kept = before.first + len(before.outs)
+    if values is None:          # and such a call has ended the trace, and so run this one
+        return
+    try:
+        if trace.mode is DEFERRED:
+            trace.begun = None
+            catch_up(trace, before)
+            stats.counters.departures += 1
+            trace.mode = EAGER
+            values[:kept] = [_GONE] * kept
+        trace.mode = EAGER
+        wait.for_latest()
+        outs = _computed(after.kernel, [a.array if a.__class__ is Value else _number(a) for a in args])
+    except BaseException:
+        if trace.state is after and not trace.is_done:
+            trace.roll_back(before)
+        raise
+    first, behind = after.first, after.first + len(outs)
+    for v, array in zip(values[first:behind], outs, strict=True):
+        v.array = array
+    values[kept:behind] = [_GONE] * (behind - kept)
+
+
+_GONE: Any = None       # in a slot of a trace that runs call by call: its values are not needed, and their memory may go
+
+
+def _computed(kernel: Any, arrays: list) -> list:
+    if kernel.check is not None:
+        kernel.raise_if_bad(arrays)
+    return kernel.run(arrays, local.recorder.trie.runs)
+
+
+def _number(x) -> np.ndarray:
+    return np.asarray(x, NUMBER_AVALS[x.__class__].np)
+
+
+def catch_up(trace: Trace, state: State, slot: int | None = None) -> None:
+    """Runs kernel by kernel what was held back on the way to ``state``: all of it, or what a slot needs.
+
+    A call that raises keeps none of the others from running; the first error is raised behind them.
+    """
+    with LOCK:
+        trace.settle()
+        values, errors = trace.values, []
+        path = state.path() if slot is None else _leading_to(slot, state, values)
+        for s in path:
+            if any([v.array is None for v in values[s.first:s.first + len(s.outs)]]):
+                try:
+                    _run_held(s, values, trace.numbers)
+                except Exception as error:
+                    errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:
+    """The calls on the way to ``state`` that a slot depends on, in order, but behind what is there already."""
+    needed, out = {slot}, []
+    for s in reversed(state.path()):
+        made = range(s.first, s.first + len(s.outs))
+        if any([i in needed and values[i].array is None for i in made]):
+            out.append(s)
+            needed.update(s.args)
+    out.reverse()
+    return out
+
+
+def _run_held(s: State, values: list[Value], numbers: list) -> None:
+    """Runs one call that was held back. Wrong values raise behind it, as they do behind a program."""
+    arrays = [values[i].array if i >= 0 else _number(numbers[-i - 1]) for i in s.args]
+    if any([a is None for a in arrays]):        # what it needs has raised an error
+        return
+    outs = s.kernel.run(arrays, local.recorder.trie.runs)
+    for v, array in zip(values[s.first:s.first + len(s.outs)], outs, strict=True):
+        v.array = array
+    if s.kernel.check is not None:
+        _check_late(s, arrays)
+
+
+def _check_late(state: State, arrays: list) -> None:
+    try:
+        state.kernel.raise_if_bad(arrays)
+    except Exception as error:
+        name_line(error, state)
+        raise
+
+
+def end(natural: bool = True, read: bool = False) -> None:
+    """Ends the thread's trace: runs what it holds back. ``natural`` ends (reads, optimizer steps) may become programs.
+
+    ``read``: whether what it gives is waited for.
+    """
+    recorder = local.recorder
+    trace = recorder.trace
+    state = trace.state
+    if state.parent is None and not trace.noting:
+        if trace.values or trace.after_backward:
+            recorder.begin()
+        return
+    recorder.begin()        # whatever comes between from here on, this trace's values lead to it
+    if trace.noting or trace.is_done:       # done by a finalizer that ran before this line was behind us
+        return
+    stats.counters.traces += 1
+    if natural and recorder.cuts:
+        _grow(recorder, state)
+    if trace.mode is DEFERRED:
+        _run(recorder, trace, natural, read)
+    else:
+        if natural and ENGINE_MODE == "auto":
+            schedule.note_end(recorder.trie, state)
+        memory.trim_now_and_then()
+    trace.finish()
+    if recorder.trie.states > policy.MAX_STATES or are_too_many():
+        _start_anew(recorder)
+
+
+def _start_anew(recorder: Recorder) -> None:
+    recorder.trie.clear()
+    clear_calls()
+    recorder.begin()
+
+
+def _grow(recorder: Recorder, state: State) -> None:
+    """Lets traces become as long as this one would have been without its cuts. A loop that never reads would be endless."""
+    whole = recorder.cuts * recorder.longest + state.depth
+    recorder.cuts = 0
+    while recorder.longest < whole <= policy.MAX_LENGTH:
+        recorder.longest *= 2
+
+
+def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool) -> None:
+    """Runs a trace that was held back: its program, or what it holds call by call."""
+    held = liveness_of(trace.values)
+    found = schedule.program_of(recorder.trie, trace, held, natural, read)
+    if found is None:
+        stats.counters.caught_up += 1
+        catch_up(trace, trace.state)
+        return
+    with LOCK:
+        found.run(trace)
+    if found.is_long:
+        memory.trim_now_and_then()
+
+
+def finish(value: Value) -> None:
+    """Computes a value that waits in a trace: the thread's own ends, another is caught up with."""
+    trace = value.born
+    if trace is local.recorder.trace:
+        end(read=True)
+    with LOCK:
+        if value.array is None:
+            if trace is None or trace.is_done:
+                raise RuntimeError(NEVER_COMPUTED)
+            catch_up(trace, trace.state, value.slot)
+            if value.array is None:
+                raise RuntimeError(NEVER_COMPUTED)
+
+
+def read(value: Value) -> None:
+    """Makes sure ``value`` is computed. Reading what the current trace made ends the trace."""
+    if value.array is None or value.born is local.recorder.trace:
+        finish(value)
+
+
+def synchronize() -> None:
+    """Ends the thread's trace and waits until all of it is done."""
+    end()
+    wait.for_latest()
+
+
+def forget() -> None:
+    """Drops everything learnt: traces, programs and kernels. For when a setting that they depend on has changed."""
+    end(natural=False)
+    _start_anew(local.recorder)
+
+
+if speedups.native is not None:
+    speedups.native.connect_trace(globals())
+    record = speedups.native.record

@@ -1,0 +1,93 @@
+"""The trie of a thread's traces: a state stands for all calls since a trace began, and its children for one call more."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jtorch import user_code
+from jtorch.engine.cost import NOTHING, Work
+from jtorch.engine.policy import Budget
+from jtorch.flags import ENGINE_MODE
+
+if TYPE_CHECKING:
+    from jtorch.engine.split import Compiled, Early
+
+
+class State:
+    """A trace so far: its last call, and the states that one more call has led to."""
+
+    __slots__ = ("args", "call", "depth", "device", "early", "first", "hot", "kernel", "line", "next", "nnumbers", "outs",
+                 "parent", "profile", "single", "walks")
+
+    def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
+        self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
+        self.next: dict[tuple, State] = {}
+        self.hot = ENGINE_MODE == "hot"     # whether a program lies ahead, so that calls are held back
+        self.early: Early | None = None     # what may start here, before the trace has ended
+        self.walks: dict[Any, Any] = {}     # for the tape: what backward from here has recorded before
+        self.profile: Profile | None = None     # once a trace has ended here
+        self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()
+        self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None
+        self.device: Any = self.outs[0].device if self.outs else parent.device if parent is not None else None
+        self.depth: int = parent.depth + 1 if parent is not None else 0
+        self.nnumbers: int = (parent.nnumbers if parent is not None else 0) + sum(a < 0 for a in args)
+        self.line: str = user_code.line() if call is not None else ""
+
+    def path(self) -> list[State]:
+        """The states from the first call to this one."""
+        out, state = [], self
+        while state.parent is not None:
+            out.append(state)
+            state = state.parent
+        out.reverse()
+        return out
+
+    def ends_here(self) -> Profile:
+        """What is known of traces that end here."""
+        if self.profile is None:
+            self.profile = Profile()
+        return self.profile
+
+
+class Profile:
+    """How often traces have ended at a state, and what has been compiled for them."""
+
+    __slots__ = ("_work", "count", "programs", "refused", "seen", "set_aside", "why")
+
+    def __init__(self):
+        self.count = 0                      # ends of traces that ran call by call
+        self.programs: dict[bytes, Compiled] = {}   # by which values were still held
+        self.seen: dict[bytes, int] = {}    # ends of traces that were held back, by the same
+        self.why: str | None = None         # why there is to be a program, once that is settled
+        self.set_aside = 0.0                # of the budget, while the first program is still to come
+        self.refused = False                # whether XLA is expected to be slower than the calls one by one
+        self._work: Work | None = None
+
+    def work(self, state: State) -> Work:
+        """What the calls on the way to ``state`` take."""
+        if self._work is None:
+            self._work = sum([s.kernel.work for s in state.path()], NOTHING)
+        return self._work
+
+    @property
+    def known_work(self) -> Work:
+        """The same where it has been asked for before."""
+        return self._work or NOTHING
+
+
+class Trie:
+    """All traces of a thread, what it may still spend on compiling them, and how often it has run kernels on the host.
+
+    A thread has its own, so that what it decides does not depend on what others do.
+    """
+
+    __slots__ = ("budget", "programs", "root", "runs", "states", "turn")
+
+    def __init__(self):
+        self.budget, self.turn = Budget(), 0        # how many programs it has run
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets all traces."""
+        self.root, self.states = State(None, None, (), None, 0), 0
+        self.programs: dict[Compiled, tuple[State, bytes]] = {}     # with where they hang
+        self.runs: dict[Any, int] = {}      # of kernels that will be compiled when they have run often enough

@@ -1,0 +1,199 @@
+"""An exception may come at any moment: Ctrl-C, an alarm, a lack of memory. Nothing is lost by it, and the program goes on.
+
+Python looks for signals where a function is entered, behind a call and where a loop turns. ``interrupted`` raises at the k-th
+such place within the package or JAX, so these tests find the same places in each run.
+"""
+from __future__ import annotations
+
+import dis
+import math
+import random
+import signal
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import jtorch
+from jtorch.flags import ENGINE_MODE
+
+pytestmark = pytest.mark.core
+OURS = (str(Path(jtorch.__file__).parent), str(Path(jax.__file__).parent))
+BEHIND = {"RESUME", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
+_names: dict = {}
+
+
+class Places:
+    """A trace function that counts the places where a signal could be handled, and raises at one of them."""
+
+    def __init__(self, at: int, error: BaseException):
+        self.at, self.error, self.count, self.before = at, error, 0, {}
+
+    def __call__(self, frame, event, arg):
+        if not frame.f_code.co_filename.startswith(OURS):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return self.opcode
+
+    def opcode(self, frame, event, arg):
+        if event == "opcode":
+            code = frame.f_code
+            names = _names.get(code)
+            if names is None:
+                names = _names[code] = {i.offset: i.opname for i in dis.get_instructions(code)}
+            if self.before.get(id(frame)) in BEHIND:
+                self.count += 1
+                if self.count == self.at:
+                    sys.settrace(None)
+                    raise self.error
+            self.before[id(frame)] = names.get(frame.f_lasti)
+        elif event == "return":
+            self.before.pop(id(frame), None)
+        return self.opcode
+
+
+def interrupted(fn, at: int, error: BaseException) -> int:
+    """Runs ``fn`` with an error at a place: how many places there were, or 0 if the error came out of it."""
+    places, before = Places(at, error), sys.gettrace()
+    sys.settrace(places)
+    try:
+        fn()
+    except type(error) as raised:
+        if raised is not error:
+            raise
+        return 0
+    finally:
+        sys.settrace(before)
+    return places.count
+
+
+def optimizer_loop():
+    jtorch.manual_seed(0)
+    model = jtorch.nn.Sequential(jtorch.nn.Linear(6, 16), jtorch.nn.ReLU(), jtorch.nn.Linear(16, 1))
+    optimizer = jtorch.optim.Adam(model.parameters(), lr=1e-3)
+    x, y = jtorch.randn(8, 6), jtorch.randn(8, 1)
+
+    def step():
+        optimizer.zero_grad()
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+    return step, lambda: [*model.parameters(), *[v for s in optimizer.state.values() for v in s.values()], x, y]
+
+
+def loop_by_hand():
+    jtorch.manual_seed(0)
+    w = jtorch.randn(6, 3, requires_grad=True)
+    x, y, moved = jtorch.randn(8, 6), jtorch.randn(8, 3), jtorch.zeros(4, 6)
+    row = moved[1]
+
+    def step():
+        loss = ((x @ w - y) ** 2).mean()
+        loss.backward()
+        with jtorch.no_grad():
+            w.sub_(w.grad, alpha=1e-2)
+            w.grad.zero_()
+            row.mul_(0.5).add_(1.0)
+            moved[2:].copy_(moved[:2])
+        return loss.item()
+    return step, lambda: [w, x, y, moved, row]
+
+
+def growing_loop():
+    jtorch.manual_seed(0)
+    w, state = jtorch.randn(4, 4), {"cache": jtorch.randn(1, 4)}
+
+    def step():
+        cache = state["cache"]
+        new = (cache @ w).softmax(-1).mean(0, keepdim=True)
+        state["cache"] = jtorch.cat([cache[-30:], new])
+        return new.sum().item()
+    return step, lambda: [w, state["cache"]]
+
+
+LOOPS = [optimizer_loop, loop_by_hand, growing_loop]
+
+
+def check_all_is_there(tensors):
+    for t in tensors:
+        assert np.isfinite(t.detach().numpy().copy() if t.is_leaf else t.detach().clone().numpy()).all()
+
+
+def interrupt_often(make, first, tries, error):
+    """Interrupts turns of a loop at places that lie evenly, with turns between that must succeed."""
+    step, tensors = first()
+    total = interrupted(step, -1, error)
+    hit = 0
+    for k in range(tries):
+        step, tensors = make() if make is not None else (step, tensors)
+        hit += not interrupted(step, 1 + total * k // tries, error)
+        check_all_is_there(tensors())
+        for _ in range(1 + k % 3):
+            assert math.isfinite(step())
+    assert hit > tries // 2
+
+
+@pytest.mark.parametrize("make", LOOPS)
+def test_a_loop_that_has_a_program_goes_on_behind_an_error_at_any_place(make):
+    def warm():
+        step, tensors = make()
+        for _ in range(40):
+            step()
+        return step, tensors
+    interrupt_often(None, warm, 80, KeyboardInterrupt("here"))
+
+
+@pytest.mark.parametrize("make", LOOPS)
+def test_a_first_turn_may_be_interrupted_at_any_place(make):
+    """Where functions are traced and kernels made."""
+    def cold():
+        jtorch.engine.forget()
+        return make()
+    interrupt_often(cold, cold, 15, KeyboardInterrupt("here"))
+
+
+@pytest.mark.parametrize("make", LOOPS)
+def test_compiling_may_be_interrupted_at_any_place(make, monkeypatch):
+    """The turn in which a program is compiled."""
+    if ENGINE_MODE == "eager":
+        pytest.skip("nothing is compiled")
+
+    def about_to_compile():
+        jtorch.engine.forget()
+        step, tensors = make()
+        step()
+        while ENGINE_MODE == "auto" and not any(s.hot for s in jtorch.engine.local.recorder.trie.root.next.values()):
+            step()
+        return step, tensors
+    interrupt_often(about_to_compile, about_to_compile, 12, MemoryError("here"))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")      # it may come within a finalizer
+@pytest.mark.parametrize("make", LOOPS)
+def test_signals_at_random_moments(make):
+    """As Ctrl-C comes: from outside, whenever it likes."""
+    step, tensors = make()
+    for _ in range(40):
+        step()
+
+    def handler(*_):
+        raise KeyboardInterrupt
+
+    rng, before = random.Random(0), signal.signal(signal.SIGALRM, handler)
+    try:
+        for _ in range(60):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(2e-4, 4e-3))
+                for _ in range(1000):
+                    step()
+            except KeyboardInterrupt:
+                pass
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            check_all_is_there(tensors())
+            assert math.isfinite(step())
+    finally:
+        signal.signal(signal.SIGALRM, before)

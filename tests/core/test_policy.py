@@ -1,0 +1,148 @@
+"""What is compiled, when and how is decided by counts and estimates alone, and each mechanism does what it is for."""
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jtorch
+from jtorch.engine import policy
+from jtorch.engine.cost import Work
+
+pytestmark = pytest.mark.core
+ENGINE = Path(jtorch.__file__).parent / "engine"
+
+
+# ---------------------------------------------------------------- decisions
+
+def test_no_decision_asks_a_clock():
+    """Clocks are read for reports, for waiting, and for giving back memory, none of which changes a number."""
+    may = {"stats", "wait", "memory", "cache", "schedule", "program", "kernel"}
+    for path in ENGINE.rglob("*.py"):
+        names = {n.module for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)}
+        names |= {a.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Import) for a in n.names}
+        assert "time" not in names or path.stem in may, path
+    assert not {"time", "os", "random", "threading"} & {a.name for n in ast.walk(ast.parse((ENGINE / "policy.py").read_text()))
+                                                        if isinstance(n, ast.Import) for a in n.names}
+
+
+def test_a_trace_is_compiled_when_it_has_come_back_often_and_has_cost_enough():
+    assert not policy.has_paid(policy.MIN_REPEATS - 1, 100, Work(1.0, 1.0))
+    assert policy.has_paid(policy.MIN_REPEATS, 100, Work(1.0, 1.0))
+    assert not policy.has_paid(policy.MIN_REPEATS, 1, Work(1e-6, 1e-6))
+    assert policy.has_paid(1000, 1, Work(1e-6, 1e-6))
+
+
+def test_products_stay_where_they_are_quicker():
+    product, elementwise = Work(130e-6, 260e-6), Work(1e-3, 0.25e-3)
+    assert policy.is_slower_compiled(1, product)
+    assert not policy.is_slower_compiled(30, product)
+    assert policy.runs_on_host(product, 1) is None
+    assert policy.runs_on_host(Work(1e-6, 1e-7), 1) is None
+    assert policy.runs_on_host(elementwise, 1) == pytest.approx(32)
+
+
+def test_a_budget_allows_a_share_of_what_has_run():
+    budget = policy.Budget()
+    assert budget.allows(1000)
+    budget.spent = policy.FIRST
+    assert not budget.allows(1)
+    for _ in range(100):
+        budget.ran(100, 0.1)
+    assert budget.allows(100)
+
+
+# ---------------------------------------------------------------- mechanisms
+
+START = """
+import jtorch as torch
+from jtorch.engine import stats
+counters = stats.counters
+"""
+LOOP = """
+torch.manual_seed(0)
+layers = [m for _ in range(6) for m in (torch.nn.Linear(256, 256), torch.nn.ReLU())]
+model = torch.nn.Sequential(*layers, torch.nn.Linear(256, 4))
+optimizer = torch.optim.Adam(model.parameters())
+x, y = torch.randn(64, 256), torch.randint(0, 4, (64,))
+for turn in range(25):
+    optimizer.zero_grad()
+    loss = torch.nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    loss.item()
+"""
+FIRES = {
+    "programs": (LOOP, "program_runs > 10 and counters.programs > 0"),
+    "early starts": (LOOP, "early_starts_used > 5"),
+    "known backwards": (LOOP, "walks > 5"),
+    "open sizes": ("for n in range(3, 30): torch.ones(n, 4).softmax(1).sum().item()", "open_traces > 0 and counters.open_sizes > 20"),
+    "departures": (LOOP + "for _ in range(3): (model(x) * 2).sum().item()", "departures > 0"),
+    "timing loops": ("a = torch.ones(8, 8)\nfor _ in range(200):\n    for _ in range(20): _ = a.exp()\n    a.sum().item()", "timing_loops == 1"),
+    "refusals": ("a = torch.ones(256, 256)\nfor _ in range(200): (a @ a)[0, 0].item()", "refused > 0 and counters.programs == 0"),
+    "the limit of programs": ("from jtorch.engine import policy\npolicy.MAX_PROGRAMS = 2\n"
+                              "for _ in range(60):\n    for n in range(3, 7):\n        x = torch.ones(n)\n"
+                              "        for _ in range(9): x = (x * 1.01).tanh()\n        x.sum().item()", "dropped > 0"),
+}
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_a_mechanism_fires(run_python, name):
+    code, condition = FIRES[name]
+    out = run_python(f"{START}{code}\nprint(counters.{condition}, counters)", {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": ""})
+    assert out.startswith("True"), out
+
+
+# ---------------------------------------------------------------- the same bits
+
+SAME = """
+import hashlib, random, sys, threading
+import jtorch as torch
+from jtorch.nn import functional as F
+torch.manual_seed(0)
+draw = random.Random(0)
+if "thread" in sys.argv:        # other work, in another thread
+    stop = threading.Event()
+    def others():
+        a = torch.ones(5)
+        while not stop.is_set():
+            a = (a * 1.5 - 0.5).tanh() + 1
+            a.sum().item()
+    threading.Thread(target=others, daemon=True).start()
+model = torch.nn.Sequential(torch.nn.Linear(20, 48), torch.nn.GELU(), torch.nn.Dropout(0.3), torch.nn.Linear(48, 5))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+for turn in range(90):
+    n = draw.choice([8, 8, 8, 8, 7])
+    x, y = torch.randn(n, 20), torch.randint(0, 5, (n,))
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    if turn % 3:
+        loss.item()
+if "thread" in sys.argv:
+    stop.set()
+digest = hashlib.sha256()
+for p in model.parameters():
+    digest.update(p.detach().numpy().tobytes())
+print(digest.hexdigest(), torch.engine.stats.counters.program_runs > 30 or "thread" in sys.argv)
+"""
+
+
+@pytest.mark.parametrize("mode", ["auto", "eager", "hot"])
+def test_each_run_gives_the_same_bits(run_python, mode, tmp_path):
+    """With a cold and a warm disk cache, other hashes of strings, another thread at work, and a busy machine."""
+    env = {"JTORCH_ENGINE": mode, "JTORCH_CACHE": str(tmp_path / "cache")}
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        first = run_python(SAME, env)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert run_python(SAME, {**env, "PYTHONHASHSEED": "7"}) == first
+    other = run_python(f"import sys\nsys.argv.append('thread')\n{SAME}", env)
+    assert other.split()[0] == first.split()[0]
