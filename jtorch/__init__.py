@@ -5,64 +5,65 @@ import sys as _sys
 import types as _types
 
 from jtorch import amp as amp
-from jtorch import attention as _attention
 from jtorch import autograd as autograd
 from jtorch import backends as backends
-from jtorch import bind as _bind
-from jtorch import control as _control
-from jtorch import conversion as _conversion
 from jtorch import cpu as cpu
 from jtorch import cuda as cuda
-from jtorch import dense as _dense
 from jtorch import device as _device_module
-from jtorch import dropout as _dropout
 from jtorch import dtype as _dtype_module
 from jtorch import engine as engine
 from jtorch import func as func
-from jtorch import functional as functional
-from jtorch import indexing as _indexing
-from jtorch import later as _later
-from jtorch import legacy as _legacy
-from jtorch import lowrank as _lowrank
-from jtorch import metadata as _metadata
-from jtorch import native as _native
 from jtorch import nn as nn
 from jtorch import no_grad as _no_grad_module
-from jtorch import not_built as _not_built
-from jtorch import numbered as _numbered
 from jtorch import optim as optim
-from jtorch import overloads as _overloads
-from jtorch import pooling as _pooling
 from jtorch import random as random
-from jtorch import recurrent as _recurrent
-from jtorch import scaled as _scaled
 from jtorch import serialization as serialization
-from jtorch import settings as _settings
-from jtorch import trees as _trees
 from jtorch import utils as utils
 from jtorch import version as version
-from jtorch._print import get_printoptions as get_printoptions
-from jtorch._print import set_printoptions as set_printoptions
+from jtorch._api import aten_enums as _numbered
+from jtorch._api import aten_native as _native
+from jtorch._api import control_flow as _control
+from jtorch._api import conversion as _conversion
+from jtorch._api import functional
+from jtorch._api import generate as _bind
+from jtorch._api import indexing as _indexing
+from jtorch._api import lazy_modules as _later
+from jtorch._api import linalg_lowrank as _lowrank
+from jtorch._api import moved as _moved
+from jtorch._api import other_layouts as _dense
+from jtorch._api import overloads as _overloads
+from jtorch._api import pytree as _trees
+from jtorch._api import scaled_mm as _scaled
+from jtorch._api import settings as _settings
+from jtorch._api import typed_tensors as _legacy
+from jtorch._api.creation import as_tensor as as_tensor
+from jtorch._api.creation import asarray as asarray
+from jtorch._api.creation import empty_strided as empty_strided
+from jtorch._api.creation import from_dlpack as from_dlpack
+from jtorch._api.creation import from_jax as from_jax
+from jtorch._api.creation import from_numpy as from_numpy
+from jtorch._api.creation import frombuffer as frombuffer
+from jtorch._api.creation import tensor as _tensor
+from jtorch._base import not_built as _not_built
+from jtorch._base.dtype_info import finfo as finfo
+from jtorch._base.dtype_info import iinfo as iinfo
+from jtorch._base.layout import layout as layout
+from jtorch._base.layout import strided as strided
+from jtorch._base.size import Size as Size
+from jtorch._tensor_str import get_printoptions as get_printoptions
+from jtorch._tensor_str import set_printoptions as set_printoptions
 from jtorch.backends.precision import get_float32_matmul_precision as get_float32_matmul_precision
 from jtorch.backends.precision import set_float32_matmul_precision as set_float32_matmul_precision
-from jtorch.creation import as_tensor as as_tensor
-from jtorch.creation import asarray as asarray
-from jtorch.creation import empty_strided as empty_strided
-from jtorch.creation import from_dlpack as from_dlpack
-from jtorch.creation import from_jax as from_jax
-from jtorch.creation import from_numpy as from_numpy
-from jtorch.creation import frombuffer as frombuffer
-from jtorch.creation import tensor as _tensor
 from jtorch.device import get_default_device as get_default_device
 from jtorch.device import set_default_device as set_default_device
-from jtorch.dtype_info import finfo as finfo
-from jtorch.dtype_info import iinfo as iinfo
-from jtorch.layouts import layout as layout
-from jtorch.layouts import strided as strided
+from jtorch.dispatch import inplace_views as _metadata
+from jtorch.nn._functional import attention as _attention
+from jtorch.nn._functional import dropout as _dropout
+from jtorch.nn._functional import pooling as _pooling
+from jtorch.nn._functional import recurrent as _recurrent
 from jtorch.ops.linalg import LinAlgError as _LinAlgError
 from jtorch.serialization import load as load
 from jtorch.serialization import save as save
-from jtorch.size import Size as Size
 from jtorch.tensor import Tensor as Tensor
 from jtorch.untyped_storage import UntypedStorage as UntypedStorage
 
@@ -108,6 +109,7 @@ amp.autocast_mode.bind(globals())
 amp.deprecated.make_modules()
 _not_built.make_modules()
 _trees.register()
+_moved.register()
 cuda.on_synchronize(engine.synchronize)
 cuda.use_generators(random.generator_of)
 

@@ -8,8 +8,6 @@ import os
 import sys
 from types import ModuleType
 
-import jtorch
-
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(PACKAGE, "_as_torch")      # in it is a package called torch, which calls ``install``
 
@@ -48,7 +46,7 @@ def install() -> None:
         sys.meta_path.insert(0, TorchFinder())
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         del sys.modules[name]
-    sys.modules["torch"] = jtorch
+    sys.modules["torch"] = sys.modules["jtorch"]
 
 
 def install_in_children() -> None:

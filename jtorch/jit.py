@@ -10,8 +10,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Final, get_origin
 
-from jtorch.nn.module import Module
-from jtorch.not_built import placeholder
+from jtorch._base.not_built import placeholder
+from jtorch.nn.modules.module import Module
 
 __all__ = ["Attribute", "Final", "RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule", "annotate",
            "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load",

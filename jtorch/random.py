@@ -11,14 +11,16 @@ import numpy as np
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch import engine, generator, storage
-from jtorch.conversion import in_format
-from jtorch.creation import from_host, place_of
+from jtorch import engine, storage
+from jtorch._api.conversion import in_format
+from jtorch._api.creation import from_host, place_of
+from jtorch._backward.view_history import edge_of
+from jtorch._backward.view_history import requires_grad as _requires_grad
+from jtorch._base import generator
+from jtorch._base.generator import Generator
+from jtorch._nodes.vjp import camel_case
 from jtorch.dispatch import call, check_inplace, warn_of_resizing, write_resized, write_with_history, zero_node
 from jtorch.engine import Value, call_of
-from jtorch.generator import Generator
-from jtorch.history import edge_of
-from jtorch.history import requires_grad as _requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops import check, random_choice, random_rejection
 from jtorch.ops import random as draw
@@ -28,7 +30,6 @@ from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import check_writable, geometry_of, value_of
 from jtorch.tape import NotImplementedNode
 from jtorch.tensor import Tensor, with_grad, wrap
-from jtorch.vjp import camel_case
 
 
 def _to_tensor(array: np.ndarray) -> Tensor:

@@ -9,8 +9,8 @@ import numpy as _np
 
 from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
-from jtorch.generator import Generator as _Generator
-from jtorch.size import Size as _Size
+from jtorch._base.generator import Generator as _Generator
+from jtorch._base.size import Size as _Size
 from jtorch.tensor import Tensor
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex

@@ -48,7 +48,7 @@ class Storage:
     number = 0              # what ``address`` says of memory that is not the CPU's
     owned = False           # whether the host memory is known by its address, but to no NumPy array
     sliced = 0              # how often rows were taken of it by an index
-    rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch.indexing
+    rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch._api.indexing
 
     def __init__(self, value: Value):
         self.value: Any = value         # None where the host memory or what is laid out is the content

@@ -13,17 +13,19 @@ import traceback
 import weakref
 from typing import Any
 
-from jtorch import engine, saved_names, user_code
+from jtorch import engine
+from jtorch._base import caller
+from jtorch._nodes import saved_names
+from jtorch._nodes.hooks import Above, RemovableHandle, as_tensor, as_value
+from jtorch._nodes.replay import LEAF
+from jtorch._nodes.version_errors import DETACHED_IN_PLACE, FREED, by_now, modified_message, short_name
+from jtorch._nodes.vjp import vjp_call
 from jtorch.engine import Call, Value
 from jtorch.engine.values import stand_in
-from jtorch.hooks import Above, RemovableHandle, as_tensor, as_value
-from jtorch.modified import DETACHED_IN_PLACE, FREED, by_now, modified_message, short_name
 from jtorch.ops.check import broadcast_shapes, expands_to
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides, is_contiguous
 from jtorch.storage import Storage, aval_of, count_saved, geometry_of, is_dense, lay_out, value_of, write
-from jtorch.vjp import vjp_call
-from jtorch.walks import LEAF
 
 sequence = itertools.count().__next__
 AT_ONCE = 2 ** 64 - 1       # the number of nodes that go before all others that are ready
@@ -216,7 +218,7 @@ class OpNode(Node):
             avals = tuple([a if a.numel else engine.aval_of(tuple([n or 1 for n in a.shape]), a.np, a.device) for a in avals])
             outs = engine.kernel_of(self.call, avals).outs
         except Exception as error:
-            if user_code.interrupts(error):
+            if caller.interrupts(error):
                 raise
             return (True,) * (len(avals) + len(given))
         copied = self.copied()
@@ -593,7 +595,7 @@ running = _Running()
 def stack() -> tuple[str, Node | None]:
     """Where the user's program stands, and the node whose backward it is in, if any."""
     frames = traceback.extract_stack(sys._getframe(1))
-    while len(frames) > 1 and user_code.is_ours(frames[-1].filename):
+    while len(frames) > 1 and caller.is_ours(frames[-1].filename):
         frames.pop()
     return "".join(traceback.format_list(frames)), running.node
 

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch import engine, history, hooks, speedups, storage, tape
+from jtorch import engine, speedups, storage, tape
+from jtorch._backward import view_history
+from jtorch._backward.view_history import node_of, requires_grad
+from jtorch._base.layout import strided
+from jtorch._base.size import Size
+from jtorch._base.size import of as size_of
+from jtorch._nodes import hooks
+from jtorch._nodes.hooks import RemovableHandle
 from jtorch.device import device as Device
 from jtorch.engine import Value
-from jtorch.history import node_of, requires_grad
-from jtorch.hooks import RemovableHandle
-from jtorch.layouts import strided
 from jtorch.no_grad import mode
 from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
-from jtorch.size import Size
-from jtorch.size import of as size_of
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
 from jtorch.tape import AccumulateGrad, Node
 from jtorch.untyped_storage import UntypedStorage
@@ -66,7 +68,7 @@ class Tensor(Bound):
     __array_priority__ = 1000
 
     def __new__(cls, *args, **kwargs):
-        from jtorch.creation import legacy_tensor
+        from jtorch._api.creation import legacy_tensor
         made = legacy_tensor(*args, **kwargs)
         return made if cls is Tensor else made.as_subclass(cls)
 
@@ -277,7 +279,7 @@ class Tensor(Bound):
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-            history.check_grad(self, value)
+            view_history.check_grad(self, value)
         self._grad = value
 
     @grad.deleter
@@ -326,13 +328,13 @@ class Tensor(Bound):
         """Makes ``backward`` fill ``grad`` of this non-leaf too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        history.retain_grad(self)
+        view_history.retain_grad(self)
 
     def register_hook(self, hook) -> RemovableHandle:
         """``hook(grad)`` runs when the gradient of this tensor is known; what it returns replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        return history.add_hook(self, hook)
+        return view_history.add_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook) -> RemovableHandle:
         """``hook(tensor)`` runs after the gradient of this leaf has been accumulated."""
@@ -402,7 +404,7 @@ class Tensor(Bound):
         return array if dtype is None else array.astype(dtype, copy=False)
 
     def __array_wrap__(self, array: np.ndarray, context=None, return_scalar: bool = False) -> Tensor:
-        from jtorch.creation import from_host
+        from jtorch._api.creation import from_host
         return from_host(np.array(array.astype(np.uint8) if array.dtype == bool else array))      # as PyTorch has it
 
     def jax(self):
@@ -467,11 +469,11 @@ class Tensor(Bound):
     __hash__ = object.__hash__
 
     def __repr__(self, *, tensor_contents=None) -> str:
-        from jtorch._print import tensor_str
+        from jtorch._tensor_str import tensor_str
         return tensor_str(self)
 
     def __format__(self, spec: str) -> str:
-        from jtorch._print import tensor_format
+        from jtorch._tensor_str import tensor_format
         return tensor_format(self, spec)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
@@ -504,7 +506,7 @@ class Tensor(Bound):
         return t
 
     def __reduce_ex__(self, protocol):
-        from jtorch.creation import rebuild
+        from jtorch._api.creation import rebuild
         hooks.warn_not_saved(self._own_hooks())
         size, stride, offset = geometry_of(self)
         return rebuild, (type(self), self._storage, tuple(size), tuple(stride), offset, self.dtype, str(self.device),
@@ -534,7 +536,7 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True):
         if data is None:
-            from jtorch.creation import legacy_tensor
+            from jtorch._api.creation import legacy_tensor
             data = legacy_tensor()
         t = alias(data)
         t.__class__ = cls

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from jtorch.creation import as_tensor, tensor
+from jtorch._api.creation import as_tensor, tensor
+from jtorch._base.dtype_info import finfo, iinfo
 from jtorch.dtype import dtype as Dtype
 from jtorch.dtype import named
-from jtorch.dtype_info import finfo, iinfo
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.tensor import Tensor
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]

@@ -5,9 +5,9 @@ import os
 from collections.abc import Sequence
 from typing import IO, Any
 
+from jtorch._base.size import Size
 from jtorch.device import device
 from jtorch.dtype import dtype
-from jtorch.size import Size
 from jtorch.tensor import Tensor
 from jtorch.untyped_storage import UntypedStorage as Storage
 

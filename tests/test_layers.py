@@ -9,39 +9,60 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "jtorch"
 
-# From top to bottom. A name is a file or a folder; those on one line may import each other.
+# The map of the package, from top to bottom: a line for each file or folder, which imports from the lines above it only.
 LAYERS = [
-    {"dtype", "device", "size", "layouts", "user_code", "flags", "dtype_info", "version", "not_built", "speedups"},
-    {"stream", "generator"},
-    {"ops"},
-    {"engine"},
-    {"storage"},
-    {"untyped_storage"},
-    {"no_grad"},
-    {"vjp", "hooks", "modified"},
-    {"walks"},
-    {"saved_names"},
-    {"tape"},
-    {"overwritten"},
-    {"backward", "history"},
-    {"tensor", "_print"},
-    {"dispatch"},
-    {"creation", "python_data", "bind", "conversion", "indexing", "functional", "overloads", "random", "dropout", "pooling",
-     "recurrent", "attention", "legacy",
-     "metadata", "trees", "native", "numbered", "scaled", "control", "dense", "lowrank", "argument_errors", "settings"},
-    {"autograd", "nn", "optim", "_optimizers", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "cpu", "backends",
-     "amp", "serialization", "accelerator", "compiler", "distributions", "hub", "jit", "multiprocessing", "overrides",
-     "profiler", "testing", "types"},
-    {"later"},
-    {"__init__", "as_torch", "_as_torch", "__main__"},
+    "dtype",            # element types
+    "device",           # where elements are
+    "version",
+    "_base",            # what needs no tensor: sizes, layouts, settings, the caller's line, random numbers
+    "speedups",         # the hot path, again in C
+    "ops",              # pure functions of arrays, each with a record that says everything about it
+    "engine",           # values; calls recorded, run and compiled
+    "storage",          # what tensors share
+    "no_grad",          # modes
+    "_nodes",           # what nodes of the tape are made of
+    "tape",             # nodes
+    "_backward",        # walking the tape; histories of views
+    "untyped_storage",
+    "tensor",           # state and conversions
+    "_tensor_str",      # printing
+    "dispatch",         # a call: checks, recording, writing, views
+    "_api",             # PyTorch's functions that are more than one op, and names made from op records
+    "cuda",
+    "profiler",
+    "autograd",
+    "cpu",
+    "random",
+    "backends",
+    "accelerator",
+    "nn",
+    "_optimizers",
+    "optim",
+    "amp",
+    "func",
+    "overrides",
+    "types",
+    "testing",
+    "serialization",
+    "distributions",
+    "jit",
+    "hub",
+    "compiler",
+    "multiprocessing",
+    "utils",
+    "as_torch",         # ``import torch`` that gives this package
+    "_as_torch",
+    "__init__",
+    "__main__",
 ]
-LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
+LAYER = {name: i for i, name in enumerate(LAYERS)}
 
 # (file, what a function of it imports from below when it is first called): why.
 LATER = {
-    ("tensor", "creation"): "Tensor(...) and pickles make tensors from data",
+    ("tensor", "_api"): "Tensor(...) and pickles make tensors from data",
     ("tensor", "autograd"): "Tensor.backward is autograd.backward",
-    ("tensor", "_print"): "repr is asked for rarely",
+    ("tensor", "_tensor_str"): "repr is asked for rarely",
+    ("serialization", "utils"): "files that the safetensors package writes are read with it",
     ("utils", "as_torch"): "a DataLoader's worker imports a script that was run as torch the same way",
 }
 

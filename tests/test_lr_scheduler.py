@@ -154,4 +154,4 @@ def test_not_an_optimizer(xp):
 def test_optim_shows_its_submodule():
     import jtorch.optim.lr_scheduler
     from jtorch.optim.lr_scheduler import StepLR
-    assert StepLR is jtorch.lr_scheduler.StepLR
+    assert StepLR is jtorch._optimizers.lr_scheduler.StepLR

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from jtorch import _print
+from jtorch import _tensor_str as _print
 from jtorch.device import device
 
 dtypes = importlib.import_module("jtorch.dtype")     # jtorch.dtype is the class

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import jtorch
-from jtorch import stream as streams
+from jtorch._base import mt19937 as streams
+from jtorch._base.mt19937 import Stream
 from jtorch.ops import _box_muller, _normals_ahead, random_choice
 from jtorch.ops import random as draw
-from jtorch.stream import Stream
 
 torch = pytest.importorskip("torch", reason="the reference is PyTorch, which is not installed")
 

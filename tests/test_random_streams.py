@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import jtorch
-from jtorch.generator import Generator
+from jtorch._base.generator import Generator
+from jtorch._base.mt19937 import Stream
 from jtorch.ops import random as R
 from jtorch.ops import random_choice as C
 from jtorch.ops import random_rejection as J
-from jtorch.stream import Stream
 
 torch = pytest.importorskip("torch", reason="the reference is PyTorch, which is not installed")
 
@@ -466,7 +466,7 @@ def test_generators_that_there_are_none_of(xp):
 
 
 def test_keys(monkeypatch):
-    monkeypatch.setattr("jtorch.generator.canonical", lambda place: place)      # as if there were such a device
+    monkeypatch.setattr("jtorch._base.generator.canonical", lambda place: place)      # as if there were such a device
     g = Generator("xla").manual_seed(2**63 + 5)
     keys = [g.next_key() for _ in range(3)]
     state = g.get_state()

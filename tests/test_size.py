@@ -8,8 +8,8 @@ import pickle
 import numpy as np
 import pytest
 
-from jtorch.dtype_info import finfo, iinfo
-from jtorch.size import Size, of
+from jtorch._base.dtype_info import finfo, iinfo
+from jtorch._base.size import Size, of
 
 dtypes = importlib.import_module("jtorch.dtype")     # jtorch.dtype is the class
 

@@ -8,8 +8,8 @@ import re
 import pytest
 
 import jtorch
-from jtorch.later import MODULES
-from jtorch.not_built import MODULES as NOT_BUILT
+from jtorch._api.lazy_modules import MODULES
+from jtorch._base.not_built import MODULES as NOT_BUILT
 
 # ---------------------------------------------------------------- compile, jit
 

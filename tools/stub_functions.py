@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jtorch.bind import _REFLECTED
+from jtorch._api.generate import _REFLECTED
 from jtorch.ops.registry import OPS, Op, Param
 from tools.annotations import argument_type, result_type
 

@@ -51,7 +51,7 @@ def stubs() -> dict[Path, str]:
 
 def made_into() -> list[str]:
     """The modules that functions made from op records are put into and that can have a stub file."""
-    made = [name for name, m in sorted(sys.modules.items()) if name.split(".")[0] == "jtorch" and name != "jtorch.indexing"
+    made = [name for name, m in sorted(sys.modules.items()) if name.split(".")[0] == "jtorch" and name != "jtorch._api.indexing"
             and any(is_made(v) for n, v in list(vars(m).items()) if n[0] != "_")]
     return [name for name in made if _stub_path(name).parent.is_dir()]
 

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch._optimizers.base import Ruled, check, check_betas, check_lr, filled, or_none, scalar
-from jtorch.optim import Optimizer, with_gradients
+from jtorch._optimizers.arguments import with_gradients
+from jtorch._optimizers.multi_tensor import MultiTensorOptimizer, check, check_betas, check_lr, or_none
+from jtorch._optimizers.optimizer import Optimizer
+from jtorch._optimizers.states import filled, scalar
 from jtorch.tensor import Tensor
 
 
-class _AdamLike(Ruled):
+class _AdamLike(MultiTensorOptimizer):
     second = "exp_avg_sq"
 
     def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:

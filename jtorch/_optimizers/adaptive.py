@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch._optimizers.base import Ruled, check, check_lr, filled, or_none, scalar
+from jtorch._optimizers.multi_tensor import MultiTensorOptimizer, check, check_lr, or_none
+from jtorch._optimizers.states import filled, scalar
 from jtorch.tensor import Tensor
 
 
@@ -12,7 +13,7 @@ def _both(p: Tensor, x: float) -> complex:
     return complex(x, x) if p.dtype.is_complex else x
 
 
-class Adagrad(Ruled):
+class Adagrad(MultiTensorOptimizer):
     """Step sizes from the sum of squared gradients. See torch.optim.Adagrad."""
 
     rule = "_adagrad_step"
@@ -44,7 +45,7 @@ class Adagrad(Ruled):
                 "weight_decay": or_none(group["weight_decay"])}
 
 
-class Adadelta(Ruled):
+class Adadelta(MultiTensorOptimizer):
     """Steps in proportion to past steps. See torch.optim.Adadelta."""
 
     rule = "_adadelta_step"
@@ -68,7 +69,7 @@ class Adadelta(Ruled):
         return {"lr": group["lr"], "rho": group["rho"], "eps": group["eps"], "weight_decay": or_none(group["weight_decay"])}
 
 
-class RMSprop(Ruled):
+class RMSprop(MultiTensorOptimizer):
     """Gradients over the root of their mean square. See torch.optim.RMSprop."""
 
     rule = "_rmsprop_step"
@@ -99,7 +100,7 @@ class RMSprop(Ruled):
         return {"maximize": bool(group["maximize"]), "centered": bool(group["centered"]), "has_momentum": group["momentum"] > 0}
 
 
-class Rprop(Ruled):
+class Rprop(MultiTensorOptimizer):
     """Steps from the signs of gradients alone. See torch.optim.Rprop."""
 
     rule = "_rprop_step"
@@ -123,7 +124,7 @@ class Rprop(Ruled):
         return {"eta1": eta1, "eta2": eta2, "smallest": smallest, "largest": largest}
 
 
-class ASGD(Ruled):
+class ASGD(MultiTensorOptimizer):
     """Averaged stochastic gradient descent. See torch.optim.ASGD."""
 
     rule, shared = "_asgd_step", ("step", "eta", "mu")
@@ -150,7 +151,7 @@ def _should(name: str, relation: str, value: Any, ok: bool) -> None:
         raise ValueError(f"{name} should be {relation} but is: {value}")
 
 
-class Adafactor(Ruled):
+class Adafactor(MultiTensorOptimizer):
     """Second moments kept as rows and columns. See torch.optim.Adafactor."""
 
     rule, supports_complex = "_adafactor_step", False

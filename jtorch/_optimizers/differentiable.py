@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jtorch._backward.view_history import requires_grad
 from jtorch.dispatch import NUMBER_TYPES, call, check_inplace, write_with_history
 from jtorch.engine import Call, call_of
-from jtorch.history import requires_grad
 from jtorch.ops.registry import NUMBERS, OPS, T
 from jtorch.storage import value_of, write
 from jtorch.tensor import Tensor

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 import jtorch.dtype as dtypes
-from jtorch.creation import tensor
+from jtorch._api.creation import tensor
 from jtorch.tensor import Tensor
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch import engine
-from jtorch._optimizers.base import check_lr
+from jtorch._optimizers.multi_tensor import check_lr
+from jtorch._optimizers.optimizer import Optimizer
 from jtorch.dispatch import call, call_view
 from jtorch.engine import call_of
 from jtorch.no_grad import enable_grad, no_grad
 from jtorch.ops.registry import OPS, T
-from jtorch.optim import Optimizer
 from jtorch.tensor import Tensor
 
 Numbers = tuple[float, float, float]        # where on the line, the loss there, the slope there

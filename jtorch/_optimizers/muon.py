@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch._optimizers.base import Ruled, filled
+from jtorch._optimizers.multi_tensor import MultiTensorOptimizer
+from jtorch._optimizers.states import filled
 from jtorch.tensor import Tensor
 
 
-class Muon(Ruled):
+class Muon(MultiTensorOptimizer):
     """Orthogonalized momentum for matrices of hidden layers. See torch.optim.Muon."""
 
     rule, shared, supports_complex = "_muon_step", (), False

@@ -9,11 +9,12 @@ import jax
 import numpy as np
 
 from jtorch import engine, storage
+from jtorch._optimizers.arguments import number, with_gradients
+from jtorch._optimizers.optimizer import Optimizer
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import no_grad
 from jtorch.ops.optimizer_optax import Transformation
 from jtorch.ops.registry import OPS, T
-from jtorch.optim import Optimizer, number, with_gradients
 from jtorch.storage import value_of, values_of, write_all
 from jtorch.tensor import Tensor, wrap
 

@@ -1,15 +1,18 @@
-"""torch.optim.optimizer: hooks around every optimizer's step. ``jtorch.optim`` puts ``Optimizer`` here too."""
+"""torch.optim.optimizer: the base of all optimizers, and hooks around every optimizer's step."""
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any, TypeAlias
 
+from jtorch import engine
+from jtorch._nodes.hooks import RemovableHandle
+from jtorch._optimizers import groups, scaled
+from jtorch._optimizers.arguments import with_gradients
 from jtorch._optimizers.groups import required as required
-from jtorch.hooks import RemovableHandle
-from jtorch.no_grad import set_grad_enabled
+from jtorch.no_grad import enable_grad, no_grad, set_grad_enabled
 from jtorch.tensor import Tensor
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
@@ -63,3 +66,204 @@ def _use_grad_for_differentiable(step: Callable) -> Callable:
 def _get_value(x: Any) -> Any:
     """A tensor of one element as a number."""
     return x.item() if isinstance(x, Tensor) else x
+
+
+_HOOKS = [f"_optimizer_{what}_{when}_hooks" for what in ("step", "state_dict", "load_state_dict") for when in ("pre", "post")]
+
+
+class Optimizer:
+    """The base of all optimizers. See torch.optim.Optimizer.
+
+    A subclass gives ``defaults`` and ``_update(group)``, which records the new values of one group's parameters, or, as in
+    PyTorch, a ``step`` of its own.
+
+    Args:
+        params: tensors, (name, tensor) pairs, or dicts that each describe a group.
+        defaults: the options of groups that do not set them.
+
+    """
+
+    _step_supports_amp_scaling = False
+    _optimizer_step_pre_hooks: OrderedDict[int, Callable]
+    _optimizer_step_post_hooks: OrderedDict[int, Callable]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Callable]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Callable]
+
+    def __init__(self, params, defaults: dict[str, Any]):
+        if isinstance(params, Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            f"{params.type()}")     # type: ignore[attr-defined]
+        self.defaults = defaults
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        self._hooks_init()
+        given = list(params)
+        if not given:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in given if isinstance(given[0], dict) else [{"params": given}]:
+            self.add_param_group(group)
+        groups.check_fused(defaults)
+        if defaults.get("fused"):
+            self._step_supports_amp_scaling = True
+
+    profile_hook_step = staticmethod(with_hooks)
+
+    def _patch_step_function(self) -> None:
+        """Lets a ``step`` that its class defines run the hooks. Until it is called that ``step`` runs none, as in PyTorch."""
+        cls: Any = type(self)
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
+        if not getattr(cls.step, "hooked", None):
+            cls.step = self.profile_hook_step(cls.step)
+            cls.step.hooked = True
+
+    def _hooks_init(self) -> None:
+        self._patch_step_function()
+        for name in _HOOKS:
+            if name not in self.__dict__:
+                setattr(self, name, OrderedDict())
+
+    # ------------------------------------------------------------ groups
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds a group with options of its own. See torch.optim.Optimizer.add_param_group."""
+        groups.add_group(param_group, self.defaults, self.param_groups)
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n" + "".join([f"    {k}: {group[k]}\n" for k in sorted(group) if k != "params"])
+        return text + ")"
+
+    # ------------------------------------------------------------ stepping
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clears the gradients of all parameters. See torch.optim.Optimizer.zero_grad."""
+        if "_zero_grad_profile_name" not in self.__dict__:      # made without Optimizer.__init__
+            self._patch_step_function()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none or p._grad is None:
+                    p._grad = None
+                else:
+                    p._grad.detach_() if p._grad.grad_fn is not None else p._grad.requires_grad_(False)
+                    p._grad.zero_()
+
+    def step(self, closure: Callable[[], Any] | None = None):
+        """One step of optimization; ``closure`` re-evaluates the model and returns the loss."""
+        if self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks \
+                or _global_optimizer_pre_hooks or _global_optimizer_post_hooks:
+            return with_hooks(_step)(self, closure) if closure is not None else with_hooks(_step)(self)
+        return self._step(closure)
+
+    def _step(self, closure):
+        loss = self._loss(closure)
+        if self.defaults.get("differentiable"):
+            self._step_differentiable()
+            return loss
+        if self._step_supports_amp_scaling and scaled.step(self):
+            engine.end()
+            return loss
+        with no_grad():
+            for group in self.param_groups:
+                if group.get("capturable"):
+                    groups.check_flags(group, self.defaults)
+                self._update(group)
+        engine.end()
+        return loss
+
+    def _loss(self, closure):
+        if closure is None:
+            return None
+        with enable_grad():
+            return closure()
+
+    def _step_differentiable(self) -> None:
+        """A step that autograd sees; in optimizers that have no such option ``defaults`` never asks for it."""
+        with enable_grad():
+            for group in self.param_groups:
+                groups.check_flags(group, self.defaults)
+                self._update_differentiable(group, with_gradients(group))
+
+    def _update_differentiable(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        raise NotImplementedError(f"{type(self).__name__} with differentiable=True is not built")
+
+    step.hooked = True      # type: ignore[attr-defined]
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Nothing: there are no CUDA graphs here."""
+
+    _accelerator_graph_capture_health_check = _optimizer_step_code = _cuda_graph_capture_health_check
+
+    def _update(self, group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """``hook(optimizer, args, kwargs)`` runs before each step."""
+        return RemovableHandle(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable) -> RemovableHandle:
+        """``hook(optimizer, args, kwargs)`` runs after each step."""
+        return RemovableHandle(self._optimizer_step_post_hooks, hook)
+
+    # ------------------------------------------------------------ state
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state and the options of the groups, with parameters numbered. See torch.optim.Optimizer.state_dict."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        packed = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            packed.append({**{k: v for k, v in group.items() if k != "params"},
+                           "params": [numbers[id(p)] for p in group["params"]]})
+        state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
+        out: dict[str, Any] = {"state": state, "param_groups": packed}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            new = hook(self, out)
+            out = out if new is None else new
+        return out
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over the state and options of another optimizer. See torch.optim.Optimizer.load_state_dict."""
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            new = hook(self, state_dict)
+            state_dict = state_dict if new is None else new
+        saved = state_dict["param_groups"]
+        new, numbers = groups.matched(self.param_groups, saved)
+        self.__setstate__({"state": groups.loaded_state(state_dict["state"], saved, numbers), "param_groups": new})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def register_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """``hook(optimizer)`` runs before ``state_dict``."""
+        return RemovableHandle(self._optimizer_state_dict_pre_hooks, hook, first=prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """``hook(optimizer, state_dict)`` runs after ``state_dict``."""
+        return RemovableHandle(self._optimizer_state_dict_post_hooks, hook, first=prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """``hook(optimizer, state_dict)`` runs before ``load_state_dict``."""
+        return RemovableHandle(self._optimizer_load_state_dict_pre_hooks, hook, first=prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """``hook(optimizer)`` runs after ``load_state_dict``."""
+        return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook, first=prepend)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._hooks_init()
+        self.defaults.setdefault("differentiable", False)
+        groups.completed(self.param_groups, self.state, self.defaults)
+
+
+def _step(self: Optimizer, closure: Callable[[], Any] | None = None):
+    return self._step(closure)

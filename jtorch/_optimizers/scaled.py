@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch import engine
-from jtorch._optimizers.base import filled
+from jtorch._optimizers.states import filled
 from jtorch.engine import call_of
 from jtorch.no_grad import no_grad
 from jtorch.ops.registry import OPS, T

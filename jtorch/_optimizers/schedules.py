@@ -1,4 +1,4 @@
-"""Schedulers that cycle the momentum too, and those made of others. ``jtorch.lr_scheduler`` shows them."""
+"""Schedulers that cycle the momentum too, and those made of others. ``jtorch._optimizers.lr_scheduler`` shows them."""
 from __future__ import annotations
 
 import math
@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jtorch.lr_scheduler import LRScheduler, ReduceLROnPlateau, _per_group, _set
-from jtorch.optim import Optimizer
+from jtorch._optimizers.lr_scheduler import LRScheduler, ReduceLROnPlateau, _per_group, _set
+from jtorch._optimizers.optimizer import Optimizer
 
 
 class _MomentumScheduler(LRScheduler):

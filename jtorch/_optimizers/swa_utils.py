@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import jtorch.dtype as dtypes
-from jtorch.creation import tensor
-from jtorch.lr_scheduler import LRScheduler, _per_group
-from jtorch.nn.batchnorm import _BatchNorm
-from jtorch.nn.module import Module
+from jtorch._api.creation import tensor
+from jtorch._optimizers.lr_scheduler import LRScheduler, _per_group
+from jtorch._optimizers.optimizer import Optimizer
+from jtorch.nn.modules.batchnorm import _BatchNorm
+from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
-from jtorch.optim import Optimizer
 from jtorch.tensor import Tensor
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",

@@ -10,7 +10,7 @@ from typing import Any
 
 import jtorch.dtype as dtypes
 from jtorch import cuda, engine
-from jtorch.creation import tensor
+from jtorch._api.creation import tensor
 from jtorch.engine import call_of
 from jtorch.no_grad import no_grad
 from jtorch.ops.registry import NUMBERS, OPS, T

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch import tape
+from jtorch._backward.view_history import edge_of, requires_grad
+from jtorch._nodes.hooks import as_tensor, as_value
+from jtorch._nodes.version_errors import FREED
 from jtorch.autograd._calls import filled
 from jtorch.autograd.saved import Saved
 from jtorch.dispatch import call_view, check_inplace, write_with_history
 from jtorch.engine import call_of
-from jtorch.history import edge_of, requires_grad
-from jtorch.hooks import as_tensor, as_value
-from jtorch.modified import FREED
 from jtorch.no_grad import mode, no_grad
 from jtorch.ops import check
 from jtorch.ops.registry import OPS, T

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jtorch._backward.view_history import requires_grad
 from jtorch.autograd._calls import stack, zeros_like
 from jtorch.autograd.run import grad
-from jtorch.history import requires_grad
 from jtorch.no_grad import enable_grad, mode, set_grad_enabled
 from jtorch.tensor import Tensor
 

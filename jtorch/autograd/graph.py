@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from jtorch import tape
+from jtorch._backward.view_history import edge_of, requires_grad
+from jtorch._nodes.hooks import RemovableHandle
 from jtorch.autograd.saved import pack_node
-from jtorch.history import edge_of, requires_grad
-from jtorch.hooks import RemovableHandle
 from jtorch.no_grad import mode as modes
 from jtorch.tape import Node
 from jtorch.tensor import Tensor

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from jtorch import engine, storage
+from jtorch._api.conversion import FUNCTIONS
+from jtorch._backward.backward import run_backward
+from jtorch._backward.view_history import edge_of, node_of, requires_grad
+from jtorch._base.size import Size
+from jtorch._nodes.hooks import as_tensor
 from jtorch.autograd._calls import stack
 from jtorch.autograd.graph import GradientEdge
-from jtorch.backward import run_backward
-from jtorch.conversion import FUNCTIONS
 from jtorch.engine import Aval, Value
 from jtorch.engine.values import ones_of
-from jtorch.history import edge_of, node_of, requires_grad
-from jtorch.hooks import as_tensor
-from jtorch.size import Size
 from jtorch.tape import Edge
 from jtorch.tensor import Tensor
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch import tape
+from jtorch._backward.view_history import edge_of, requires_grad
+from jtorch._nodes.version_errors import modified_message, short_name
 from jtorch.engine import Value
-from jtorch.history import edge_of, requires_grad
-from jtorch.modified import modified_message, short_name
 from jtorch.no_grad import mode, no_grad
 from jtorch.storage import aval_of, value_of
 from jtorch.tape import Node, OpNode

@@ -3,9 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch import engine, hooks, overwritten, speedups, storage, tape
+from jtorch import engine, speedups, storage, tape
+from jtorch._backward import untracked_writes
+from jtorch._backward.view_history import edge_of, node_of, requires_grad
+from jtorch._nodes import hooks
+from jtorch._nodes.replay import LEAF
+from jtorch._nodes.vjp import backward_name
 from jtorch.engine import Call, Value, call_of
-from jtorch.history import edge_of, node_of, requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops.layout import KEPT, preserved
 from jtorch.ops.registry import OPS, T
@@ -13,8 +17,6 @@ from jtorch.ops.strided import is_expanded, overlaps
 from jtorch.storage import Seen, Storage, geometry_of, value_of
 from jtorch.tape import FewNode, Node, NotImplementedNode, OpNode, SometimesNode, node_class
 from jtorch.tensor import Tensor, wrap
-from jtorch.vjp import backward_name
-from jtorch.walks import LEAF
 
 NUMBER_TYPES = {int, float, bool, complex}
 record = engine.record
@@ -228,7 +230,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
             shared = shared or s.host is not None
     node = cls(c, args, tuple(edges), tuple(versions))
     if shared:
-        overwritten.on_host.add(node)
+        untracked_writes.on_host.add(node)
     if mode.special:
         _special_node(node, flat)
     return node

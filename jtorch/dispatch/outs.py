@@ -5,11 +5,11 @@ import warnings
 from collections.abc import Sequence
 
 from jtorch import engine, storage
+from jtorch._backward.view_history import requires_grad
 from jtorch.dispatch.calls import NUMBER_TYPES, computing_in, layout_of, record, value_aval
 from jtorch.dispatch.returns import return_type
 from jtorch.dispatch.writes import cast_value, check_inplace, expected_dtype, require_cast
 from jtorch.engine import Call, Value
-from jtorch.history import requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops.layout import COPIES_COMPLEX, ELEMENTWISE, KEPT
 from jtorch.ops.out_dtypes import NOT_EXPANDED

@@ -4,9 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch import engine, storage, tape
+from jtorch._backward.view_history import node_of, requires_grad
+from jtorch._nodes.vjp import backward_name
 from jtorch.dispatch.calls import call, make_node, record, refuse_unusable
 from jtorch.engine import Call, Value, call_of
-from jtorch.history import node_of, requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, Op, T
 from jtorch.ops.view import ITSELF
@@ -14,7 +15,6 @@ from jtorch.ops.view_part import slices_of
 from jtorch.storage import View, geometry_of, value_of
 from jtorch.tape import node_class
 from jtorch.tensor import Tensor, wrap
-from jtorch.vjp import backward_name
 
 
 def call_view(c: Call, flat):

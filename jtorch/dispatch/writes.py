@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine, speedups, storage
+from jtorch._backward.view_history import edge_of, forbidden_view, move_retaining, node_of, requires_grad
+from jtorch._nodes.replay import LEAF
 from jtorch.dispatch.calls import (
     NUMBER_TYPES,
     UNSAVED,
@@ -27,7 +29,6 @@ from jtorch.dispatch.returns import named
 from jtorch.dispatch.views import read_through
 from jtorch.dtype import can_cast, of_numpy
 from jtorch.engine import Call, Value, call_of
-from jtorch.history import edge_of, forbidden_view, move_retaining, node_of, requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.layout import ELEMENTWISE
@@ -37,7 +38,6 @@ from jtorch.ops.strided import extent, overlaps
 from jtorch.storage import check_writable, geometry_of, value_of
 from jtorch.tape import CopySlices, Node, OpNode, node_class
 from jtorch.tensor import Tensor
-from jtorch.walks import LEAF
 
 
 def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None = None) -> Tensor:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from jtorch.dtype_info import finfo
-from jtorch.nn._make import torch
+from jtorch._base.dtype_info import finfo
+from jtorch.nn.modules._make import torch
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
            "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",

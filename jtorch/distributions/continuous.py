@@ -4,10 +4,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._base.dtype_info import finfo
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import AtLoc, ExponentialFamily, Parametrized, checked, standard_normal
-from jtorch.dtype_info import finfo
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 EULER = 0.57721566490153286060

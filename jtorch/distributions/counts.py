@@ -8,7 +8,7 @@ from jtorch.distributions import constraints
 from jtorch.distributions.discrete import Binary, OfCategorical
 from jtorch.distributions.distribution import Distribution, broadcast_all, checked, one_of
 from jtorch.distributions.gamma import Gamma
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._base.dtype_info import finfo
+from jtorch._base.size import Size
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import (
     Distribution,
@@ -16,10 +18,8 @@ from jtorch.distributions.distribution import (
     one_of,
     probs_of,
 )
-from jtorch.dtype_info import finfo
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
-from jtorch.size import Size
 
 
 def _cross_entropy(logits: Any, probs: Any) -> Any:

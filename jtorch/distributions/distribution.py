@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from jtorch.creation import tensor
+from jtorch._api.creation import tensor
+from jtorch._base.dtype_info import finfo
+from jtorch._base.size import Size
 from jtorch.distributions.constraints import Constraint, is_dependent
-from jtorch.dtype_info import finfo
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import enable_grad, no_grad
-from jtorch.size import Size
 from jtorch.tensor import Tensor
 
 Number = (int, float, bool, complex)

@@ -4,7 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jtorch.creation import tensor
+from jtorch._api.creation import tensor
+from jtorch._base.dtype_info import finfo
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import (
     AtLoc,
@@ -15,8 +16,7 @@ from jtorch.distributions.distribution import (
     checked,
     standard_normal,
 )
-from jtorch.dtype_info import finfo
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 
 
 class Gamma(Parametrized, ExponentialFamily):

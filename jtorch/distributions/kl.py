@@ -14,7 +14,7 @@ from jtorch.distributions.gamma import Beta, Dirichlet, Gamma
 from jtorch.distributions.relaxed import ContinuousBernoulli
 from jtorch.distributions.transformed import Gumbel, HalfNormal, Pareto, TransformedDistribution
 from jtorch.distributions.vectors import Gaussian, Independent, LowRankMultivariateNormal, MultivariateNormal
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 
 __all__ = ["kl_divergence", "register_kl"]
 

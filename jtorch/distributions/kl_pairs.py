@@ -17,7 +17,7 @@ from jtorch.distributions.gamma import Beta, Gamma
 from jtorch.distributions.kl import register_kl
 from jtorch.distributions.relaxed import ContinuousBernoulli
 from jtorch.distributions.transformed import Gumbel, Pareto
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 
 # ---- means over p --------------------------------------------------------------------------------------------------
 

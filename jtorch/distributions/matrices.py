@@ -5,13 +5,13 @@ import math
 import warnings
 from typing import Any
 
-from jtorch.creation import tensor
+from jtorch._api.creation import tensor
+from jtorch._base.dtype_info import finfo
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import Distribution, ExponentialFamily, Number, broadcast_all, checked
 from jtorch.distributions.gamma import Beta, Chi2
 from jtorch.distributions.vectors import OfCovariance
-from jtorch.dtype_info import finfo
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 _LOG_2 = math.log(2)

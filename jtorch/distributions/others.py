@@ -7,7 +7,7 @@ from typing import Any
 from jtorch.distributions import constraints
 from jtorch.distributions.discrete import Categorical
 from jtorch.distributions.distribution import AtLoc, Distribution, Parametrized, checked
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 

@@ -19,7 +19,7 @@ from jtorch.distributions.distribution import (
 )
 from jtorch.distributions.transformed import TransformedDistribution
 from jtorch.distributions.transforms import ExpTransform, SigmoidTransform
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 

@@ -6,10 +6,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from jtorch._base.size import Size
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import sum_last
-from jtorch.nn._make import torch
-from jtorch.size import Size
+from jtorch.nn.modules._make import torch
 
 
 class Transform:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._base.dtype_info import finfo
+from jtorch._base.size import Size
 from jtorch.distributions import constraints
 from jtorch.distributions.continuous import EULER, Cauchy, Exponential, Normal, Uniform
 from jtorch.distributions.distribution import Distribution, broadcast_all, checked, sum_last
@@ -18,10 +20,8 @@ from jtorch.distributions.transforms import (
     Transform,
 )
 from jtorch.distributions.vectors import Independent
-from jtorch.dtype_info import finfo
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
-from jtorch.size import Size
 
 
 def _listed(transforms: Any) -> list:

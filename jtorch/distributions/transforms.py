@@ -4,6 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._base.dtype_info import finfo
+from jtorch._base.size import Size
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import Number, broadcast_all
 from jtorch.distributions.transform import (
@@ -18,9 +20,7 @@ from jtorch.distributions.transform import (
     too_few,
 )
 from jtorch.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
-from jtorch.dtype_info import finfo
-from jtorch.nn._make import torch
-from jtorch.size import Size
+from jtorch.nn.modules._make import torch
 from jtorch.tensor import Tensor
 
 __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",

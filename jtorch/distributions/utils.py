@@ -5,7 +5,7 @@ from typing import Any
 
 from jtorch.distributions.continuous import EULER as euler_constant
 from jtorch.distributions.distribution import broadcast_all, clamp_probs, lazy_property, logits_of, probs_of
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 
 __all__ = ["broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs", "probs_to_logits",
            "tril_matrix_to_vec", "vec_to_tril_matrix"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._base.size import Size
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import AtLoc, Distribution, checked, lazy_property, standard_normal, sum_last
-from jtorch.nn._make import torch
-from jtorch.size import Size
+from jtorch.nn.modules._make import torch
 
 
 class OfCovariance(Distribution):

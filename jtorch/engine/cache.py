@@ -23,7 +23,7 @@ import jax
 import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-from jtorch import user_code
+from jtorch._base import caller
 from jtorch.engine import convolutions, memory, stats, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 
@@ -123,7 +123,7 @@ def _load(path: Path, on: Threads) -> Any:
     except FileNotFoundError:
         return None
     except Exception as error:      # written by another build, or damaged: it is made anew
-        if user_code.interrupts(error):
+        if caller.interrupts(error):
             raise
         path.unlink(missing_ok=True)
         return None
@@ -143,7 +143,7 @@ def _save(path: Path, made: Any) -> None:
     except Exception as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-        if user_code.interrupts(error):
+        if caller.interrupts(error):
             raise
         return
     _trim(path.parent)

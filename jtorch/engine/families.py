@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from jtorch import user_code
+from jtorch._base import caller
 from jtorch.engine import stats
 from jtorch.engine.host import HostProgram, Plan, Unsupported, has_loop, trace
 from jtorch.engine.host.sizes import Unknown
@@ -69,9 +69,9 @@ class Family:
             n = line.n_of(ints)
             if n is not None and unknown.admits(n):
                 with contextlib.suppress(Unsupported):      # some functions are for the host up to a size
-                    made = plan.at(n)
+                    filled = plan.at(n)
                     stats.counters.open_sizes += 1
-                    return made
+                    return filled
         new = self._line(ints) if self.failures < FAILURES else None
         self.met = [*self.met[1 - MET:], ints]
         if new is None:
@@ -81,7 +81,7 @@ class Family:
             plan = trace_open(iter([unknown.size(start, step) for start, step in new.pairs]))
             made = plan.at(unknown.value) if unknown.admits(unknown.value) else None
         except Exception as error:      # whatever a function does that can't be done with a size that is open
-            if user_code.interrupts(error):
+            if caller.interrupts(error):
                 raise
             self.failures += 1
             return None
@@ -117,7 +117,7 @@ class Family:
             except Unsupported:
                 raise
             except Exception as error:      # a loop after all, perhaps; an error of the function itself is raised below
-                if user_code.interrupts(error):
+                if caller.interrupts(error):
                     raise
         closed, is_tuple = trace(fn, avals)
         self.short = not has_loop(closed.jaxpr)

@@ -125,7 +125,7 @@ class Kernel:
     def _is_cold(self, runs: dict[Kernel, int]) -> bool:
         """Whether this run, which is counted, is to be on the host."""
         if self.turns == UNKNOWN:
-            self.turns = policy.runs_on_host(self.work, len(self.on_host))
+            self.turns = policy.runs_on_host(self.work, len(self.on_host))       # type: ignore[arg-type]
         if self.turns is None:
             return True
         runs[self] = n = runs.get(self, 0) + 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from jtorch.engine import policy, split, stats
+from jtorch._base.config import ENGINE_MODE
+from jtorch.engine import policy, segments, stats
 from jtorch.engine.program import unconsumed
 from jtorch.engine.trie import State, Trie
-from jtorch.flags import ENGINE_MODE
 
 if TYPE_CHECKING:
     from jtorch.engine.trace import Trace
@@ -51,7 +51,7 @@ def mark_hot(trie: Trie, state: State) -> None:
         at = at.parent
 
 
-def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool) -> split.Compiled | None:
+def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool) -> segments.Compiled | None:
     """The program of a trace that was held back, compiled now if it is time for it; None if its calls are to run one by one."""
     state = trace.state
     profile = state.ends_here()
@@ -83,10 +83,10 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
     return profile.why if not profile.programs or times >= policy.VARIANTS else None
 
 
-def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> split.Compiled:
+def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> segments.Compiled:
     state, profile = trace.state, trace.state.ends_here()
     start = time.perf_counter()
-    made = split.compiled(trace, held, why, read)
+    made = segments.compiled(trace, held, why, read)
     trie.budget.spent += policy.compile_seconds(state.depth) - profile.set_aside
     profile.set_aside = 0.0
     profile.programs[held] = made
@@ -97,7 +97,7 @@ def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> spl
     return made
 
 
-def _drop(trie: Trie, program: split.Compiled) -> None:
+def _drop(trie: Trie, program: segments.Compiled) -> None:
     state, held = trie.programs.pop(program)
     state.ends_here().programs.pop(held, None)
     program.drop()

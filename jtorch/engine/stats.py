@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from jtorch import user_code
+from jtorch._base import caller
 
 
 @dataclass
@@ -58,7 +58,7 @@ def kernel_compiled(kernel, seconds: float) -> None:
     counters.compile_seconds += seconds
     why = "no host rule" if kernel.on_host is None else f"ran {kernel.runs - 1} times on the host"
     what = f"{kernel.call.op.name}({', '.join(map(repr, kernel.avals))})"
-    events.append(Event("kernel", what, why, user_code.line(), seconds, kernel))
+    events.append(Event("kernel", what, why, caller.line(), seconds, kernel))
 
 
 def program_compiled(program, why: str, seconds: float) -> None:

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from jtorch import speedups
+from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import memory, policy, schedule, stats, wait
 from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
 from jtorch.engine.program import liveness_of, name_line
 from jtorch.engine.trie import State, Trie
 from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
-from jtorch.flags import ENGINE_MODE
 
 NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
                 bool: aval_of((), np.dtype(np.bool_), CPU), complex: aval_of((), np.dtype(np.complex128), CPU)}
@@ -208,7 +208,8 @@ def _record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
 def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], int]:
     """What a call is looked up by, where its arguments stand (numbers below 0), and where its results will."""
     key: list = [call]
-    slots, entering, n, number = [], {}, len(trace.values), trace.state.nnumbers
+    slots, n, number = [], len(trace.values), trace.state.nnumbers
+    entering: dict[Value, int] = {}
     for a in args:
         if a.__class__ is not Value:
             number += 1

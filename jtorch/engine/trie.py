@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jtorch import user_code
+from jtorch._base import caller
+from jtorch._base.config import ENGINE_MODE
 from jtorch.engine.cost import NOTHING, Work
 from jtorch.engine.policy import Budget
-from jtorch.flags import ENGINE_MODE
 
 if TYPE_CHECKING:
-    from jtorch.engine.split import Compiled, Early
+    from jtorch.engine.segments import Compiled, Early
 
 
 class State:
@@ -30,7 +30,7 @@ class State:
         self.device: Any = self.outs[0].device if self.outs else parent.device if parent is not None else None
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.nnumbers: int = (parent.nnumbers if parent is not None else 0) + sum(a < 0 for a in args)
-        self.line: str = user_code.line() if call is not None else ""
+        self.line: str = caller.line() if call is not None else ""
 
     def path(self) -> list[State]:
         """The states from the first call to this one."""

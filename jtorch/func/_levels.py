@@ -11,7 +11,7 @@ from typing import Any
 
 from jtorch.autograd.run import grad
 from jtorch.func._trees import flatten, tree_map, unflatten
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import mode
 from jtorch.tensor import Tensor
 

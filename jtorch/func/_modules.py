@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.nn.utils import stateless
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import jax
 
 from jtorch import random
+from jtorch._api.creation import from_jax
 from jtorch.autograd._calls import stack
-from jtorch.creation import from_jax
 from jtorch.func._levels import tracking
 from jtorch.func._trees import flatten, spread, unflatten
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.tensor import Tensor
 
 

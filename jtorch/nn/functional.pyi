@@ -9,23 +9,23 @@ import numpy as _np
 
 from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
-from jtorch.generator import Generator as _Generator
-from jtorch.size import Size as _Size
-from jtorch.attention import multi_head_attention_forward as multi_head_attention_forward
-from jtorch.dropout import alpha_dropout as alpha_dropout
-from jtorch.dropout import dropout as dropout
-from jtorch.dropout import feature_alpha_dropout as feature_alpha_dropout
-from jtorch.dropout import gumbel_softmax as gumbel_softmax
-from jtorch.dropout import rrelu as rrelu
-from jtorch.dropout import rrelu_ as rrelu_
-from jtorch.dropout import scaled_dot_product_attention as scaled_dot_product_attention
-from jtorch.native import native_channel_shuffle as native_channel_shuffle
+from jtorch._base.generator import Generator as _Generator
+from jtorch._base.size import Size as _Size
+from jtorch._api.aten_native import native_channel_shuffle as native_channel_shuffle
+from jtorch._api.scaled_mm import ScalingType as ScalingType
+from jtorch._api.scaled_mm import SwizzleType as SwizzleType
+from jtorch._api.scaled_mm import scaled_grouped_mm as scaled_grouped_mm
+from jtorch._api.scaled_mm import scaled_mm as scaled_mm
+from jtorch.nn._functional.attention import multi_head_attention_forward as multi_head_attention_forward
+from jtorch.nn._functional.dropout import alpha_dropout as alpha_dropout
+from jtorch.nn._functional.dropout import dropout as dropout
+from jtorch.nn._functional.dropout import feature_alpha_dropout as feature_alpha_dropout
+from jtorch.nn._functional.dropout import gumbel_softmax as gumbel_softmax
+from jtorch.nn._functional.dropout import rrelu as rrelu
+from jtorch.nn._functional.dropout import rrelu_ as rrelu_
+from jtorch.nn._functional.dropout import scaled_dot_product_attention as scaled_dot_product_attention
 from jtorch.nn.loss_functions import linear_cross_entropy as linear_cross_entropy
 from jtorch.nn.loss_functions import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
-from jtorch.scaled import ScalingType as ScalingType
-from jtorch.scaled import SwizzleType as SwizzleType
-from jtorch.scaled import scaled_grouped_mm as scaled_grouped_mm
-from jtorch.scaled import scaled_mm as scaled_mm
 from jtorch.tensor import Tensor
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex

@@ -6,7 +6,7 @@ from typing import Any
 
 from jtorch.autograd import grad
 from jtorch.nn import functional
-from jtorch.nn._make import empty
+from jtorch.nn.modules._make import empty
 from jtorch.no_grad import enable_grad, mode
 from jtorch.tensor import Tensor
 

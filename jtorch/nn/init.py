@@ -5,7 +5,7 @@ import math
 import warnings
 from typing import Any
 
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 

@@ -11,7 +11,7 @@ from jtorch.nn import functional
 from jtorch.tensor import Tensor
 
 if TYPE_CHECKING:
-    from jtorch.nn.linear_cross_entropy import LinearCrossEntropyOptions
+    from jtorch.nn.modules.linear_cross_entropy import LinearCrossEntropyOptions
 
 F: Any = functional
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from jtorch import cuda
 from jtorch.device import device
-from jtorch.nn.module import Module
+from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

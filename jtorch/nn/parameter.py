@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from jtorch.nn._make import empty
+from jtorch.nn.modules._make import empty
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter as Parameter
 from jtorch.tensor import Tensor, alias, blank
@@ -42,7 +42,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return t.requires_grad_(data is not None and data.requires_grad)
 
 
-_PLUMBING = ("jtorch.dispatch", "jtorch.storage", "jtorch.tensor", "jtorch.tape", "jtorch.bind", __name__)
+_PLUMBING = ("jtorch.dispatch", "jtorch.storage", "jtorch.tensor", "jtorch.tape", "jtorch._api.generate", __name__)
 
 
 class UninitializedTensorMixin:

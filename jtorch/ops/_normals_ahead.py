@@ -14,7 +14,7 @@ import numpy as np
 from jtorch.ops import _box_muller
 
 if TYPE_CHECKING:
-    from jtorch.stream import Stream
+    from jtorch._base.mt19937 import Stream
 
 SMALL = 2048                        # numbers of a call; for more the transform itself is what takes the time
 _MOST = 12_288                      # words ahead: 96 KiB of normals at most

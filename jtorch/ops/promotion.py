@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 import jtorch.dtype as dtypes
-from jtorch import user_code
+from jtorch._base import caller
 
 NUMBER, ZERO_DIM, DIM = 0, 1, 2     # what an operand is, in rising order of its say in the result
 
@@ -97,7 +97,7 @@ def warn_of_lost(source: np.dtype, target: np.dtype) -> None:
     """PyTorch's warning where a cast drops imaginary parts."""
     if drops_imaginary(source, target):
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning,
-                      stacklevel=user_code.level())
+                      stacklevel=caller.level())
 
 
 def cast(x: jax.Array, to: np.dtype) -> jax.Array:

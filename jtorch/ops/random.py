@@ -18,7 +18,7 @@ from jtorch.ops import _box_muller, _normals_ahead, check
 from jtorch.ops import _libm as libm
 
 if TYPE_CHECKING:
-    from jtorch.stream import Stream
+    from jtorch._base.mt19937 import Stream
 
 Shape = Sequence[int]
 F32, F64, INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)

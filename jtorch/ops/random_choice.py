@@ -10,7 +10,7 @@ from jtorch.ops import check, random
 from jtorch.ops.random import BFLOAT16, DIGITS, F32, F64, HALF, INT64
 
 if TYPE_CHECKING:
-    from jtorch.stream import Stream
+    from jtorch._base.mt19937 import Stream
 
 _PERMUTED = tuple(np.dtype(n) for n in ("uint8", "int8", "int16", "int32", "int64")) + tuple(DIGITS)
 _LARGE = (2**32 - 1) // 20          # from here on a 32-bit word is too coarse a choice among n

@@ -14,7 +14,7 @@ from jtorch.ops import check
 from jtorch.ops.random import DIGITS, F32, F64, supported
 
 if TYPE_CHECKING:
-    from jtorch.stream import Stream
+    from jtorch._base.mt19937 import Stream
 
 Draw = Callable[[], float]
 

@@ -7,16 +7,16 @@ import sys
 from types import FunctionType
 from typing import Any
 
+from jtorch._base.generator import Generator
+from jtorch._base.size import Size
+from jtorch._nodes.hooks import RemovableHandle
 from jtorch.device import device as device_class
 from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import named
-from jtorch.generator import Generator
-from jtorch.hooks import RemovableHandle
-from jtorch.nn._hooks import WrappedHook
-from jtorch.nn.module import Module
+from jtorch.nn.modules._hooks import WrappedHook
+from jtorch.nn.modules.module import Module
 from jtorch.nn.parallel import DataParallel
 from jtorch.nn.parameter import Buffer
-from jtorch.size import Size
 from jtorch.tensor import Parameter, Tensor
 from jtorch.untyped_storage import UntypedStorage
 

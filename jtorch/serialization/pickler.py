@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
+from jtorch._base.layout import layout
+from jtorch._nodes.hooks import warn_not_saved
 from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import uint8
-from jtorch.hooks import warn_not_saved
-from jtorch.layouts import layout
 from jtorch.serialization import names, rebuild
 from jtorch.serialization.locations import location_tag
 from jtorch.storage import Storage, geometry_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine, storage
-from jtorch.creation import from_host
+from jtorch._api.creation import from_host
 from jtorch.dtype import dtype as dtype_class
 from jtorch.engine import Value
 from jtorch.ops.strided import contiguous_strides, extent
@@ -228,7 +228,7 @@ def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: dtype_class, devi
 
 def _get_layout(name: str) -> Any:
     """The layout called ``name``."""
-    from jtorch.layouts import strided
+    from jtorch._base.layout import strided
     if name != "torch.strided":
         raise NotImplementedError(f"jtorch has no tensors of the layout {name}")
     return strided

@@ -16,10 +16,10 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
+from jtorch._base.size import Size
 from jtorch.device import device as device_class
 from jtorch.dtype import ALL
 from jtorch.serialization import names, rebuild
-from jtorch.size import Size
 from jtorch.tensor import Parameter, Tensor
 
 UnpicklingError = pickle.UnpicklingError

@@ -9,7 +9,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from jtorch.flags import SPEEDUPS
+from jtorch._base.config import SPEEDUPS
 
 
 def _is_stale(built: Any) -> bool:

@@ -56,14 +56,14 @@ static PyMethodDef methods[] = {
     {"make_node", (PyCFunction)(void (*)(void))speedups_make_node, METH_FASTCALL, "See jtorch.dispatch.calls.make_node."},
     {"call_inplace", (PyCFunction)(void (*)(void))speedups_call_inplace, METH_FASTCALL | METH_KEYWORDS,
      "See jtorch.dispatch.writes.call_inplace."},
-    {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch.walks.Walk."},
+    {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch._nodes.replay.Walk."},
     {"connect_trace", speedups_connect_trace, METH_O, "Takes what it needs of jtorch.engine.trace."},
     {"connect_storage", speedups_connect_storage, METH_O, "Takes what it needs of jtorch.storage."},
     {"connect_tensor", speedups_connect_tensor, METH_O, "Takes what it needs of jtorch.tensor."},
     {"connect_mode", speedups_connect_mode, METH_O, "Takes what it needs of jtorch.no_grad; gives no_grad.__exit__."},
     {"connect_calls", speedups_connect_calls, METH_O, "Takes what it needs of jtorch.dispatch.calls."},
     {"connect_inplace", speedups_connect_inplace, METH_O, "Takes what it needs of jtorch.dispatch.writes."},
-    {"connect_walks", speedups_connect_walks, METH_O, "Takes what it needs of jtorch.backward."},
+    {"connect_walks", speedups_connect_walks, METH_O, "Takes what it needs of jtorch._backward.backward."},
     {NULL, NULL, 0, NULL},
 };
 

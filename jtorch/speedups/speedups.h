@@ -38,7 +38,7 @@ enum {
     CLASS_BY_SHAPES = 128, INPLACE_IN_PYTHON = 256,
 };
 
-#define LEAF (-1)   /* jtorch.walks.LEAF */
+#define LEAF (-1)   /* jtorch._nodes.replay.LEAF */
 
 static inline int is_a(PyObject *o, PyTypeObject *type) { return Py_IS_TYPE(o, type) || PyType_IsSubtype(Py_TYPE(o), type); }
 

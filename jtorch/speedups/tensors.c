@@ -95,7 +95,7 @@ PyObject *speedups_wrap(PyObject *module, PyObject *const *args, Py_ssize_t narg
     return wrap_value(args[0], node, nr, is_none(shared) ? NULL : shared);
 }
 
-/* See jtorch.history.requires_grad. */
+/* See jtorch._backward.view_history.requires_grad. */
 int requires_grad(PyObject *tensor)
 {
     for (;;) {

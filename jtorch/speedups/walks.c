@@ -1,4 +1,4 @@
-/* jtorch.walks: a backward that has been walked before from the same state of the trace, in one step. */
+/* jtorch._nodes.replay: a backward that has been walked before from the same state of the trace, in one step. */
 
 #include "speedups.h"
 
@@ -189,7 +189,7 @@ static int enter(PyObject *walk, struct meeting *m)
     return 0;
 }
 
-/* Gives a leaf its gradient. See jtorch.backward._accumulate. */
+/* Gives a leaf its gradient. See jtorch._backward.backward._accumulate. */
 static int accumulate(PyObject *leaf, PyObject *value)
 {
     if (!is_none(SLOT(leaf, Tensor_.base)) || !is_none(SLOT(leaf, Tensor_.grad)) || !is_none(SLOT(leaf, Tensor_.view))

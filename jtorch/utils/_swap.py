@@ -6,12 +6,12 @@ import sys
 import weakref
 from typing import Any
 
+from jtorch._backward.view_history import node_of
+from jtorch._nodes.replay import LEAF
 from jtorch.autograd.graph import get_gradient_edge
-from jtorch.history import node_of
 from jtorch.storage import Seen
 from jtorch.tape import AccumulateGrad, Node, OpNode, detached, is_leaf_edge, lead_to_node, leads_to, nodes_with
 from jtorch.tensor import Tensor
-from jtorch.walks import LEAF
 
 _POISONED = ("Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run "
              "backward on a tensor that was swapped. For a module m with "

@@ -1,5 +1,5 @@
 """torch.utils.dlpack: tensors from other libraries, and for them."""
-from jtorch.creation import from_dlpack as from_dlpack
+from jtorch._api.creation import from_dlpack as from_dlpack
 
 
 def to_dlpack(tensor):

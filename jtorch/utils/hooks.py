@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch.hooks import RemovableHandle as RemovableHandle
-from jtorch.nn._hooks import BackwardHook as BackwardHook
+from jtorch._nodes.hooks import RemovableHandle as RemovableHandle
+from jtorch.nn.modules._hooks import BackwardHook as BackwardHook
 
 
 def unserializable_hook(f: Any) -> Any:

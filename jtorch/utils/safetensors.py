@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
-from jtorch.creation import from_host, place_of
+from jtorch._api.creation import from_host, place_of
 from jtorch.dtype import ALL
 from jtorch.serialization.atomic import replacing
 from jtorch.storage import value_of

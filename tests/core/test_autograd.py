@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jtorch
-from jtorch.flags import ENGINE_MODE
+from jtorch._base.config import ENGINE_MODE
 
 pytestmark = pytest.mark.core
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from libraries import library
 
-from jtorch.flags import ENGINE_MODE
+from jtorch._base.config import ENGINE_MODE
 
 pytestmark = pytest.mark.core
 STEPS = 45      # enough for a loop to be compiled, and for the guess to be trusted
@@ -201,8 +201,8 @@ print(str(jtorch.engine.report()).split(" programs")[0])
 
 def test_a_long_record_is_several_programs(torch, monkeypatch):
     from jtorch import engine
-    from jtorch.engine import policy, split
-    monkeypatch.setattr(split, "MAX_CALLS", 4)
+    from jtorch.engine import policy, segments
+    monkeypatch.setattr(segments, "MAX_CALLS", 4)
     monkeypatch.setattr(policy, "FIRST", float("inf"))
     monkeypatch.setattr(policy, "compile_seconds", lambda calls: 0.0)
     engine.forget()

@@ -18,7 +18,7 @@ import pytest
 
 import jtorch
 from jtorch import speedups
-from jtorch.flags import ENGINE_MODE
+from jtorch._base.config import ENGINE_MODE
 
 pytestmark = pytest.mark.core
 OURS = (str(Path(jtorch.__file__).parent), str(Path(jax.__file__).parent))

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import jtorch as torch
-from jtorch import engine, hooks, speedups, storage
+from jtorch import engine, speedups, storage
+from jtorch._nodes import hooks
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
 from jtorch.ops.registry import OPS, T

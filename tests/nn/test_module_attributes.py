@@ -157,7 +157,7 @@ def answer(xp, source):
         except Exception as e:
             text = str(e).split(". ")[0]
             found = f"{type(e).__name__}: {text}"
-            found = found.replace("jtorch.nn.", "torch.nn.modules.")
+            found = found.replace("jtorch.", "torch.")
     return found, [str(w.message) for w in seen]
 
 

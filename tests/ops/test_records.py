@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jtorch
-from jtorch import bind
+from jtorch._api import generate as bind
 from jtorch.ops.registry import OPS, Op, Tensor, op
 
 PUBLIC = [name for name, record in OPS.items() if not name.startswith("_") and (record.function or record.method)]

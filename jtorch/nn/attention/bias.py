@@ -4,7 +4,7 @@ from __future__ import annotations
 from enum import IntEnum, auto
 from typing import Any
 
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.tensor import Tensor
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]

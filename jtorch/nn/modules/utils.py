@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from jtorch.nn._make import ntuple
+from jtorch.nn.modules._make import ntuple
 
 
 def _ntuple(n: int, name: str = "parse") -> Any:

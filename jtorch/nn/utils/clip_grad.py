@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from jtorch.creation import tensor
-from jtorch.nn._make import torch
+from jtorch._api.creation import tensor
+from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jtorch.nn._make import torch
-from jtorch.settings import typename
+from jtorch._api.settings import typename
+from jtorch.nn.modules._make import torch
 from jtorch.tensor import Tensor
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.tensor import Parameter
 
 

@@ -5,7 +5,7 @@ import inspect
 from typing import Any
 
 from jtorch import random
-from jtorch.nn.module import Module
+from jtorch.nn.modules.module import Module
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:

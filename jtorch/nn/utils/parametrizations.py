@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch.nn import functional
-from jtorch.nn._make import torch
-from jtorch.nn.module import Module
+from jtorch.nn.modules._make import torch
+from jtorch.nn.modules.module import Module
 from jtorch.nn.utils.parametrize import register_parametrization
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jtorch.nn.containers import ModuleDict, ModuleList
-from jtorch.nn.module import Module
+from jtorch.nn.modules.container import ModuleDict, ModuleList
+from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
 

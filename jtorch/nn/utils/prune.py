@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.nn.utils.convert_parameters import parameters_to_vector
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jtorch.dtype as dtypes
-from jtorch.creation import as_tensor
+from jtorch._api.creation import as_tensor
 from jtorch.dispatch import call
 from jtorch.engine import call_of
-from jtorch.nn._make import torch
+from jtorch.nn._functional.recurrent import pack_padded_sequence as _pack
+from jtorch.nn._functional.recurrent import pad_packed_sequence as _pad
+from jtorch.nn.modules._make import torch
 from jtorch.ops.registry import NUMBERS, OPS, T
-from jtorch.recurrent import pack_padded_sequence as _pack
-from jtorch.recurrent import pad_packed_sequence as _pad
 from jtorch.tensor import Tensor
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch.nn import functional
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.nn.parameter import UninitializedParameter
 from jtorch.nn.utils.parametrizations import output_dim
 from jtorch.nn.utils.weight_norm import has_hook, take_hook

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jtorch.nn.module import Module
-from jtorch.settings import typename
+from jtorch._api.settings import typename
+from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from jtorch.nn._make import torch
+from jtorch.nn.modules._make import torch
 from jtorch.nn.parameter import UninitializedParameter
 from jtorch.tensor import Parameter, Tensor
 

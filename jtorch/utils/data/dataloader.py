@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
-from jtorch.generator import Generator
+from jtorch._base.generator import Generator
 from jtorch.utils.data._utils import server
 from jtorch.utils.data._utils.collate import default_collate, default_convert
 from jtorch.utils.data._utils.worker import get_worker_info

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from jtorch.generator import Generator, default_generator
+from jtorch._base.generator import Generator, default_generator
 from jtorch.random import randperm
 from jtorch.tensor import Tensor
 

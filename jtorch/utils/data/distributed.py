@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from jtorch.generator import Generator
+from jtorch._base.generator import Generator
 from jtorch.random import randperm
 from jtorch.utils.data.sampler import Sampler
 

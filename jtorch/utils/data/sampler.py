@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 import jtorch.dtype as dtypes
-from jtorch.creation import as_tensor
+from jtorch._api.creation import as_tensor
+from jtorch._base.generator import Generator
 from jtorch.engine import CPU
-from jtorch.generator import Generator
 from jtorch.ops import random as draw
 from jtorch.random import generator_of, multinomial, randint, randperm
 from jtorch.tensor import Tensor

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jtorch import storage
-from jtorch.history import node_of
+from jtorch._backward.view_history import node_of
 from jtorch.tensor import Tensor
 from jtorch.utils.viz.layout import HEIGHT, layered
 

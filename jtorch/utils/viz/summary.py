@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jtorch.creation import as_tensor
+from jtorch._api.creation import as_tensor
 from jtorch.nn import Module
 from jtorch.no_grad import no_grad
 from jtorch.random import fork_rng, rand

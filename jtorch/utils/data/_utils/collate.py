@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch import indexing
-from jtorch.creation import as_tensor, from_host, tensor
+from jtorch._api import indexing
+from jtorch._api.creation import as_tensor, from_host, tensor
 from jtorch.tensor import Tensor
 from jtorch.utils.data._utils import rows, worker
 from jtorch.utils.data._utils.containers import is_namedtuple, mapping_like, sequence_like

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine, storage
-from jtorch.creation import from_host
+from jtorch._api.creation import from_host
+from jtorch._backward.view_history import requires_grad
 from jtorch.engine import CPU
-from jtorch.history import requires_grad
 from jtorch.no_grad import mode
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import value_of

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine, storage
-from jtorch.creation import from_host
-from jtorch.history import node_of
+from jtorch._api.creation import from_host
+from jtorch._backward.view_history import node_of
 from jtorch.tensor import Tensor
 
 SMALL = 128 << 10       # bytes that go through a pipe as quickly as through a file

@@ -11,7 +11,7 @@ import numpy as np
 
 from jtorch import engine
 from jtorch import random as numbers
-from jtorch.generator import Generator
+from jtorch._base.generator import Generator
 from jtorch.utils.data._utils.errors import ExceptionWrapper
 
 MP_STATUS_CHECK_INTERVAL = 5.0      # seconds that a worker is given to end by itself

@@ -1,0 +1,197 @@
+"""Tensor methods that change dtype, device or layout, copy, and make tensors like another."""
+from __future__ import annotations
+
+from typing import Any
+
+import jtorch.device as devices
+import jtorch.dtype as dtypes
+from jtorch import engine, storage
+from jtorch._api.creation import empty_strided, legacy_tensor_of, place_of, tensor
+from jtorch._api.typed_tensors import MemoryFormat
+from jtorch._backward.view_history import edge_of, requires_grad
+from jtorch._nodes.hooks import as_tensor, as_value
+from jtorch.dispatch import call
+from jtorch.engine import Value, call_of
+from jtorch.no_grad import mode
+from jtorch.ops.layout import channels_last, suggests_channels_last
+from jtorch.ops.promotion import warn_of_lost
+from jtorch.ops.registry import OPS, T
+from jtorch.ops.strided import contiguous_strides
+from jtorch.storage import value_of
+from jtorch.tape import Node, node_class
+from jtorch.tensor import Tensor, wrap
+
+
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
+       copy: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor in another dtype or on another device; itself if nothing changes. See torch.Tensor.to."""
+    for a in args:
+        if isinstance(a, dtypes.dtype) or a.__class__ is type:
+            dtype = a
+        elif isinstance(a, Tensor):
+            dtype, device = a.dtype, a.device
+        elif isinstance(a, (str, devices.device)) or (a.__class__ is int and device is None):
+            device = a
+        elif a is not None and a.__class__ is not bool:     # non_blocking and copy mean nothing more here
+            raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__}), but expected one of: "
+                            "(torch.device device, torch.dtype dtype, ...)")
+    place = self.device if device is None else place_of(device)
+    t, dtype = self, dtypes.as_dtype(dtype, "to")
+    copy = copy or (memory_format is not None and place is self.device and not _looks(self, memory_format))
+    if (dtype is not None and dtype is not t.dtype) or (copy and place is t.device):
+        dtype = dtype or t.dtype
+        warn_of_lost(t.dtype.np, dtype.np)
+        t = call(call_of(OPS["_to_dtype"], (T, dtype)), (t,))
+    if place is not t.device:
+        t = _to_device(t, place)
+    return t if t is self else in_format(t, memory_format)
+
+
+def in_format(t: Tensor, memory_format: Any) -> Tensor:
+    """A tensor just made, laid out in memory as a torch.memory_format says."""
+    name = getattr(memory_format, "name", "preserve_format")
+    shape = storage.aval_of(t).shape
+    if name == "contiguous_format":
+        storage.lay_out(t, contiguous_strides(shape))
+    elif name != "preserve_format":
+        rank = 4 if name == "channels_last" else 5
+        if len(shape) != rank:
+            raise RuntimeError(f"required rank {rank} tensor to use {name} format")
+        storage.lay_out(t, channels_last(shape))
+    return t
+
+
+def _looks(t: Tensor, memory_format: Any) -> bool:
+    """Whether ``to`` finds the tensor to be in a memory format already."""
+    if memory_format.name == "preserve_format":
+        return True
+    size, stride, _ = storage.geometry_of(t)
+    found = "contiguous_format" if not suggests_channels_last(size, stride) else \
+        "channels_last" if len(size) == 4 else "channels_last_3d"
+    return found == memory_format.name
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy that gradients flow through, in the same memory format unless another is given. See torch.clone."""
+    return in_format(FUNCTIONS["_clone"](input), memory_format)
+
+
+class _ToDevice(Node):
+    """Backward of a copy to another device: the gradient goes back."""
+
+    __slots__ = ("source",)
+    source: devices.device
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        back = _to_device(as_tensor(grads[0]), self.source)
+        return [back if create_graph else as_value(back)]
+
+
+def _to_device(t: Tensor, place: devices.device) -> Tensor:
+    value = value_of(t)
+    if value.aval.device.type == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    engine.read(value)
+    moved = Value(engine.aval_of(value.aval.shape, value.aval.np, place), engine.moved(value, place))
+    if not (mode.grad and requires_grad(t)):
+        return wrap(moved)
+    node = node_class("ToCopyBackward0", _ToDevice)((edge_of(t),))
+    node.source = t.device
+    return wrap(moved, (node, 0))
+
+
+def _typed(name: str):
+    def cast(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to(self, dtypes.named(name), memory_format=memory_format)
+    cast.__name__ = name
+    cast.__doc__ = f"The tensor as {dtypes.named(name)}."
+    return cast
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False):
+    """The tensor's type as a string, or the tensor cast to one. See torch.Tensor.type."""
+    if dtype is None:
+        prefix = "torch.cuda." if self.device.type == "cuda" else "torch."
+        return f"{prefix}{self.dtype.scalar_name}Tensor"
+    given = dtype
+    if isinstance(dtype, str):
+        dtype = {f"torch.{d.scalar_name}Tensor": d for d in dtypes.ALL.values()}.get(dtype.replace("torch.cuda.", "torch."))
+    dtype = getattr(dtype, "dtype", dtype)
+    if not isinstance(dtype, dtypes.dtype):
+        raise ValueError(f"invalid type: '{given.__name__ if isinstance(given, type) else given}'")
+    return to(self, dtype)
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor on the CPU."""
+    return to(self, engine.CPU, memory_format=memory_format)
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor on a GPU."""
+    return to(self, "cuda" if device is None else device, memory_format=memory_format)
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor if its elements lie in order, else a copy in which they do."""
+    if self.is_contiguous(memory_format):
+        return self
+    return clone(self, memory_format=memory_format or _CONTIGUOUS)
+
+
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of ``data`` with this one's dtype and device. See torch.Tensor.new_tensor."""
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+def new(self: Tensor, *args: Any, **kw: Any) -> Tensor:
+    """``torch.Tensor(...)`` with this tensor's dtype and device. See torch.Tensor.new."""
+    return legacy_tensor_of(args, kw, self.dtype, self.device)
+
+
+def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None, **kw: Any) -> Tensor:
+    """torch.empty_strided with this tensor's dtype and device."""
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **kw)
+
+
+def _new_like(maker: str):
+    def make(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Tensor:
+        fn = FUNCTIONS[maker]
+        return fn(*size, dtype=dtype or self.dtype, device=device if device is not None else self.device,
+                  requires_grad=requires_grad, **{k: v for k, v in kw.items() if k in ("fill_value", "size")})
+    make.__name__ = f"new_{maker}"
+    make.__doc__ = f"torch.{maker} with this tensor's dtype and device."
+    return make
+
+
+def resolve(self: Tensor) -> Tensor:
+    """The tensor itself: conjugation and negation are never lazy here."""
+    return self
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same memory in the same way."""
+    return self._storage is tensor._storage and storage.geometry_of(self) == storage.geometry_of(tensor)
+
+
+def bind(cls: type, functions: dict[str, Any]) -> None:
+    """Puts the methods of this file on the tensor class."""
+    FUNCTIONS.update(functions)
+    FUNCTIONS["_clone"] = functions["clone"]
+    functions["clone"] = cls.clone = clone      # type: ignore[attr-defined]
+    for name in ("float", "double", "half", "bfloat16", "long", "int", "short", "bool", "cfloat", "cdouble"):
+        setattr(cls, name, _typed(name))
+    cls.char, cls.byte = _typed("int8"), _typed("uint8")        # type: ignore[attr-defined]
+    for maker in ("zeros", "ones", "empty", "full"):
+        setattr(cls, f"new_{maker}", _new_like(maker))
+    for name, fn in (("to", to), ("type", type_), ("cpu", cpu), ("cuda", cuda), ("contiguous", contiguous),
+                     ("new_tensor", new_tensor), ("new", new), ("new_empty_strided", new_empty_strided), ("is_set_to", is_set_to),
+                     ("resolve_conj", resolve),
+                     ("resolve_neg", resolve), ("pin_memory", resolve), ("share_memory_", resolve)):
+        setattr(cls, name, fn)
+    cls.type_as = lambda self, other: to(self, other.dtype, device=other.device)        # type: ignore[attr-defined]
+    cls.is_conj = cls.is_neg = cls.is_pinned = cls.is_shared = lambda self: False        # type: ignore[attr-defined]
+
+
+FUNCTIONS: dict[str, Any] = {}
+_CONTIGUOUS = MemoryFormat("contiguous_format")

@@ -1,0 +1,389 @@
+"""Tensors from data: Python numbers and lists, NumPy arrays, JAX arrays, DLPack; and their pickles."""
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import jax
+import numpy as np
+
+import jtorch.device as devices
+import jtorch.dtype as dtypes
+from jtorch import engine, storage
+from jtorch._api import sequences
+from jtorch._base.size import Size
+from jtorch.dispatch import call_view
+from jtorch.engine import Value, call_of
+from jtorch.no_grad import mode
+from jtorch.ops import check
+from jtorch.ops.layout import preserved
+from jtorch.ops.registry import OPS, T
+from jtorch.ops.strided import extent
+from jtorch.storage import Storage, VersionCounter, View
+from jtorch.tensor import Tensor, alias, with_grad, wrap
+from jtorch.untyped_storage import UntypedStorage
+
+
+def place_of(device: Any) -> devices.device:
+    """The device an argument means, the default one for None, checked to exist."""
+    d = devices.default_device() if device is None else devices.as_device(device)
+    return devices.canonical(d)
+
+
+def from_host(array: np.ndarray, device: devices.device | None = None) -> Tensor:
+    """A tensor of a host array that nobody else writes to."""
+    place = engine.CPU if device is None else device
+    aval = engine.aval_of(array.shape, array.dtype, place)
+    return made_here(wrap(Value(aval, array if place is engine.CPU else engine.put(array, place))))
+
+
+def made_here(t: Tensor) -> Tensor:
+    """A tensor just made, as an inference tensor where inference mode is on."""
+    if mode.inference:
+        t._inference = True
+    return t
+
+
+def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:
+    """A tensor with a copy of ``data``: numbers, nested sequences, NumPy arrays, tensors. See torch.tensor."""
+    place = place_of(device) if device is not None or not isinstance(data, Tensor) else data.device
+    dtype = dtypes.as_dtype(dtype, "tensor")
+    if isinstance(data, Tensor):
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
+                      stacklevel=2)
+        made = data.detach().to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
+    elif isinstance(data, UntypedStorage):
+        made = as_tensor(data, dtype, place)
+    else:
+        made = from_host(_host_array(data, dtype), place)
+        if isinstance(data, np.ndarray):
+            storage.lay_out(made, preserved(data.shape, [s // data.itemsize for s in data.strides]))
+    return with_grad(made, requires_grad)
+
+
+def _host_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
+    """``data`` as a fresh NumPy array of the dtype PyTorch gives it."""
+    if isinstance(data, (np.ndarray, np.generic)):
+        _check_byte_order(data)
+        _check_strides(data)
+        array = np.array(data)
+        found = dtypes.of_numpy(array.dtype)
+        return array if dtype is None or dtype is found else _cast(array, dtype)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if hasattr(data, "__array__"):
+        return _host_array(np.asarray(data), dtype)
+    return _of_numbers(data, dtype) if _kinds(data) <= _NUMBERS else sequences.array_of(data, dtype)
+
+
+_NUMBERS = {bool, int, float, complex}
+
+
+def _kinds(data: Any) -> set[type]:
+    """The types of the innermost items of nested lists and tuples."""
+    if data.__class__ is not list and data.__class__ is not tuple:
+        return {data.__class__}
+    kinds = set(map(type, data))
+    return kinds if not kinds & {list, tuple} else set().union(*map(_kinds, data))
+
+
+def _of_numbers(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
+    """Plain Python numbers, the way NumPy reads them where that is PyTorch's too, else item by item."""
+    try:
+        array = np.array(data)
+    except ValueError:      # lengths differ
+        return sequences.array_of(data, dtype)
+    wanted = dtype or dtypes.of_python_kind(array.dtype.kind)
+    if wanted is None or not (array.dtype.kind == "b" or wanted.np.kind == "b" or (
+            wanted.np.kind in "fcV" if array.dtype.kind in "if" else wanted.is_complex) or wanted.np == array.dtype):
+        return sequences.array_of(data, dtype)
+    with np.errstate(over="ignore"):
+        return array.astype(wanted.np)
+
+
+def _cast(array: np.ndarray, dtype: dtypes.dtype) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return (array.real if array.dtype.kind == "c" and not dtype.is_complex else array).astype(dtype.np)
+
+
+def _of_storage(s: UntypedStorage, dtype: dtypes.dtype | None) -> Tensor:
+    """A tensor of all whole elements of a storage, whose memory it shares."""
+    d = dtype or dtypes.int64
+    t = wrap(None, None, s._storage)
+    t._view = View(engine.aval_of((s.nbytes() // d.itemsize,), d.np, s.device), (1,), 0, None, -1)
+    return t
+
+
+def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor, sharing memory where dtype and device allow. See torch.as_tensor."""
+    dtype = dtypes.as_dtype(dtype, "as_tensor")
+    if isinstance(data, Tensor):
+        return data.to(device=device if device is not None else data.device, dtype=dtype)   # type: ignore[attr-defined]
+    if isinstance(data, UntypedStorage):
+        return _of_storage(data, dtype).to(device=device)       # type: ignore[attr-defined]
+    place = place_of(device)
+    if isinstance(data, np.ndarray) and place is engine.CPU and (dtype is None or dtype.np == data.dtype):
+        return from_numpy(data)
+    if isinstance(data, jax.Array):
+        made = from_jax(data)
+        return made.to(device=device, dtype=dtype) if dtype is not None or device is not None else made  # type: ignore[attr-defined]
+    return tensor(data, dtype=dtype, device=device)
+
+
+def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, copy: bool | None = None,
+            requires_grad: bool | None = None) -> Tensor:
+    """``obj`` as a tensor, shared or copied as ``copy`` says; it requires a gradient as ``obj`` does. See torch.asarray."""
+    dtype = dtypes.as_dtype(dtype, "asarray")
+    if isinstance(obj, (bytes, bytearray, memoryview)):
+        obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
+    elif hasattr(obj, "__dlpack__") and not isinstance(obj, (Tensor, np.ndarray, jax.Array)):
+        obj = np.from_dlpack(obj)
+    made = as_tensor(obj, dtype, device)
+    if copy is False:
+        _check_shared(obj, made)
+    elif isinstance(obj, (Tensor, np.ndarray)) and (copy or _is_0_dim_array(obj)) and (made is obj or made.dtype.np == obj.dtype):
+        made = made.clone()     # type: ignore[attr-defined]
+    if requires_grad is None and isinstance(obj, Tensor) and obj.requires_grad:
+        warnings.warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                      "requires_grad=False explicitly to get the old behavior and silence this warning.", stacklevel=2)
+        requires_grad = True
+    if requires_grad:
+        return with_grad(made, True)
+    return made.requires_grad_(False) if made.is_leaf else made.detach()
+
+
+def _is_0_dim_array(obj: Any) -> bool:
+    return isinstance(obj, np.ndarray) and not obj.shape     # PyTorch takes it for a number
+
+
+def _check_shared(obj: Any, made: Tensor) -> None:
+    if isinstance(obj, UntypedStorage):
+        return
+    if not isinstance(obj, (Tensor, np.ndarray, jax.Array)):
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    found = obj.dtype if isinstance(obj, Tensor) else dtypes.of_numpy(np.dtype(obj.dtype))
+    if made.dtype is not found:
+        raise ValueError(f"can't alias tensor with dtype '{found.scalar_name}' into dtype '{made.dtype.scalar_name}'.")
+
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor that shares the memory of a NumPy array: writes on either side show on the other. See torch.from_numpy."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {sequences.type_name(ndarray)})")
+    plain = _plain_aval(ndarray.dtype, ndarray.shape, ndarray.strides)
+    if plain is not None and ndarray.__class__ is np.ndarray and ndarray.flags.writeable:
+        return _showing(plain, ndarray.reshape(-1))
+    _check_byte_order(ndarray)
+    dtypes.of_numpy(ndarray.dtype)
+    _check_strides(ndarray)
+    if not ndarray.flags.writeable:
+        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+                      "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+                      "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
+                      "the rest of this program.", UserWarning, stacklevel=2)
+    return _sharing(ndarray)
+
+
+def _check_byte_order(array: np.ndarray | np.generic) -> None:
+    if not array.dtype.isnative and array.dtype.kind in "iufc":
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte "
+                         "orders is currently not supported.")
+
+
+def _check_strides(array: np.ndarray | np.generic) -> None:
+    if any(s < 0 for s in array.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                         "currently supported. (You can probably work around this by making a copy of your array  with "
+                         "array.copy().) ")
+    if any(s % array.itemsize for s in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate "
+                         "the memory.")
+
+
+def _sharing(ndarray: np.ndarray) -> Tensor:
+    stride = tuple(s // ndarray.itemsize for s in ndarray.strides)
+    span = extent(ndarray.shape, stride)
+    flat = np.lib.stride_tricks.as_strided(ndarray, (span,), (ndarray.itemsize,))
+    dense = storage.contiguous_strides(ndarray.shape) == stride
+    shape = ndarray.shape if dense else (span,)
+    t = _showing(engine.aval_of(shape, ndarray.dtype, engine.CPU), flat)
+    if not dense:
+        t._view = View(engine.aval_of(ndarray.shape, ndarray.dtype, engine.CPU), stride, 0, None, -1)
+    return t
+
+
+def _showing(aval: engine.Aval, memory: np.ndarray) -> Tensor:
+    """A tensor of host memory that NumPy arrays share."""
+    s = Storage(Value(aval))
+    s.value, s.host = None, memory
+    return made_here(wrap(None, None, s))
+
+
+@functools.lru_cache(4096)
+def _plain_aval(dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...]) -> engine.Aval | None:
+    """The aval of such arrays where tensors lie in memory in the same way."""
+    known = dtype.isnative and any([d.np == dtype for d in dtypes.ALL.values()])
+    if not known or strides != tuple([s * dtype.itemsize for s in storage.contiguous_strides(shape)]):
+        return None
+    return engine.aval_of(shape, dtype, engine.CPU)
+
+
+def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A 1-d tensor over the memory of a Python buffer. See torch.frombuffer."""
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"frombuffer(): argument 'dtype' must be torch.dtype, not {sequences.type_name(dtype)}")
+    nbytes, readonly = _buffer_of(buffer)
+    if readonly:
+        warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
+                      "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
+                      "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
+                      "will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+    _check_buffer(nbytes, dtype.itemsize, count, offset)
+    return with_grad(_sharing(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
+
+
+def _buffer_of(given: Any) -> tuple[int, bool]:
+    """How many bytes an object's memory has, and whether it is read-only."""
+    if isinstance(given, np.ndarray):       # there are dtypes that memoryview does not know
+        contiguous, nbytes, readonly = given.flags.c_contiguous, given.nbytes, not given.flags.writeable
+    else:
+        try:
+            memory = memoryview(given)
+        except TypeError:
+            raise ValueError("object does not implement Python buffer protocol.") from None
+        contiguous, nbytes, readonly = memory.c_contiguous, memory.nbytes, memory.readonly
+    if not contiguous:
+        raise RuntimeError("could not retrieve buffer from object")
+    return nbytes, readonly
+
+
+def _check_buffer(length: int, width: int, count: int, offset: int) -> None:
+    if length <= 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) "
+                         "minus 1")
+    left = length - offset
+    if count < 0 and left % width:
+        raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size "
+                         f"({width})")
+    if count > 0 and count * width > left:
+        raise ValueError(f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must not be greater "
+                         f"than actual buffer length ({length} bytes)")
+
+
+def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None,
+                  requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor (here of zeros) with the given strides. See torch.empty_strided."""
+    size, stride = tuple(size), tuple(stride)
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
+    d, place = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), place_of(device)
+    t = from_host(np.zeros(extent(size, stride), d.np), place)
+    t._view = View(engine.aval_of(size, d.np, place), stride, 0, None, -1)
+    return with_grad(t, requires_grad)
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor over the memory of any library's array that speaks DLPack. See torch.utils.dlpack.from_dlpack."""
+    if isinstance(ext_tensor, jax.Array):
+        return from_jax(ext_tensor)
+    if isinstance(ext_tensor, Tensor):
+        return alias(ext_tensor)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
+                           "you might have already constructed a tensor from it once.")
+    kind = ext_tensor.__dlpack_device__()[0] if hasattr(ext_tensor, "__dlpack_device__") else 1
+    return from_numpy(np.from_dlpack(ext_tensor)) if kind == 1 else from_jax(jax.dlpack.from_dlpack(ext_tensor))
+
+
+def from_jax(array: jax.Array) -> Tensor:
+    """A tensor of a ``jax.Array``, without a copy. Writing to the tensor leaves the array as it is."""
+    if isinstance(array, jax.core.Tracer):
+        return wrap(Value(engine.traced_aval(array), array))
+    place = devices.of_jax(next(iter(array.devices())))
+    return wrap(Value(engine.aval_of(array.shape, np.dtype(array.dtype), place), array))
+
+
+def legacy_tensor(*args: Any, **kw: Any) -> Tensor:
+    """What ``torch.Tensor(...)`` makes: from sizes an uninitialised (here zero) tensor, from data a float one."""
+    return legacy_tensor_of(args, kw)
+
+
+_LEGACY_ARGUMENTS = {"size", "data", "other"}
+
+
+def legacy_tensor_of(args: tuple, kw: dict[str, Any], dtype: dtypes.dtype | None = None,
+                     place: devices.device = engine.CPU) -> Tensor:
+    """``legacy_tensor`` of a dtype, which a tensor that is given must have too, and on a device."""
+    given = [*args, *[value for name, value in kw.items() if name in _LEGACY_ARGUMENTS]]
+    _check_legacy(given, args, kw, place)
+    default, first = dtype or dtypes.get_default_dtype(), given[0] if len(given) == 1 else None
+    if isinstance(first, Tensor):
+        if dtype is not None and first.dtype is not dtype:
+            raise TypeError(f"expected {_options(dtype)} (got {_options(first.dtype)})")
+        return call_view(call_of(OPS["alias"], (T,)), (first,))
+    if len(given) == 1 and "size" not in kw and not isinstance(first, Size) and not _is_int(first):
+        if not isinstance(first, (str, bytes)) and not sequences.is_sequence(first):
+            raise TypeError(f"new(): data must be a sequence (got {_type_name(first)})")
+        return (as_tensor if isinstance(first, np.ndarray) else tensor)(first, dtype=default, device=place)
+    sizes = tuple(first) if first is not None and not _is_int(first) else tuple(given) if given else (0,)
+    return from_host(np.zeros(_legacy_size(sizes), default.np), place)
+
+
+def _check_legacy(given: list, args: tuple, kw: dict[str, Any], place: devices.device) -> None:
+    if kw.keys() - _LEGACY_ARGUMENTS - {"device"} or (len(given) > 1 and not _is_int(given[0])):
+        got = [_type_name(a) for a in args] + [f"{n}={_type_name(a)}" for n, a in kw.items()]
+        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:\n"
+                        " * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
+                        " * (tuple of ints size, *, torch.device device = None)\n"
+                        " * (object data, *, torch.device device = None)\n")
+    if kw.get("device") is not None and devices.as_device(kw["device"]).type != place.type:
+        raise RuntimeError(f"legacy constructor expects device type: {place.type} but device type: "
+                           f"{devices.as_device(kw['device']).type} was passed")
+
+
+def _legacy_size(sizes: tuple) -> tuple[int, ...]:
+    for k, n in enumerate(sizes):
+        if not _is_int(n):
+            raise TypeError(f"new(): argument 'size' failed to unpack the object at pos {k + 1} with error "
+                            f'"type must be tuple of ints,but got {_type_name(n)}"')
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {[int(n) for n in sizes]}")
+    return tuple([int(n) for n in sizes])
+
+
+def _options(dtype: dtypes.dtype) -> str:
+    return (f"TensorOptions(dtype={check.cpp_name(dtype.np)}, device=cpu, layout=Strided, requires_grad=false (default), "
+            "pinned_memory=false (default), memory_format=(nullopt))")
+
+
+def _is_int(x: Any) -> bool:
+    """Whether a number, of any library, may be a size."""
+    if isinstance(x, (np.ndarray, Tensor)):
+        return not x.shape and str(x.dtype).removeprefix("torch.").startswith(("int", "uint"))
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def _type_name(x: Any) -> str:
+    """The name of an object's type in the errors of ``torch.Tensor(...)``."""
+    kind = type(x)
+    if isinstance(x, Tensor):
+        return "Tensor"
+    return f"torch.{kind.__name__}" if kind.__module__.startswith("jtorch.") else sequences.type_name(x)
+
+
+def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dtypes.dtype, device: str,
+            requires_grad: bool, attributes: dict | None = None) -> Tensor:
+    """The tensor of a pickle."""
+    t = wrap(None, None, s)
+    t.__class__ = cls
+    if size != s.aval.shape or stride != storage.contiguous_strides(size) or offset or dtype is not s.aval.dtype:
+        t._view = View(engine.aval_of(size, dtype.np, s.aval.device), stride, offset, None, -1)
+    t._requires_grad, t._counter = requires_grad, VersionCounter(0 if t._is_parameter else 1)
+    t._storage.apart = True
+    t.__dict__.update(attributes or {})
+    return made_here(t)

@@ -1,0 +1,190 @@
+"""torch's functions that are not ops: questions about tensors, defaults, and those that return Python values."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import jtorch.dtype as dtypes
+from jtorch import engine
+from jtorch._api.creation import from_host
+from jtorch.dispatch import call
+from jtorch.dtype import can_cast
+from jtorch.engine import call_of
+from jtorch.no_grad import no_grad
+from jtorch.ops import promotion
+from jtorch.ops.registry import OPS, T
+from jtorch.tensor import Tensor, with_grad
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether ``obj`` is a tensor. See torch.is_tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether ``obj`` is a storage. See torch.is_storage."""
+    from jtorch.untyped_storage import UntypedStorage
+    return isinstance(obj, UntypedStorage)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements. See torch.numel."""
+    return input.numel()
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a real floating one. See torch.is_floating_point."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex. See torch.is_complex."""
+    return input.is_complex()
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the single element is not zero. See torch.is_nonzero."""
+    if input.numel() != 1:
+        raise RuntimeError("Boolean value of Tensor with " + ("no values" if not input.numel() else "more than one value")
+                           + " is ambiguous")
+    return bool(input.item())
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape."""
+    return input.shape == other.shape
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and the same elements. See torch.equal."""
+    if not isinstance(other, Tensor):
+        raise TypeError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+    if input.shape != other.shape:
+        return False
+    return not input.numel() or bool((input == other).all().item())      # type: ignore[attr-defined]
+
+
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close. See torch.allclose."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
+    with no_grad():
+        close = call(call_of(OPS["isclose"], (T, T, *_tolerances(rtol, atol, equal_nan))), (input, other))
+    return bool(close.all().item())
+
+
+def _tolerances(rtol: float, atol: float, equal_nan: bool) -> tuple:
+    from jtorch.ops.registry import freeze
+    return freeze(float(rtol)), freeze(float(atol)), bool(equal_nan)
+
+
+def get_default_dtype() -> dtypes.dtype:
+    """The dtype of tensors made from Python floats. See torch.get_default_dtype."""
+    return dtypes.get_default_dtype()
+
+
+def set_default_dtype(d: dtypes.dtype) -> None:
+    """Sets the dtype of tensors made from Python floats. See torch.set_default_dtype."""
+    if not isinstance(d, dtypes.dtype) or not d.is_floating_point:
+        raise TypeError(("invalid dtype object: " if not isinstance(d, dtypes.dtype) else "")
+                        + "only floating-point types are supported as the default type")
+    if d is not dtypes.get_default_dtype():
+        dtypes._Default.dtype = d
+        engine.forget()
+
+
+def promote_types(type1: dtypes.dtype, type2: dtypes.dtype) -> dtypes.dtype:
+    """The smallest dtype that holds both. See torch.promote_types."""
+    return dtypes.of_numpy(promotion.promote_types(type1.np, type2.np))
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+    """The dtype an operation on two operands would compute in. See torch.result_type."""
+    def operand(x):
+        if isinstance(x, Tensor):
+            return x.dtype.np, promotion.DIM if x.dim() else promotion.ZERO_DIM
+        return dtypes.default_of_number(type(x)), promotion.NUMBER
+    return dtypes.of_numpy(promotion.result_type([operand(tensor1), operand(tensor2)]))
+
+
+def broadcast_shapes(*shapes: Any):
+    """The shape that shapes broadcast to. See torch.broadcast_shapes."""
+    from jtorch._base.size import Size
+    from jtorch.ops.check import broadcast_shapes as common
+    result: tuple = ()
+    for k, s in enumerate(shapes):
+        shape = (s,) if isinstance(s, int) else tuple(s)
+        try:
+            result = common(result, shape)
+        except RuntimeError:
+            _raise_mismatch(result, shape, k)
+    return Size(result)
+
+
+def _raise_mismatch(so_far: tuple, shape: tuple, k: int) -> None:
+    for i in range(-1, -1 - min(len(so_far), len(shape)), -1):
+        if shape[i] != so_far[i] and 1 not in (shape[i], so_far[i]):
+            raise RuntimeError(f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching argument at "
+                               f"index {k} had {shape}; but expected shape should be broadcastable to {list(so_far)}")
+
+
+def get_num_threads() -> int:
+    """The number of cores; XLA decides for itself how many it uses."""
+    import os
+    return _Threads.number or len(os.sched_getaffinity(0))
+
+
+class _Threads:
+    number = 0
+
+
+def set_num_threads(n: int) -> None:
+    """Kept for ``get_num_threads``; XLA's thread pool has its size from the start of the process."""
+    if not isinstance(n, int) or n <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    _Threads.number = n
+
+
+get_num_interop_threads, set_num_interop_threads = get_num_threads, set_num_threads
+
+
+def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-dim tensor of a number, of the default dtype. See torch.scalar_tensor."""
+    d = dtype or dtypes.get_default_dtype()
+    made = from_host(np.asarray(s).astype(d.np))
+    return with_grad(made, requires_grad)
+
+
+class _Deterministic:
+    on = False
+    warn_only = False
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Kept as a flag; XLA's CPU programs are deterministic."""
+    _Deterministic.on, _Deterministic.warn_only = bool(mode), warn_only
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether deterministic algorithms were asked for."""
+    return _Deterministic.on
+
+
+e, pi, inf, nan, newaxis = math.e, math.pi, math.inf, math.nan, None
+NAMES = ("is_tensor is_storage numel is_floating_point is_complex is_nonzero is_same_size equal allclose get_default_dtype "
+         "set_default_dtype promote_types result_type can_cast broadcast_shapes get_num_threads set_num_threads "
+         "get_num_interop_threads set_num_interop_threads scalar_tensor use_deterministic_algorithms "
+         "are_deterministic_algorithms_enabled e pi inf nan newaxis").split()
+METHODS = ("equal", "allclose", "is_nonzero", "is_same_size")
+
+
+def bind(torch: dict[str, Any]) -> None:
+    """Puts the names of this file into the package and, where PyTorch has them as methods, on tensors."""
+    torch.update({n: globals()[n] for n in NAMES})
+    for n in METHODS:
+        setattr(Tensor, n, globals()[n])
+
+
+__all__ = [*NAMES, "can_cast"]

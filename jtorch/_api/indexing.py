@@ -1,0 +1,562 @@
+"""``t[...]`` and ``t[...] = value``: basic indices become views, tensors and masks become ``index`` and ``index_put``.
+
+As in PyTorch, the basic part (ints, slices, None, ellipsis) is applied first; index tensors then index the result.
+"""
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import jtorch.dtype as dtypes
+from jtorch import engine, storage, tape
+from jtorch._api.creation import as_tensor, from_host, tensor
+from jtorch._api.sequences import type_name
+from jtorch._backward.view_history import requires_grad
+from jtorch.dispatch import (
+    call,
+    call_inplace,
+    call_view,
+    check_inplace,
+    fit,
+    make_node,
+    view_of,
+    write_with_history,
+)
+from jtorch.engine import Value, call_of
+from jtorch.no_grad import mode
+from jtorch.ops import check
+from jtorch.ops.promotion import warn_of_lost
+from jtorch.ops.registry import OPS, T
+from jtorch.storage import View, check_writable, value_of
+from jtorch.tensor import Tensor, wrap
+
+_INTS = (int, np.integer)
+_MASKS = ("bool", "uint8")      # the dtypes of masks
+_INDICES = ("int64", "int32", *_MASKS)
+_LONG = dtypes.int64
+
+
+def getitem(t: Tensor, index: Any) -> Tensor:
+    """``t[index]``."""
+    if index.__class__ is int:
+        rows = t._storage.rows
+        row = _row(t, rows, index) if rows is not None else None
+        if row is not None:
+            return row
+        if storage.aval_of(t).shape:
+            return _select(t, 0, index)
+    if index.__class__ is slice and storage.aval_of(t).shape:
+        return _slice(t, 0, index, always=True)
+    viewed, tensors = _split(t, index)
+    if tensors is None:
+        return viewed if viewed is not t else _alias_view(t)
+    return _advanced(viewed, tensors)
+
+
+def _advanced(t: Tensor, tensors: Sequence[Tensor | None]) -> Tensor:
+    marks = tuple([None if x is None else T for x in tensors])
+    return call(call_of(OPS["index"], (T, marks)), [t, *[x for x in tensors if x is not None]])
+
+
+def _alias_view(t: Tensor) -> Tensor:
+    return call_view(call_of(OPS["alias"], (T,)), (t,))
+
+
+def _select(t: Tensor, dim: int, i: int, place: tuple[tuple, int, int] | None = None) -> Tensor:
+    """``t`` at ``i`` of a dim. ``place`` (see ``_place``): where ``i`` is in an index, by which PyTorch's error names the dim."""
+    shape = storage.aval_of(t).shape
+    if not -shape[dim] <= i < shape[dim]:
+        named = dim if place is None else _place(*place)
+        raise IndexError(f"index {i} is out of bounds for dimension {named} with size {shape[dim]}")
+    if dim == 0:
+        rows = _rows(t, i % shape[0], 1, -1)
+        if rows is not None:
+            return rows
+    return call_view(call_of(OPS["select"], (T, dim, i % shape[dim])), (t,))
+
+
+def _split(t: Tensor, index: Any, *, written: bool = False, filled: bool = False) -> tuple[Tensor, list[Tensor | None] | None]:
+    """The view that the basic part of an index gives, and the index tensors that are left for its dims.
+
+    Where it is ``written`` to, the errors that leaves raise come before those of masks. ``filled``: see ``_columns``.
+    """
+    if index.__class__ in (slice, int) or isinstance(index, np.integer):
+        _check_of_one(t, index)
+    given = _as_tuple(index)
+    items = _expanded(t, given)
+    dim = 0
+    tensors: list[Tensor | None] = []
+    for k, item in enumerate(items):
+        if item is None:
+            t = call_view(call_of(OPS["unsqueeze"], (T, dim)), (t,))
+            dim += 1
+        elif isinstance(item, slice):
+            t = _slice(t, dim, item)
+            dim += 1
+        elif isinstance(item, bool) or (isinstance(item, Tensor) and item.dim() == 0 and item.dtype.name in _MASKS):
+            t = call_view(call_of(OPS["unsqueeze"], (T, dim)), (t,))
+            tensors += [None] * (dim - len(tensors))
+            tensors.append(tensor([0] if bool(item) else [], dtype=_LONG))
+            dim += 1
+        elif isinstance(item, _INTS):
+            t = _select(t, dim, int(item), (given, k, len(items)))
+        elif item.dim() == 0 and not requires_index(item):
+            t = _select(t, dim, int(item), (given, k, len(items)))
+        else:
+            tensors += [None] * (dim - len(tensors))
+            try:
+                columns = _columns(t, dim, item, filled)
+            except IndexError:
+                if written:
+                    check_inplace(t, mode.grad and requires_grad(t), once=False)
+                raise
+            tensors += columns
+            dim += len(columns)
+    return t, tensors or None
+
+
+def _place(given: tuple, k: int, count: int) -> int:
+    """Where in an index as it was given the item is that is the ``k``-th of ``count``, its ellipsis written out."""
+    at = next((i for i, x in enumerate(given) if x is Ellipsis), None)
+    return k if at is None or k < at else len(given) - (count - k)
+
+
+def requires_index(item: Tensor) -> bool:
+    """Whether a 0-dim index is to stay a tensor (under a JAX transformation its value is not known)."""
+    return storage.aval_of(item).traced
+
+
+def _as_tuple(index: Any) -> tuple:
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) < 32 and any(isinstance(x, _NOT_NUMBERS) for x in index):
+        warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+                      "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+                      "x[torch.tensor(seq)], which will result either in an error or a different result",
+                      UserWarning, stacklevel=4)
+        return tuple(index)
+    return (index,)
+
+
+_NOT_NUMBERS = (slice, Tensor, list, tuple, type(None), type(...))
+
+
+def _expanded(t: Tensor, index: tuple) -> list:
+    """The items of an index with the ellipsis written out and sequences turned into tensors."""
+    try:
+        items = [_item(x) for x in index]
+    except (TypeError, IndexError, ValueError):
+        _raise_earlier(t, index)
+        raise
+    used = sum(_dims_used(x) for x in index)        # a mask of NumPy's counts as one, as in PyTorch
+    if used > t.dim():
+        raise _too_many(t)
+    at = [i for i, x in enumerate(items) if x is Ellipsis]
+    if len(at) > 1:
+        at = at[:1]
+        items = [x for i, x in enumerate(items) if x is not Ellipsis or i == at[0]]
+    if at:
+        items[at[0]:at[0] + 1] = [slice(None)] * (t.dim() - used)
+    return items
+
+
+def _raise_earlier(t: Tensor, index: tuple) -> None:
+    """Raises what comes before the error of an item: that there are too many, or that of an item in front of it."""
+    if sum([_dims_used(x) for x in index]) > t.dim():
+        raise _too_many(t)
+    good = list(itertools.takewhile(_is_item, index))
+    _split(t, (*good, *[slice(None)] * sum([_dims_used(x) for x in index[len(good):]])))
+
+
+def _is_item(x: Any) -> bool:
+    try:
+        _item(x)
+    except (TypeError, IndexError, ValueError):
+        return False
+    return True
+
+
+def _check_of_one(t: Tensor, index: Any) -> None:
+    """IndexError for ``t[0]`` or ``t[:]`` of one number."""
+    if not storage.aval_of(t).shape:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor." if isinstance(index, slice) else
+                         "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                         "convert a 0-dim tensor to a number")
+
+
+def _too_many(t: Tensor) -> IndexError:
+    return IndexError(f"too many indices for tensor of dimension {t.dim()}")
+
+
+def _dims_used(x: Any) -> int:
+    if x is None or x is Ellipsis or isinstance(x, bool):
+        return 0
+    if isinstance(x, Tensor) and x.dtype.name in _MASKS:
+        return x.dim()
+    return 1
+
+
+def _item(x: Any) -> Any:
+    if x is None or x is Ellipsis or isinstance(x, (slice, bool, *_INTS)):
+        return x
+    if isinstance(x, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if isinstance(x, Tensor):
+        _check_index_dtype(x)
+        return x
+    if isinstance(x, (list, tuple, np.ndarray, range)):
+        made = _tensor_of(x)
+        return made.to(_LONG) if not made.numel() else _item(made)      # type: ignore[attr-defined]
+    if hasattr(x, "__index__") and not isinstance(x, np.bool_):
+        return x.__index__()
+    raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+                     f"{type_name(x)})")
+
+
+def _tensor_of(x: Any) -> Tensor:
+    if isinstance(x, np.ndarray):
+        return as_tensor(x)
+    try:
+        return tensor(list(x) if isinstance(x, range) else x)
+    except ValueError as error:
+        if "'str'" in str(error):
+            raise TypeError("new(): invalid data type 'str'") from None
+        raise
+
+
+def _check_index_dtype(x: Tensor) -> None:
+    if x.dtype.name not in _INDICES and (x.dim() or x.dtype.is_floating_point or x.dtype.is_complex):
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+
+
+def _columns(t: Tensor, dim: int, item: Tensor, filled: bool = False) -> list[Tensor]:
+    """An index tensor as int64; a mask as the columns of its true places. ``filled``: it says where one number is written."""
+    if item.dtype.name not in _MASKS:
+        return [item if item.dtype is _LONG else item.to(_LONG)]        # type: ignore[attr-defined]
+    if item.dtype.name == "uint8" and not filled:
+        warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
+                      stacklevel=5)
+    for k, n in enumerate(item.shape):
+        if n != t.shape[dim + k]:
+            raise IndexError(f"The shape of the mask {list(item.shape)} at index {k} does not match the shape of the indexed "
+                             f"tensor {list(t.shape)} at index {dim + k}")
+    if item.dtype.name == "uint8" and filled:
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    return list(OPS_FUNCTIONS["nonzero"](item, as_tuple=True)) if item.dim() else []
+
+
+def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
+    start, stop, step = [None if x is None else _bound(x) for x in (s.start, s.stop, s.step)]
+    step = 1 if step is None else step
+    if step <= 0:
+        raise ValueError("slice step cannot be zero" if not step else "step must be greater than zero")
+    n = storage.aval_of(t).shape[dim]
+    if not start and (stop is None or stop >= n) and step == 1 and not always:
+        return t
+    start, stop, _ = slice(start, stop, step).indices(n)
+    if dim == 0:
+        rows = _rows(t, start, step, len(range(start, stop, step)))
+        if rows is not None:
+            return rows
+    return call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
+
+
+MANY = 64       # rows of one storage that are taken by recorded calls
+
+
+def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
+    """A row of ``t`` (or ``count`` rows, where that is not -1) as a view that no call is recorded for, or None.
+
+    A call of each index would be a kernel and a path in the engine's records of its own. So a tensor that has been indexed
+    many times, as a data set is, gives its rows as new inputs of what is computed with them.
+    """
+    s, view = t._storage, t._view
+    s.sliced += 1
+    if s.sliced <= MANY or requires_grad(t):
+        return None
+    aval, stride, offset = (s.aval, None, 0) if view is None else (view.aval, view.stride, view.offset)
+    if aval.device is not engine.CPU or aval.traced:
+        return None
+    shown, inner, apart, in_order = _shown(aval, stride, step, count)
+    if view is None and count < 0:
+        s.rows = aval, aval.shape[0], shown, inner, apart
+    value = None
+    if s.host is None:
+        source = value_of(t)
+        if source.array is None or source.born is engine.current():
+            return None
+        value = Value(shown, _part(source, start, step, count))
+    made = view_of(t, shown, inner, offset + start * apart, in_order, value)
+    if not mode.grad:
+        made._creation = "no_grad"
+    return made
+
+
+def _row(t: Tensor, rows: tuple, i: int) -> Tensor | None:
+    """``t[i]`` where ``t`` shows a whole storage of which such rows were taken before, or None: what ``_rows`` gives, quicker.
+
+    What it shows is looked up when it is asked for. A batch is made of rows without that.
+    """
+    aval, n, shown, inner, apart = rows
+    s = t._storage
+    if t._view is not None or t._base is not None or s.aval is not aval or t._requires_grad or not -n <= i < n:
+        return None
+    if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.current()):
+        return None
+    made = wrap(None, None, s)
+    made._view = view = View(shown, inner, (i if i >= 0 else i + n) * apart, None, -1)
+    view.in_order, made._base = True, t
+    if t._counter is not None:
+        made._counter = t._counter
+    if t._inference:
+        made._inference = True
+    made._node_version = (t._counter or s).version
+    if not mode.grad:
+        made._creation = "no_grad"
+    return made
+
+
+@functools.lru_cache(4096)
+def _shown(aval: engine.Aval, stride: tuple[int, ...] | None, step: int, count: int) -> tuple[engine.Aval, tuple, int, bool]:
+    """The aval of rows of such a tensor, their strides, the step from one row to the next, and whether they are in order."""
+    stride = storage.contiguous_strides(aval.shape) if stride is None else stride
+    shape = aval.shape[1:] if count < 0 else (count, *aval.shape[1:])
+    inner = stride[1:] if count < 0 else (stride[0] * step, *stride[1:])
+    return engine.aval_of(shape, aval.np, aval.device), inner, stride[0], inner == storage.contiguous_strides(shape)
+
+
+def _part(source: Value, start: int, step: int, count: int) -> np.ndarray:
+    """Rows of a computed value; copied where it is XLA's memory, which may be given away later."""
+    array = engine.host_array(source)
+    part = array[start, ...] if count < 0 else array[start:start + count * step:step]
+    return part if source.array.__class__ is np.ndarray else part.copy()
+
+
+def _bound(x: Any) -> int:
+    if not hasattr(x, "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return int(x.item()) if isinstance(x, Tensor) else x.__index__()
+
+
+# ---------------------------------------------------------------- writing
+
+def setitem(t: Tensor, index: Any, value: Any) -> None:
+    """``t[index] = value``."""
+    number = not isinstance(value, Tensor)
+    value = _value_like(t, value) if number else value
+    if isinstance(index, bool):
+        if index:
+            _assign(call_view(call_of(OPS["unsqueeze"], (T, 0)), (t,)), value)
+        return
+    if isinstance(index, Tensor) and index.dtype.name in _MASKS and (number or not value.dim()) and \
+            index.dim() and index.shape == t.shape[:index.dim()]:
+        mask = index.reshape(*index.shape, *[1] * (t.dim() - index.dim()))     # type: ignore[attr-defined]
+        call_inplace(call_of(OPS["masked_fill"], (T, T, T)), (t, mask, value), name="IndexPutBackward0")
+        return
+    given = index if index.__class__ is tuple else (index,)
+    masked = _only_mask([x for x in given if isinstance(x, (Tensor, np.ndarray))])
+    viewed, tensors = _split(t, index, written=True, filled=masked and value.numel() == 1)
+    if tensors is None:
+        if not value.dim() and viewed.dim():
+            OPS_FUNCTIONS["fill_"](viewed, value)
+        else:
+            _assign(viewed, value)
+        return
+    if masked:
+        value = _number_at_mask(t, value)
+    marks = tuple([None if x is None else T for x in tensors])
+    c = call_of(OPS["index_put"], (T, marks, T, False))
+    call_inplace(c, [viewed, *[x for x in tensors if x is not None], _without_leading_ones(value)])
+
+
+def _assign(viewed: Tensor, value: Tensor) -> None:
+    size = tuple(viewed.shape)
+    value = _fitting(value, size)
+    copy_(viewed, value.expand(size) if value._storage is viewed._storage and tuple(value.shape) != size else value)  # type: ignore[attr-defined]
+
+
+def _only_mask(tensors: Sequence[Tensor | np.ndarray]) -> bool:
+    """Whether one mask is all that indexes; a number is then written by ``masked_fill_``, which takes no bytes."""
+    return len(tensors) == 1 and tensors[0].dtype.name in _MASKS and len(tensors[0].shape) > 0
+
+
+def _number_at_mask(t: Tensor, value: Tensor) -> Tensor:
+    """What is written at a mask: one number may be of any dtype that it fits into, as in ``masked_fill_``."""
+    if value.dtype is t.dtype or value.numel() != 1:
+        return value
+    if not storage.aval_of(value).traced:
+        dtypes.check_fits(value.item(), t.dtype)
+    real = value.dtype.is_complex and not t.dtype.is_complex and t.dtype.name != "bool"
+    return (value.real if real else value).to(t.dtype)      # type: ignore[attr-defined]
+
+
+def delitem(t: Tensor, index: Any) -> None:
+    """Tensors do not lose elements."""
+    raise TypeError("Tensor does not support deleting items")
+
+
+def _value_like(t: Tensor, value: Any) -> Tensor:
+    """A number as a 0-dim tensor of the dtype it is to be written to."""
+    if not isinstance(value, (int, float, complex)):
+        raise TypeError(f"can't assign a {type_name(value)} to a {t.type()}")       # type: ignore[attr-defined]
+    dtypes.check_fits(value, t.dtype)
+    value = value.real if isinstance(value, complex) and not t.dtype.is_complex and t.dtype.name != "bool" else value
+    return from_host(np.asarray(value).astype(t.dtype.np), t.device)
+
+
+def _without_leading_ones(value: Tensor) -> Tensor:
+    while value.dim() and value.shape[0] == 1:
+        value = value[0]        # type: ignore[index]
+    return value
+
+
+def _fitting(value: Tensor, size: tuple[int, ...]) -> Tensor:
+    """``value`` as it can be broadcast to ``size``; RuntimeError if it cannot."""
+    shape = storage.aval_of(value).shape
+    if shape != size and len(shape) and shape[0] == 1:
+        value = _without_leading_ones(value)
+        shape = storage.aval_of(value).shape
+    if len(shape) > len(size):
+        kind = check.type_name(value.dtype.np)
+        raise RuntimeError(f"expand({kind}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
+                           f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
+    lead = len(size) - len(shape)
+    for d in range(len(size) - 1, lead - 1, -1):
+        if shape[d - lead] not in (1, size[d]):
+            raise RuntimeError(f"The expanded size of the tensor ({size[d]}) must match the existing size ({shape[d - lead]}) at "
+                               f"non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+    return value
+
+
+def _shows_same(target: Tensor, src: Tensor) -> bool:
+    return src._storage is target._storage and storage.aval_of(src) is storage.aval_of(target) and \
+        storage.geometry_of(src) == storage.geometry_of(target)
+
+
+def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Writes ``src``, broadcast and cast, into the tensor. See torch.Tensor.copy_."""
+    if not isinstance(src, Tensor):
+        if not isinstance(src, (bool, int, float, complex)):
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        src = tensor(src)
+    if _shows_same(target, src):
+        return _copied_onto_itself(target, src)
+    storage.check_overlap(target, src)
+    if src.device != target.device:
+        src = src.to(target.device)     # type: ignore[attr-defined]
+    tracked = mode.grad and (requires_grad(target) or requires_grad(src))
+    aval = storage.aval_of(target)
+    tracked = tracked and bool(aval.kind)
+    check_inplace(target, tracked)
+    warn_of_lost(src.dtype.np, aval.np)
+    if tracked:
+        flat = [target, src]
+        c = call_of(OPS["_copy_over"], (T, T))
+    else:
+        flat = [src]
+        c = call_of(OPS["_copy_into"], (T, aval.shape, aval.dtype))
+    args = [value_of(t) for t in flat]
+    out = engine.record(c, args)
+    node = make_node(c, flat, args) if len(flat) == 2 else None
+    write_with_history(target, fit(out, aval), node)
+    return target
+
+
+def _copied_onto_itself(target: Tensor, src: Tensor) -> Tensor:
+    """``copy_`` of the same elements: only history and version show it."""
+    tracked = mode.grad and (requires_grad(target) or requires_grad(src))
+    check_inplace(target, tracked, once=False)
+    if not (tracked and storage.aval_of(target).kind):
+        tape.counter_of(target).version += 1
+        return target
+    args = [value_of(target), value_of(src)]
+    c = call_of(OPS["_copy_over"], (T, T))
+    write_with_history(target, engine.record(c, args), make_node(c, [target, src], args))
+    return target
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Writes one number everywhere. See torch.Tensor.fill_."""
+    if not isinstance(value, Tensor):
+        if not isinstance(value, (bool, int, float, complex, np.generic)):
+            raise TypeError("fill_() received an invalid combination of arguments - got "
+                            f"({type_name(value)}), but expected one of: * (Tensor value) * (Number value)")
+        dtypes.check_fits(value, self.dtype)
+    return OPS_FUNCTIONS["fill_"](self, value)
+
+
+OPS_FUNCTIONS: dict[str, Any] = {}      # generated functions that indexing calls; filled when they are bound
+
+
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where the mask holds, in one dim. See torch.masked_select."""
+    if mask.dtype.name != "bool":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    input, mask = OPS_FUNCTIONS["broadcast_tensors"](input, mask)
+    found = _advanced(input, _columns(input, 0, mask)) if input.dim() else getitem(input, mask)
+    if found._node is not None:
+        found._node.__class__ = tape.node_class("MaskedSelectBackward0")
+    if out is not None:
+        from jtorch.dispatch import write_resized
+        if out.dtype is not found.dtype:
+            raise RuntimeError("masked_select(): self and result must have the same scalar type")
+        check_writable(out)
+        write_resized(out, value_of(found))
+        return out
+    return found
+
+
+def _check_indices(input: Tensor, indices: Any) -> None:
+    for k, x in enumerate(indices):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
+    if len(indices) > input.dim():
+        raise IndexError(f"too many indices for tensor of dimension {input.dim()} (got {len(indices)})")
+    for x in indices:
+        if x.dtype.name not in _INDICES:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+
+
+def _index_put(form: str):
+    do: Any = call_inplace if form == "index_put_" else call
+
+    def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+        _check_indices(input, indices)
+        filled = len(indices) == 1 and not accumulate and indices[0].dtype.name in _MASKS and values.numel() == 1
+        tensors: list[Tensor] = []
+        for x in indices:
+            tensors += _columns(input, len(tensors), x, filled)
+        if filled:
+            values = _number_at_mask(input, values)
+            if not indices[0].dim():
+                number = values.reshape(())     # type: ignore[attr-defined]
+                return do(call_of(OPS["masked_fill"], (T, T, T)), (input, indices[0], number))
+        check.require(len(tensors) > 0, "index_put_ needs an index of at least one dim")
+        c = call_of(OPS["index_put"], (T, (T,) * len(tensors), T, bool(accumulate)))
+        return do(c, [input, *tensors, values])
+    index_put.__name__ = form
+    index_put.__doc__ = f"``values`` written (or added) at index tensors. See torch.Tensor.{form}."
+    return index_put
+
+
+def bind(cls: Any, functions: dict[str, Any]) -> None:
+    """Puts indexing and ``copy_`` on the tensor class."""
+    OPS_FUNCTIONS.update(functions)
+    for name in ("index_put", "index_put_"):
+        functions[name] = _index_put(name)
+        setattr(cls, name, functions[name])
+    functions["masked_select"] = cls.masked_select = masked_select      # type: ignore[attr-defined]
+    cls.__getitem__, cls.__setitem__, cls.copy_ = getitem, setitem, copy_       # type: ignore[attr-defined]
+    OPS_FUNCTIONS["fill_"] = functions["fill_"]
+    cls.__delitem__ = delitem       # type: ignore[attr-defined]
+    cls.fill_ = functions["fill_"] = fill_      # type: ignore[attr-defined]
+    for name in ("T", "mT", "H", "mH", "real", "imag"):
+        c = call_of(OPS[name], (T,))
+        setattr(cls, name, property(lambda self, c=c: call_view(c, (self,))))       # type: ignore[misc]
+    real = cls.real.fget        # type: ignore[attr-defined]
+    cls.real = property(lambda self: real(self) if self.dtype.is_complex else self)     # type: ignore[attr-defined]

@@ -1,0 +1,28 @@
+"""Modules under names that pickles have of them, or that PyTorch has and that lie elsewhere here."""
+from __future__ import annotations
+
+import sys
+
+MOVED = {
+    "creation": "_api.creation",            # pickles of tensors name what rebuilds them
+    "functional": "_api.functional",        # PyTorch's
+    "generator": "_base.generator",
+    "hooks": "_nodes.hooks",
+    "layouts": "_base.layout",
+    "legacy": "_api.typed_tensors",
+    "lr_scheduler": "_optimizers.lr_scheduler",
+    "size": "_base.size",
+}
+
+
+_LAYERS = ("activation adaptive batchnorm channelshuffle conv distance dropout flatten fold instancenorm lazy linear module "
+           "normalization padding pixelshuffle pooling rnn sparse transformer upsampling multihead parameter_containers")
+MOVED.update({f"nn.{name}": f"nn.modules.{name}" for name in _LAYERS.split()})
+MOVED.update({"nn.containers": "nn.modules.container", "nn.loss": "nn.modules._losses",
+              "nn.loss_margin": "nn.modules._margin_losses"})
+
+
+def register() -> None:
+    """Lets these be imported by their other names."""
+    for name, place in MOVED.items():
+        sys.modules[f"jtorch.{name}"] = sys.modules[f"jtorch.{place}"]

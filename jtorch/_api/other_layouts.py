@@ -1,0 +1,77 @@
+"""What methods of sparse and quantized tensors say of a tensor that is neither, and names that were removed from PyTorch."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jtorch.dtype as dtypes
+from jtorch._base.not_built import NotBuiltError
+from jtorch.tensor import Tensor
+
+# Method: the layout that it asks for, in PyTorch's words.
+_EXPECTED = {
+    "coalesce": "sparse coordinate tensor", "is_coalesced": "sparse coordinate tensor", "indices": "sparse coordinate tensor",
+    "values": "sparse tensor", "crow_indices": "sparse row compressed tensor", "col_indices": "sparse row compressed tensor",
+    "ccol_indices": "sparse column compressed tensor", "row_indices": "sparse column compressed tensor"}
+_NOT_BUILT = {
+    "sparse": "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ "
+              "sparse_resize_and_clear_ smm sspaddmm to_mkldnn",
+    "quantized": "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme",
+    "nested": "to_padded_tensor", "complex32": "chalf", "ipu, mtia and xpu": "ipu mtia xpu"}
+# Function: what does the same today.
+_REMOVED = {"eig": "linalg.eig", "symeig": "linalg.eigh", "lstsq": "linalg.lstsq", "solve": "linalg.solve",
+            "matrix_rank": "linalg.matrix_rank"}
+
+
+def dequantize(tensors: Any) -> Any:
+    """The tensor in float32, or each of several: none is quantized here. See torch.dequantize."""
+    return tensors.to(dtypes.float32) if isinstance(tensors, Tensor) else tuple(t.to(dtypes.float32) for t in tensors)
+
+
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What a parameter becomes when ``other`` is loaded into it. See torch.Tensor.module_load."""
+    return (other if assign else self.copy_(other)).detach()        # type: ignore[attr-defined]
+
+
+def _wrong_layout(name: str) -> Callable:
+    def method(self: Tensor) -> Any:
+        raise RuntimeError(f"{name} expected {_EXPECTED[name]} layout but got Strided")
+    return _named(method, name, f"RuntimeError: the tensor is dense. See torch.Tensor.{name}.")
+
+
+def _removed(name: str) -> Callable:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("This function was deprecated since version 1.9 and is now removed. "
+                           f"`torch.{name}` is deprecated in favor of `torch.{_REMOVED[name]}`.")
+    return _named(function, name, f"RuntimeError: PyTorch has removed it for torch.{_REMOVED[name]}.")
+
+
+def _named(function: Callable, name: str, doc: str) -> Callable:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+class _NotBuilt:
+    """Stands for a method that is not built: whoever asks for it gets the reason."""
+
+    def __init__(self, name: str, kind: str):
+        self.name, self.kind = name, kind
+
+    def __get__(self, obj: Any, owner: type) -> Any:
+        raise NotBuiltError(f"Tensor.{self.name}: {self.kind} tensors are not built")
+
+
+def bind(cls: Any, torch: dict[str, Any]) -> None:
+    """Puts these into the package and on tensors."""
+    for name in _EXPECTED:
+        setattr(cls, name, _wrong_layout(name))
+    for kind, names in _NOT_BUILT.items():
+        for name in names.split():
+            setattr(cls, name, _NotBuilt(name, kind))
+    for name in _REMOVED:
+        torch[name] = _removed(name)
+        if name != "matrix_rank":
+            setattr(cls, name, torch[name])
+    torch["dequantize"] = cls.dequantize = dequantize
+    cls.module_load = module_load

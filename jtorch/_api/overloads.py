@@ -1,0 +1,262 @@
+"""Calls whose overloads one signature cannot express: they choose between ops by what they are given."""
+from __future__ import annotations
+
+from typing import Any
+
+import jtorch.dtype as dtypes
+from jtorch._api.conversion import FUNCTIONS
+from jtorch._api.creation import as_tensor
+from jtorch._api.typed_tensors import MemoryFormat
+from jtorch.dispatch import call_view, return_type
+from jtorch.engine import call_of
+from jtorch.ops.check import wrap_dim
+from jtorch.ops.join import check_meshgrid
+from jtorch.ops.registry import OPS, T
+from jtorch.ops.strided import is_expanded
+from jtorch.tape import node_class
+from jtorch.tensor import Tensor
+
+F: dict[str, Any] = {}      # the package's functions, filled when they are bound
+
+
+def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The same memory in another shape, or as another dtype. See torch.Tensor.view."""
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], dtypes.dtype)):
+        wanted = dtype or size[0]
+        return call_view(call_of(OPS["view_dtype"], (T, wanted)), (self,))
+    sizes = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    return call_view(call_of(OPS["view"], (T, tuple([int(n) for n in sizes]))), (self,))
+
+
+def where(condition: Tensor, *args: Any, **kw: Any) -> Any:
+    """``input`` where the condition holds, ``other`` elsewhere; alone, the indices where it holds. See torch.where."""
+    if not args and not kw:
+        return F["nonzero"](condition, as_tuple=True)
+    return F["_where"](condition, *args, **kw)
+
+
+def tensor_where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """``self`` where the condition holds, ``other`` elsewhere. See torch.Tensor.where."""
+    return F["_where"](condition, self, other)
+
+
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element (or slice of a dim) repeated. See torch.repeat_interleave."""
+    if repeats is None:
+        return F["repeat_interleave_index"](input)
+    if not isinstance(repeats, Tensor):
+        repeats = as_tensor(repeats) if isinstance(repeats, (list, tuple)) else int(repeats)
+    if dim is None:
+        input, dim = input.flatten(), 0       # type: ignore[attr-defined]
+    if isinstance(repeats, int):
+        return _repeated(input, repeats, wrap_dim(dim, input.dim()))
+    _check_repeats(input, repeats, dim)
+    if repeats.numel() == 1:
+        repeats = repeats.reshape(1).expand(input.size(dim))       # type: ignore[attr-defined]
+    return input.index_select(dim, F["repeat_interleave_index"](repeats))       # type: ignore[attr-defined]
+
+
+def _repeated(input: Tensor, repeats: int, dim: int) -> Tensor:
+    """Repeated as often everywhere: a view of an expanded copy, as in PyTorch."""
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    each = input.unsqueeze(dim + 1)     # type: ignore[attr-defined]
+    shape = [repeats if d == dim + 1 else n for d, n in enumerate(each.shape)]
+    return each.expand(shape).clone(memory_format=F["contiguous_format"]).flatten(dim, dim + 1)
+
+
+def _check_repeats(input: Tensor, repeats: Tensor, dim: int) -> None:
+    if repeats.dim() > 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if repeats.numel() not in (1, input.size(dim)):
+        raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) "
+                           f"= {repeats.numel()} and input.size({dim}) = {input.size(dim)}")
+
+
+def _atleast(name: str):
+    wanted = int(name[-2])
+
+    def one(t: Any):
+        return t if isinstance(t, Tensor) and t.dim() >= wanted else F[f"_{name}"](t)
+
+    def atleast(*tensors: Any):
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return one(tensors[0])
+        given = tensors[0] if len(tensors) == 1 else tensors
+        return tuple([one(t) for t in given])
+    atleast.__name__ = name
+    atleast.__doc__ = f"Tensors with at least that many dimensions. See torch.{name}."
+    return atleast
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Views of the tensors in their common shape. See torch.broadcast_tensors."""
+    given = tuple(tensors[0]) if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    from jtorch.ops.check import broadcast_shapes
+    shape = broadcast_shapes(*[t.shape for t in given])
+    return tuple([t if t.shape == shape else t.expand(shape) for t in given])      # type: ignore[attr-defined]
+
+
+def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *,
+                    out: Tensor | None = None) -> Tensor:
+    """What torch.as_strided shows, as a copy. See torch.as_strided_copy."""
+    if out is not None:
+        return F["_as_strided_copy"](input, size, stride, storage_offset, out=out)
+    made = F["as_strided"](input, size, stride, storage_offset).clone(memory_format=F["contiguous_format"])
+    if made._node is not None:
+        made._node.__class__ = node_class("AsStridedBackward0_copy")
+    return made
+
+
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *,
+                       out: Tensor | None = None) -> Tensor:
+    """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
+    if out is not None or input._view is None or input.requires_grad or src.requires_grad or \
+            is_expanded(input.shape, input.stride()):
+        return F["_as_strided_scatter"](input, src, size, stride, storage_offset, **({} if out is None else {"out": out}))
+    numel = input.untyped_storage().nbytes() // input.element_size()
+    memory = F["as_strided"](input.detach(), (numel,), (1,), 0).clone()     # what else the storage holds is copied with it
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    part = F["as_strided"](memory, size, stride, offset)
+    if part.shape != src.shape:
+        raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
+                           f"{list(src.shape)}, slice size = {list(part.shape)}")
+    part.copy_(src)
+    memory._storage.version = 0
+    return F["as_strided"](memory, input.shape, input.stride(), input.storage_offset()).detach()
+
+
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The diagonal of a matrix as a vector, or a matrix with a vector as its diagonal. See torch.diag."""
+    name = "diagonal_copy" if isinstance(input, Tensor) and input.dim() == 2 else "_diag"
+    return F[name](input, diagonal) if out is None else F[name](input, diagonal, out=out)
+
+
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dim. See torch.ravel."""
+    return input.contiguous().view(-1)      # type: ignore[attr-defined]
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Views of vectors, expanded over the grid they span. See torch.meshgrid."""
+    given = tuple(tensors[0]) if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    check_meshgrid(given, indexing)
+    order = list(range(len(given)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    shape = [given[i].numel() for i in order]
+    dims = [order.index(i) for i in range(len(given))]
+    return tuple([t.view([-1 if d == k else 1 for k in range(len(given))]).expand(shape)     # type: ignore[attr-defined]
+                  for t, d in zip(given, dims, strict=True)])
+
+
+def _itself_if_real(name: str):
+    """The function of complex tensors that gives real ones back as they are."""
+    def conjugate(input: Tensor, **kw: Any) -> Tensor:
+        return input if isinstance(input, Tensor) and not input.is_complex() and not kw else F[f"_{name}"](input, **kw)
+    conjugate.__name__ = name
+    conjugate.__doc__ = f"The {'real part' if name == 'real' else 'complex conjugate'}; a real tensor as it is. See torch.{name}."
+    return conjugate
+
+
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """Central differences along each of ``dim``; at the edges one-sided ones. See torch.gradient."""
+    if isinstance(spacing, Tensor):
+        raise TypeError("gradient() received an invalid combination of arguments - got (Tensor, spacing=Tensor)")
+    dims = tuple(range(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if isinstance(spacing, (list, tuple)):
+        _check_spacing(spacing, dims, input.dim(), dim is None)
+    else:
+        spacing = [1 if spacing is None else spacing] * len(dims)
+    return F["_gradient"](input, list(spacing), dims, edge_order) if dims else ()
+
+
+def _check_spacing(spacing: Any, dims: tuple[int, ...], ndim: int, all_dims: bool) -> None:
+    if len(spacing) != len(dims):
+        wanted = (f"a scalar, or a list of length equal to 'self.dim() = {ndim}', since dim argument was not given, but got a "
+                  f"list of length {len(spacing)}" if all_dims else "a scalar or it's spacing and dim arguments to have the same "
+                  f"length, but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}.")
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, {wanted}")
+    if len({isinstance(s, Tensor) for s in spacing}) > 1:
+        k = next(i for i, s in enumerate(spacing) if not isinstance(s, Tensor))
+        raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type(spacing[k]).__name__}")
+
+
+def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+    """How many points of a space, or what weight, lie in each box, and the edges of the boxes. See torch.histogramdd."""
+    if input.dim() < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    n = input.shape[-1]
+    bins = [bins] * n if isinstance(bins, int) else list(bins)
+    given = [b for b in bins if isinstance(b, Tensor)]
+    if len(bins) != n:
+        raise RuntimeError(f"torch.histogramdd: expected {n} sequences of bin edges for a {n}-dimensional histogram but got "
+                           f"{len(bins)}" if given else "histogramdd: The size of bins must be equal to the innermost dimension "
+                           "of the input.")
+    counts = None if given else tuple(bins)
+    hist, *edges = F["_histogramdd"](input, given, counts, None if range is None else tuple(map(float, range)), weight, density)
+    return return_type("histogramdd", ("hist", "bin_edges"))(hist, tuple(given or edges))
+
+
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over what broadcasting from ``size`` repeats; the tensor itself if nothing. See torch.Tensor.sum_to_size."""
+    sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    return self if sizes and tuple(self.shape) == sizes else F["_sum_to_size"](self, sizes)
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The coordinates in ``shape`` of places in its flattened form. See torch.unravel_index."""
+    if not isinstance(shape, (int, tuple, list)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    found = F["_unravel_index"](indices, (shape,) if isinstance(shape, int) else tuple(shape))
+    return found.unbind(-1)
+
+
+def abs_(self: Tensor) -> Tensor:
+    """The magnitude of each element, in place. See torch.Tensor.abs_."""
+    if self.is_complex():
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return F["_abs_"](self)
+
+
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """The power in double precision, for tensors that are of it. See torch.Tensor.float_power_."""
+    complex_ = self.is_complex() or isinstance(exponent, complex) or (isinstance(exponent, Tensor) and exponent.is_complex())
+    needed = dtypes.complex128 if complex_ else dtypes.float64
+    if self.dtype is not needed:
+        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's result "
+                           f"requires dtype {needed.scalar_name}")
+    return F["_float_power_"](self, exponent)
+
+
+_REPLACED = {"meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy,
+             "as_strided_scatter": as_strided_scatter,
+             **{n: _itself_if_real(n) for n in ("real", "conj", "conj_physical")},
+             "where": where, "repeat_interleave": repeat_interleave, "broadcast_tensors": broadcast_tensors,
+             "gradient": gradient, "unravel_index": unravel_index,
+             **{n: _atleast(n) for n in ("atleast_1d", "atleast_2d", "atleast_3d")}}
+
+
+def bind(cls: type, torch: dict[str, Any]) -> None:
+    """Puts these in the place of the functions made from the ops."""
+    for name in (*_REPLACED, "nonzero"):
+        F[f"_{name}"] = F[name] = torch[name]
+    F["diagonal_copy"] = torch["diagonal_copy"]
+    F["as_strided"], F["contiguous_format"] = torch["as_strided"], MemoryFormat("contiguous_format")
+    index = OPS["repeat_interleave_index"]
+    from jtorch._api.generate import _call_dynamic
+    F["repeat_interleave_index"] = lambda repeats: _call_dynamic(index, (T,), [repeats])
+    F["_histogramdd"] = torch.pop("_histogramdd")
+    torch.update(_REPLACED, histogramdd=histogramdd)
+    FUNCTIONS.update(_REPLACED)
+    F["_float_power_"], F["_abs_"] = cls.float_power_, cls.abs_     # type: ignore[attr-defined]
+    F["_sum_to_size"], cls.sum_to_size = cls.sum_to_size, sum_to_size       # type: ignore[attr-defined]
+    cls.abs_ = cls.absolute_ = torch["abs_"] = abs_     # type: ignore[attr-defined]
+    cls.float_power_, cls.real = float_power_, property(torch["real"])      # type: ignore[attr-defined]
+    cls.conj, cls.conj_physical = torch["conj"], torch["conj_physical"]     # type: ignore[attr-defined]
+    torch["resize_as_"] = cls.resize_as_        # type: ignore[attr-defined]
+    cls.diag = diag         # type: ignore[attr-defined]
+    cls.as_strided_scatter = as_strided_scatter     # type: ignore[attr-defined]
+    cls.ravel = ravel       # type: ignore[attr-defined]
+    cls.view, cls.where, cls.repeat_interleave = view, tensor_where, repeat_interleave       # type: ignore[attr-defined]
+

@@ -1,0 +1,240 @@
+"""torch's switches and questions about itself, symbolic numbers' functions for plain ones, and methods that ask about layout."""
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from jtorch._api.creation import empty_strided, from_host
+from jtorch._api.functional import _Deterministic, set_default_dtype, use_deterministic_algorithms
+from jtorch._backward.view_history import requires_grad
+from jtorch.tensor import Tensor
+
+# Determinism and warnings --------------------------------------------------------------------------------------------
+
+_DEBUG_MODES = ("default", "warn", "error")
+_switches = {"warn_always": False}
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether deterministic algorithms were asked for with ``warn_only``."""
+    return _Deterministic.on and _Deterministic.warn_only
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: deterministic algorithms are off, wished for, demanded. See torch.get_deterministic_debug_mode."""
+    return 0 if not _Deterministic.on else 1 if _Deterministic.warn_only else 2
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Chooses 0, 1 or 2, also called default, warn and error. See torch.set_deterministic_debug_mode."""
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str):
+        if debug_mode not in _DEBUG_MODES:
+            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+                               f"{debug_mode}")
+        debug_mode = _DEBUG_MODES.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Kept for ``is_warn_always_enabled``: Python's filters say how often a warning is shown."""
+    _switches["warn_always"] = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """What ``set_warn_always`` chose. See torch.is_warn_always_enabled."""
+    return _switches["warn_always"]
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: XLA decides what becomes of denormal numbers. See torch.set_flush_denormal."""
+    return False
+
+
+def init_num_threads() -> None:
+    """Does nothing: XLA has its threads from the start of the process."""
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """True, as of PyTorch's own builds."""
+    return True
+
+
+def set_default_tensor_type(t: Any, /) -> None:
+    """Sets the default dtype by the name of an old tensor class. See torch.set_default_tensor_type."""
+    name = t if isinstance(t, str) else getattr(t, "__name__", "")
+    cls = getattr(importlib.import_module("jtorch"), name.removeprefix("torch."), None) if name else None
+    if isinstance(t, str) and not t.startswith("torch."):
+        importlib.import_module(t.rpartition(".")[0] or t)
+    if cls is None:
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+                  "torch.set_default_device() as alternatives.", UserWarning, stacklevel=2)
+    set_default_dtype(cls.dtype)
+
+
+def get_device_module(device: Any = None) -> Any:
+    """``torch.cuda`` for a GPU, and so on. See torch.get_device_module."""
+    from jtorch.device import as_device
+    kind = "cpu" if device is None else as_device(device).type
+    found = sys.modules.get(f"jtorch.{kind}")
+    if found is None:
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
+    return found
+
+
+def typename(obj: Any, /) -> str:
+    """The type of ``obj``, of a tensor with its dtype. See torch.typename."""
+    if isinstance(obj, Tensor):
+        return obj.type()       # type: ignore[attr-defined]
+    cls = obj if isinstance(obj, type) else type(obj)
+    module = "" if cls.__module__ in ("builtins", "__builtin__", None) else f"{cls.__module__}."
+    return f"{module}{cls.__qualname__}"
+
+
+# Numbers that may be symbolic in PyTorch -----------------------------------------------------------------------------
+
+def sym_float(a: Any) -> float:
+    """``float(a)``. See torch.sym_float."""
+    return float(a)
+
+
+def sym_int(a: Any) -> int:
+    """``int(a)``. See torch.sym_int."""
+    return int(a)
+
+
+def sym_not(a: Any) -> bool:
+    """``not a``. See torch.sym_not."""
+    return not a
+
+
+def _of_numbers(name: str):
+    def of_numbers(a: Any, b: Any) -> Any:
+        kind = float if float in (type(a), type(b)) else int
+        return kind(getattr(builtins, name)(a, b))
+    of_numbers.__name__ = f"sym_{name}"
+    of_numbers.__doc__ = f"``{name}(a, b)``, a float if one of them is. See torch.sym_{name}."
+    return of_numbers
+
+
+sym_max, sym_min = _of_numbers("max"), _of_numbers("min")
+
+
+def sym_sum(args: Iterable) -> Any:
+    """``sum(args)``. See torch.sym_sum."""
+    return sum(args)
+
+
+def sym_ite(b: bool, t: Any, f: Any) -> Any:
+    """``t`` if ``b`` else ``f``. See torch.sym_ite."""
+    return t if b else f
+
+
+# Questions about tensors, as functions -------------------------------------------------------------------------------
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode. See torch.is_inference."""
+    return input.is_inference()
+
+
+def is_conj(input: Tensor) -> bool:
+    """False: conjugates are computed at once here. See torch.is_conj."""
+    return input.is_conj()      # type: ignore[attr-defined]
+
+
+def is_neg(input: Tensor) -> bool:
+    """False: negatives are computed at once here."""
+    return input.is_neg()       # type: ignore[attr-defined]
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself. See torch.resolve_conj."""
+    return input.resolve_conj()     # type: ignore[attr-defined]
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself. See torch.resolve_neg."""
+    return input.resolve_neg()      # type: ignore[attr-defined]
+
+
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor (here of zeros) whose dims lie in memory in the order given. See torch.empty_permuted."""
+    size, order = tuple(size), tuple(physical_layout)
+    if len(size) != len(order):
+        raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+                           f"{len(size)} is not equal to len(physical_layout) = {len(order)}")
+    for i, d in enumerate(order):
+        if not 0 <= d < len(size):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index {i})."
+                               "  NB: negative dims not currently supported; file an issue if you want it.")
+        if d in order[:i]:
+            raise RuntimeError("Duplicate dim not allowed")
+    stride, step = [0] * len(size), 1
+    for d in reversed(order):
+        stride[d], step = step, step * max(size[d], 1)
+    return empty_strided(size, stride, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
+# Methods -------------------------------------------------------------------------------------------------------------
+
+def apply_(self: Tensor, callable: Callable) -> Tensor:
+    """Each element replaced by ``callable`` of it, one by one on the host. See torch.Tensor.apply_."""
+    return _mapped(self, "apply_", np.frompyfunc(callable, 1, 1), self)
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable) -> Tensor:
+    """Each element replaced by ``callable`` of it and of the other tensor's. See torch.Tensor.map_."""
+    return _mapped(self, "map_", np.frompyfunc(callable, 2, 1), self, tensor.expand(self.shape))        # type: ignore[attr-defined]
+
+
+def _mapped(self: Tensor, name: str, function: Callable, *tensors: Tensor) -> Tensor:
+    if any(requires_grad(t) for t in tensors):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    made = function(*(np.asarray(t.tolist(), object).reshape(t.shape) for t in tensors))
+    self.data.copy_(from_host(np.asarray(made).astype(self.dtype.np)))     # type: ignore[attr-defined]   # no new version
+    return self
+
+
+def dim_order(self: Tensor, *, ambiguity_check: bool = False) -> tuple[int, ...]:
+    """The dims from the one with the largest steps in memory to the one with the smallest. See torch.Tensor.dim_order."""
+    stride = self.stride()
+    return tuple(sorted(range(self.dim()), key=lambda d: (-stride[d], d)))
+
+
+def _whole(name: str):
+    def ask(self: Tensor) -> int:
+        return self.dim() if name == "dense_dim" else 0
+    ask.__name__, ask.__doc__ = name, f"Of a dense tensor {'all dims' if name == 'dense_dim' else '0'}. See torch.Tensor.{name}."
+    return ask
+
+
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, since it is dense. See torch.Tensor.to_dense."""
+    return self if dtype is None else self.to(dtype)        # type: ignore[attr-defined]
+
+
+NAMES = ("is_deterministic_algorithms_warn_only_enabled get_deterministic_debug_mode set_deterministic_debug_mode "
+         "set_warn_always is_warn_always_enabled set_flush_denormal init_num_threads compiled_with_cxx11_abi "
+         "set_default_tensor_type get_device_module typename sym_float sym_int sym_not sym_max sym_min sym_sum sym_ite "
+         "is_inference is_conj is_neg resolve_conj resolve_neg empty_permuted").split()
+
+
+def bind(cls: Any, torch: dict[str, Any]) -> None:
+    """Puts these into the package and on tensors."""
+    torch.update({n: globals()[n] for n in NAMES if n not in torch})
+    cls.apply_, cls.map_, cls.dim_order, cls.to_dense = apply_, map_, dim_order, to_dense
+    cls.dense_dim, cls.sparse_dim, cls.const_data_ptr = _whole("dense_dim"), _whole("sparse_dim"), cls.data_ptr
+    for name in ("is_xla", "is_ipu"):
+        if not hasattr(cls, name):
+            setattr(cls, name, property(lambda self: False, doc=f"False: no such device is known. See torch.Tensor.{name}."))

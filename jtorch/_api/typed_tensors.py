@@ -1,0 +1,38 @@
+"""Names that old scripts use: ``torch.FloatTensor`` and its like, memory formats, ``torch.return_types``."""
+from __future__ import annotations
+
+from typing import Any
+
+import jtorch.dtype as dtypes
+from jtorch._api.creation import legacy_tensor_of
+from jtorch.tensor import Tensor
+
+
+class _TypedMeta(type):
+    dtype: dtypes.dtype
+
+    def __instancecheck__(cls, obj: Any) -> bool:
+        return isinstance(obj, Tensor) and obj.dtype is cls.dtype
+
+    def __call__(cls, *args: Any, **kw: Any) -> Tensor:
+        return legacy_tensor_of(args, kw, cls.dtype)
+
+
+class MemoryFormat:
+    """torch.contiguous_format and its like; only contiguous memory exists here."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+
+def bind(torch: dict[str, Any]) -> None:
+    """Puts the names into the package."""
+    for d in dtypes.ALL.values():
+        name = f"{d.scalar_name}Tensor"
+        torch[name] = _TypedMeta(name, (), {"dtype": d, "__module__": "torch"})
+    for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"):
+        torch[name] = MemoryFormat(name)
+    torch["memory_format"] = MemoryFormat

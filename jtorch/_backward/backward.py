@@ -1,0 +1,501 @@
+"""Backward: walks the tape from the roots, node after node, as soon as all gradients of a node's outputs have come.
+
+PyTorch's order: of the nodes that are ready the one made last goes first, and leaves take their gradients at once.
+"""
+from __future__ import annotations
+
+import contextvars
+import heapq
+import itertools
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax.numpy as jnp
+
+from jtorch import engine, speedups, storage, tape
+from jtorch._backward import untracked_writes
+from jtorch._base import caller
+from jtorch._nodes import replay
+from jtorch._nodes.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
+from jtorch._nodes.replay import LEAF, is_watched
+from jtorch._nodes.version_errors import FREED
+from jtorch._nodes.vjp import vjp_call
+from jtorch.engine import Value, stats, values
+from jtorch.engine.trace import DEFERRED, EAGER
+from jtorch.no_grad import Modes, mode
+from jtorch.tape import (
+    AT_ONCE,
+    AccumulateGrad,
+    Edge,
+    Node,
+    OpNode,
+    accumulator_of,
+    laid_out_like,
+    running,
+)
+
+record = engine.record
+DEEP = 10       # of backwards in one another, as of a custom function that calls backward, each so many-th gets a thread
+
+
+def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, create_graph: bool,
+                 captures: Iterable[Edge] | None = None, accumulate: bool = True) -> dict[Edge, Any]:
+    """Walks the graph from ``roots`` (node, output number, gradient).
+
+    Without ``captures`` every reachable leaf accumulates. With them only the paths to these edges are walked, and the
+    gradients that arrive there are returned; ``accumulate`` says whether leaves among them accumulate as well.
+    """
+    if untracked_writes.on_host or storage.silent or storage.left:
+        untracked_writes.refresh([r[0] for r in roots])
+    if tape.detached:
+        tape.note_detached([r[0] for r in roots])
+    if captures is not None or create_graph or mode.anomaly:
+        return GraphTask(roots, retain_graph, create_graph, captures, accumulate).run()
+    trace, learner = engine.current(), None
+    if len(roots) == 1 and trace.mode is not EAGER and not trace.noting:
+        if _follow_known(trace, roots[0], retain_graph):
+            return {}
+        learner = _Learner(trace, roots[0])
+    return PlainTask(roots, retain_graph, learner).run()
+
+
+class GraphTask:
+    """One backward. Nodes wait in ``heap`` once as many gradients have come as edges lead to them."""
+
+    _ids = itertools.count()
+    depth = 0           # in how many others it runs
+
+    def __init__(self, roots: list, retain_graph: bool, create_graph: bool, captures: Iterable[Edge] | None, accumulate: bool):
+        self.id = next(GraphTask._ids)
+        self.retain_graph, self.create_graph, self.accumulate = retain_graph, create_graph, accumulate
+        self.roots = roots
+        self.wanted = None if captures is None else set(captures)
+        self.captured: dict[Edge, Any] = {}
+        self.pending: dict[Any, dict] = {}
+        self.heap: list[tuple[float, int, Node]] = []
+        self.order = itertools.count().__next__
+        self.allowed = None if self.wanted is None else _leading_to({n for n, _ in self.wanted}, [r[0] for r in roots])
+        self.waiting = self._count()
+
+    def _count(self) -> dict[int, int]:
+        """How many gradients each node (and leaf) will get, by its id."""
+        waiting: dict[int, int] = {}
+        todo = []
+        for node, _, _ in self.roots:
+            if id(node) not in waiting:
+                todo.append(node)
+            waiting[id(node)] = waiting.get(id(node), 0) + 1
+        while todo:
+            for edge in self.edges(todo.pop()):
+                if edge is not None:
+                    key = id(edge[0])
+                    if key in waiting:
+                        waiting[key] += 1
+                    else:
+                        waiting[key] = 1
+                        if edge[1] != LEAF:
+                            todo.append(edge[0])
+        return waiting
+
+    def edges(self, node: Node) -> tuple:
+        """The edges that gradients go along."""
+        if self.allowed is None:
+            return node.edges
+        return tuple([e for e in node.edges if e is not None and e[0] in self.allowed]) if node in self.allowed else ()
+
+    def will_run(self, node: Node) -> bool:
+        """Whether backward comes to this node. The node that it starts from, if there is one only, does not count."""
+        if len(self.roots) == 1 and node is self.roots[0][0]:
+            return False
+        if self.allowed is None:
+            return id(node) in self.waiting
+        if node not in self.allowed:
+            return False
+        if not self.accumulate and not any(node.raw_edges) and any([n is node for n, _ in self.wanted]):    # type: ignore[union-attr]
+            raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running "
+                               "autograd.grad(). This is currently not supported.")
+        return True
+
+    def run(self) -> dict[Edge, Any]:
+        """Walks to the end; gives the captured gradients."""
+        outer = running.task
+        if outer is not None:
+            self.depth = outer.depth + 1
+            if self.depth % DEEP == 0:
+                return _in_another_thread(self._run)
+        return self._run()
+
+    def _run(self) -> dict[Edge, Any]:
+        self.modes, mode.grad = Modes(), self.create_graph
+        outer, running.task = running.task, self
+        try:
+            for node, nr, grad in self.roots:
+                if self.allowed is None or node in self.allowed:
+                    self.deliver((node, nr), grad if self.create_graph else as_value(grad))
+            self._walk()
+        finally:
+            self.modes.restore()
+            running.task = outer
+            engine.current().after_backward = not self.create_graph
+        return self.captured
+
+    def _walk(self) -> None:
+        heap, pending = self.heap, self.pending
+        while heap:
+            node = heapq.heappop(heap)[2]
+            self.step(node, pending.pop(node, {}))
+
+    def step(self, node: Node, grads: dict) -> None:
+        """Runs a node with its hooks and hands on its gradients."""
+        self._run_and_hand_on(node, grads)
+        if node.watched or node.__class__.run is not OpNode.run:        # the user's code has run
+            self.modes.restore(self.create_graph)
+
+    def _run_and_hand_on(self, node: Node, grads: dict) -> None:
+        goes_on = self.wanted is None or self._goes_on(node)
+        if self.wanted is not None and goes_on:     # what is asked for on the way to others is what came, before the hooks
+            self._capture(node, grads)
+        if node.tensor_hooks or node.prehooks:
+            grads = _fitting(node, grads)
+        if node.tensor_hooks:
+            grads = run_tensor_hooks(node, grads, self.create_graph)
+        if not goes_on:
+            self._capture(node, grads)
+            if self.accumulate and node.__class__ is not AccumulateGrad:
+                self._run_for_hooks(node, grads)
+            return
+        edges = node.edges if self.__class__ is GraphTask else node.raw_edges
+        if not grads and not node.runs_without_gradient:
+            outs: list = [None] * len(edges)
+        else:
+            outs = self._run_node(node, grads, edges)
+        for edge, grad in zip(edges, outs, strict=True) if outs else ():
+            if edge is not None and (self.allowed is None or edge[0] in self.allowed):
+                self.deliver(edge, grad)
+        if not self.retain_graph:
+            node.release()
+
+    def _capture(self, node: Node, grads: dict) -> None:
+        """Keeps the gradients that were asked for."""
+        wanted = [nr for nr in grads if (node, nr) in self.wanted]      # type: ignore[operator]
+        for nr, grad in _fitting(node, {nr: grads[nr] for nr in wanted}).items():
+            self.captured[node, nr] = grad
+
+    def _goes_on(self, node: Node) -> bool:
+        """Whether the walk goes on from a node."""
+        if node.__class__ is AccumulateGrad:
+            return self.accumulate
+        return any(e is not None and e[0] in self.allowed for e in node.edges)      # type: ignore[operator]
+
+    def _run_for_hooks(self, node: Node, grads: dict) -> None:
+        """Runs a node none of whose gradients is asked for, since ``backward(inputs=...)`` of PyTorch does."""
+        if node.prehooks:
+            grads = run_prehooks(node, grads, self.create_graph)
+        if node.call is not None and node.saved is None:
+            raise RuntimeError(FREED)
+        if isinstance(node, OpNode):
+            if grads and not _unchanged(node):
+                node._check_versions(tuple(sorted(grads)))
+            if grads and node.__class__ is tape.CopySlices:
+                node.check_written()
+        else:
+            node.run(grads, self.create_graph, [False] * len(node.edges))
+        if node.hooks:
+            run_hooks(node, [None] * len(node.edges), grads, self.create_graph)
+        if not self.retain_graph:
+            node.release()
+
+    def _run_node(self, node: Node, grads: dict, edges: tuple) -> list:
+        if node.prehooks:
+            grads = run_prehooks(node, grads, self.create_graph)
+        needs = [e is not None and (self.allowed is None or e[0] in self.allowed) for e in edges]
+        if node.hooks and node.__class__ is tape.CopySlices and needs[1]:
+            node.check_written()
+        run = _run_watched if mode.anomaly else node.__class__.run
+        try:
+            outs = run(node, grads, self.create_graph, needs)
+        except ValueError:
+            outs = run(node, _mended(node, grads), self.create_graph, needs)
+        return run_hooks(node, outs, grads, self.create_graph) if node.hooks else outs
+
+    def deliver(self, edge: Edge, grad: Any) -> None:
+        """Adds a gradient to those that have come; None counts as well."""
+        node, nr = edge
+        if grad is not None:
+            have = self.pending.get(node)
+            if have is None:
+                self.pending[node] = {nr: grad}
+            else:
+                have[nr] = grad if nr not in have else _added(node, nr, have[nr], grad)
+        key = id(node)
+        self.waiting[key] -= 1
+        if not self.waiting[key]:
+            heapq.heappush(self.heap, (-node.seq, self.order(), node))
+
+
+def _in_another_thread(run: Callable[[], Any]) -> Any:
+    """Calls ``run`` in a thread with the modes of this one, since Python calls go only so deep in each; waits for it."""
+    modes, node = Modes(), running.node
+    made: list[tuple[Any, BaseException | None]] = []
+
+    def begin() -> None:
+        modes.restore()
+        running.node = node
+        try:
+            found = run()
+            engine.end(natural=False)       # what the thread has held back runs
+            made.append((found, None))
+        except BaseException as error:
+            made.append((None, error))
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(begin,))
+    thread.start()
+    thread.join()
+    found, error = made.pop()
+    if error is not None:
+        raise error
+    return found
+
+
+def _fitting(node: Node, grads: dict) -> dict:
+    """The gradients in the shapes and dtypes of the node's outputs; RuntimeError where they do not fit.
+
+    They are others where a tensor has got another geometry, or memory of another dtype, since the node was made.
+    """
+    if node.__class__ is AccumulateGrad:
+        metadata: tuple = (node.aval,) if node.aval is not None else ()     # type: ignore[attr-defined]
+    else:
+        metadata = node._input_metadata
+    return {nr: tape.fitted(grad, metadata[nr]) if nr < len(metadata) else grad for nr, grad in grads.items()}
+
+
+def _mended(node: Node, grads: dict) -> dict:
+    """Gradients that a node's derivative did not take, as it takes them; raises again what it raised if they were so already."""
+    made = _fitting(node, grads)
+    if all([made[nr] is grads[nr] for nr in made]):
+        raise
+    return made
+
+
+def _added(node: Node, nr: int, a: Any, b: Any) -> Any:
+    if a.__class__ is Value and b.__class__ is Value:
+        if a.aval.shape != b.aval.shape:
+            a, b = [_fitting(node, {nr: grad})[nr] for grad in (a, b)]
+        return record(tape.ADD, (a, b))
+    a, b = as_tensor(a), as_tensor(b)
+    if tape.aval_of(a).shape != tape.aval_of(b).shape:
+        a, b = [_fitting(node, {nr: grad})[nr] for grad in (a, b)]
+    return Above.call(tape.ADD, [a, b])
+
+
+class PlainTask(GraphTask):
+    """Backward as training loops call it: to all leaves, without a graph of its own. Leaves that nobody watches have no node."""
+
+    def __init__(self, roots: list, retain_graph: bool, learner: _Learner | None):
+        self.learner = learner
+        self.leaves: dict[int, Value] = {}
+        super().__init__(roots, retain_graph, False, None, True)
+
+    def edges(self, node: Node) -> tuple:
+        """The raw edges, but to watched leaves."""
+        edges = node.raw_edges
+        for e in edges:
+            if e is not None and e[1] == LEAF and is_watched(e[0]):
+                edges = node.raw_edges = tuple([      # type: ignore[misc]
+                    (accumulator_of(e[0]), 0) if e is not None and e[1] == LEAF and is_watched(e[0]) else e for e in edges])
+                break
+        return edges
+
+    def run(self) -> dict[Edge, Any]:
+        """See GraphTask.run."""
+        super().run()
+        return {}
+
+    def _walk(self) -> None:
+        super()._walk()
+        if self.learner is not None:
+            self.learner.learn()
+            self._stop_learning()
+
+    def step(self, node: Any, grads: dict) -> None:
+        """See GraphTask.step; an op's node without hooks goes the short way."""
+        edges = node.raw_edges
+        wanted = tuple([i for i, e in enumerate(edges) if e is not None])
+        if node.watched or node.__class__.run is not OpNode.run or node.saved is None or not (grads and wanted) \
+                or not _unchanged(node):
+            if self.learner is not None:
+                self._stop_learning()
+            super().step(node, grads)
+            return
+        given = tuple(grads) if len(grads) == 1 else tuple(sorted(grads))
+        call = node.call.vjps.get((wanted, given)) or vjp_call(node.call, wanted, given)
+        try:
+            outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
+        except ValueError:
+            grads = _mended(node, grads)
+            if self.learner is not None:
+                self._stop_learning()
+            outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
+        if self.learner is not None:
+            self.learner.steps.append((node, node.saved))
+        for i, out in zip(wanted, outs):        # noqa: B905  (the hot path)
+            self.deliver(edges[i], out)
+        if not self.retain_graph:
+            node.release()
+
+    def deliver(self, edge: Edge, grad: Any) -> None:
+        """See GraphTask.deliver; a leaf takes its gradient when all of it has come."""
+        leaf, nr = edge
+        if nr != LEAF:
+            super().deliver(edge, grad)
+            return
+        key = id(leaf)
+        have = self.leaves.get(key)
+        if grad is not None:
+            have = self.leaves[key] = as_value(grad) if have is None else record(tape.ADD, (have, as_value(grad)))
+        self.waiting[key] -= 1
+        if not self.waiting[key] and have is not None:
+            if self.heap and self.heap[0][0] == -AT_ONCE:       # behind those that go at once too
+                node = accumulator_of(leaf)
+                self.pending[node] = {0: have}
+                heapq.heappush(self.heap, (-AT_ONCE, self.order(), node))
+            elif self.learner is not None:
+                self.learner.leaves.append((leaf, have))
+            else:
+                _accumulate(leaf, have)
+
+    def _stop_learning(self) -> None:
+        """Gives the leaves what was kept back, since a walk that is learnt must not contain the writes to old gradients."""
+        leaves, self.learner = self.learner.leaves, None        # type: ignore[union-attr]
+        for leaf, grad in leaves:
+            _accumulate(leaf, grad)
+
+
+def _unchanged(node: Any) -> bool:
+    return all([counter is None or counter.version == version for counter, version in node.versions])
+
+
+def _accumulate(leaf: Any, grad: Value) -> None:
+    """Adds a gradient to that of a leaf that nobody watches."""
+    if leaf._base is not None:
+        tape.check_is_leaf(leaf)
+    if not leaf._requires_grad:
+        return
+    if leaf._grad is None:
+        made = Above.wrap(grad)
+        leaf._grad = made if leaf._view is None and grad.aval is leaf._storage.aval else laid_out_like(leaf, made)
+    else:
+        tape.add_to_grad(leaf, grad)
+
+
+# ---------------------------------------------------------------- walks that are known
+
+def _follow_known(trace: Any, root: tuple[Node, int, Any], retain_graph: bool) -> bool:
+    """Does the whole walk at once, where one of its form is known; False if not."""
+    node, nr, grad = root
+    for walk in replay.known(trace.state, node, nr):
+        if walk.after.hot and follow(walk, node, as_value(grad), trace, bool(retain_graph)):
+            stats.counters.walks += 1
+            return True
+    return False
+
+
+def follow(walk: replay.Walk, root: Node, grad: Value, trace: Any, retain_graph: bool) -> bool:
+    """Does a walk that is known; False, and nothing, if what is met is not that of the walk."""
+    values = trace.values
+    found = walk.follow(root, grad, trace)
+    if found is None:
+        return False
+    for leaf, value in [(found[number], values[slot]) for number, slot in walk.leaves]:
+        _accumulate(leaf, value)
+    if not retain_graph:
+        for at in walk.through:
+            found[at].release()
+    engine.current().after_backward = True
+    return True
+
+
+class _Learner:
+    """Notes a walk that may become known: where the trace stood when it began, its steps, and what leaves got."""
+
+    def __init__(self, trace: Any, root: tuple[Node, int, Any]):
+        self.trace, self.root, self.state, self.first = trace, root, trace.state, len(trace.values)
+        self.steps: list[tuple[Any, list]] = []
+        self.leaves: list[tuple[Any, Value]] = []
+
+    def learn(self) -> None:
+        """Keeps the walk, if all of it was held back in one trace."""
+        trace, (node, nr, grad) = self.trace, self.root
+        if trace is engine.current() and trace.mode is DEFERRED and not trace.noting and self.steps:
+            replay.learn(self.state, node, nr, self.steps, self.leaves, as_value(grad), self.first, trace)
+
+
+# ---------------------------------------------------------------- which nodes a walk comes to
+
+def _leading_to(targets: set[Node], roots: list[Node]) -> set[Node]:
+    """The nodes reachable from ``roots`` from which a target is reachable, without recursion."""
+    order = tape.reachable(roots)
+    above: dict[Node, list[Node]] = {}
+    for node in order:
+        for edge in node.edges:
+            if edge is not None:
+                above.setdefault(edge[0], []).append(node)
+    leading = targets & set(order)
+    todo = list(leading)
+    while todo:
+        for node in above.get(todo.pop(), ()):
+            if node not in leading:
+                leading.add(node)
+                todo.append(node)
+    return leading
+
+
+# ---------------------------------------------------------------- anomaly detection
+
+def _run_watched(node: Node, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+    """Runs a node; if it raises or gives a nan, a warning shows the forward call that made it."""
+    outer, running.node = running.node, node
+    try:
+        outs = node.run(grads, create_graph, needs)
+        if mode.anomaly_check_nan:
+            _check_nan(node, outs)
+        return outs
+    except Exception:
+        _show_origin(node)
+        raise
+    finally:
+        running.node = outer
+
+
+def _show_origin(node: Node) -> None:
+    name, level = node.name(), caller.level()
+    if node.trace is None:
+        warnings.warn(f"Error detected in {name}. No forward pass information available. Enable detect anomaly during "
+                      "forward pass for more information.", UserWarning, stacklevel=level)
+        return
+    text, parent = node.trace
+    warnings.warn(f"Error detected in {name}. Traceback of forward call that caused the error:\n{text}", UserWarning,
+                  stacklevel=level)
+    while parent is not None:
+        name, (text, above) = parent.name(), parent.trace or ("No forward pass information available.\n", None)
+        warnings.warn(f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that induced the previous "
+                      f"calculation:\n{text}", UserWarning, stacklevel=level)
+        parent = above
+
+
+def _check_nan(node: Node, outs: list) -> None:
+    for i, grad in enumerate(outs):
+        if grad is None:
+            continue
+        value = as_value(grad)
+        engine.read(value)
+        if bool(jnp.isnan(jnp.asarray(engine.host_array(value))).any()):
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+if speedups.native is not None:
+    speedups.native.connect_walks({**globals(), "Walk": replay.Walk, "SometimesNode": tape.SometimesNode,
+                                   "CopySlices": tape.CopySlices, "stand_in": values.stand_in, "hollow_arrays": values._hollow})
+    follow = speedups.native.follow

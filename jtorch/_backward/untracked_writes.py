@@ -1,0 +1,175 @@
+"""Memory that was saved for backward and then written to where autograd does not notice: through ``.data``, or by NumPy.
+
+PyTorch's backward then uses what the memory holds by now. Here a node has saved immutable values, so before a backward the
+nodes concerned take the new ones. Where nothing of the kind has happened, two tests for empty sets are all it costs.
+"""
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine, storage, tape
+from jtorch.engine import Value
+from jtorch.ops.derivatives_from_result import CHANGES, TAKES
+from jtorch.ops.registry import OPS, T
+from jtorch.ops.strided import contiguous_strides
+from jtorch.storage import READ, Seen, Storage, View, value_of
+
+on_host: weakref.WeakSet = weakref.WeakSet()     # nodes that have saved memory which NumPy arrays may share
+
+
+def refresh(roots: list) -> None:
+    """Gives the nodes that backward from these will come to what the memory they have saved holds now."""
+    for node in list(on_host):
+        if node.saved is not None:
+            _refresh(node, of_host=True)
+    if storage.silent or storage.left:
+        for node in tape.reachable(roots):
+            if getattr(node, "saved", None) is not None:
+                _refresh(node, of_host=False)
+        _forget_unsaved()
+
+
+PATIENCE = 2        # backwards through which a storage stays before it is looked for
+LONGER = 100        # and again where it was found
+
+
+def _forget_unsaved() -> None:
+    """Lets go of storages that no node has saved any more. Their counts are too high where nodes were dropped with their graph,
+    so nodes are looked for, which is slow, among all objects that there are.
+    """
+    silent = storage.silent
+    waited = [s for s, turns in silent.items() if turns >= PATIENCE or not s.saved]
+    for s in list(silent):
+        silent[s] += 1
+    if not waited:
+        return
+    nodes = [n for n in tape.nodes_with(_entries_of(waited)) if n.saved is not None]
+    kept = {_place(counter)[0] for n in nodes for counter, _ in n.versions}
+    for s in waited:
+        silent[s] = -LONGER
+        if s not in kept:
+            s.saved = 0
+            del silent[s]
+
+
+def _entries_of(storages: list[Storage]) -> list[tuple]:
+    """The entries of nodes' versions that have one of these storages."""
+    holders = gc.get_referrers(*storages)
+    seen = [h for h in holders if h.__class__ is Seen]
+    holders += gc.get_referrers(*seen) if seen else []
+    return [h for h in holders if h.__class__ is tuple and len(h) == 2]
+
+
+def _refresh(node: Any, *, of_host: bool) -> None:
+    if node.call.op.keeps_result and not of_host and node.versions:
+        _refresh_result(node)
+    saved, copied = None, node.copied()
+    for i, (counter, version) in enumerate(node.versions):
+        if counter is None or counter.version != version or i >= len(node.saved) or node.saved[i].__class__ is not Value \
+                or node.call.op.saves == "result" or i in copied:
+            continue
+        s, view = _place(counter)
+        if s.__class__ is Storage and (s.host is not None if of_host else s in storage.silent or s in storage.left):
+            now = _elsewhere(node, i, counter) or (_now(s, view, node.saved[i]) if of_host or s in storage.silent else None)
+            if now is not None:
+                saved = list(node.saved) if saved is None else saved
+                saved[i] = now
+    if saved is not None and node.call.op.saves == "both" and _has_change(node):
+        before = engine.record(node.call, tuple(node.saved))
+        result = before[0] if before.__class__ is list else before
+        _along(node, _values(saved), result, node.versions[-1])
+    elif saved is not None:
+        node.saved = saved
+
+
+def _values(saved: list) -> list[Value]:
+    return [v for v in saved if v.__class__ is Value]
+
+
+def _has_change(node: Any) -> bool:
+    """Whether it is known how to take the node's derivative from its result."""
+    return node.call.op.name in CHANGES and len(_values(node.saved)) in TAKES.get(node.call.op.name, (1,))
+
+
+def _along(node: Any, arguments: list[Value], result: Value, version: tuple) -> None:
+    """Makes a node one that takes its derivative from what its arguments and its result are now."""
+    n = len(arguments)
+    nothing = [(None, 0)] * n
+    checked = node.versions[:n] if len(node.versions) > 1 else nothing
+    node.call = engine.call_of(OPS["_along_result"], ((T,) * n, (T,) * n, T, node.call.op.name, node.call.template[n:]))
+    node.saved, node.versions = [*arguments, *arguments, result], (*nothing, *checked, version)
+    node.raw_edges = (*node.raw_edges[:n], *[None] * (n + 1))
+
+
+def _place(counter: Any) -> tuple[Any, View | None]:
+    return (counter.storage, counter.view) if counter.__class__ is Seen else (counter, None)
+
+
+def _refresh_result(node: Any) -> None:
+    """Makes the node of a result that was overwritten one that takes its derivative from what is there now."""
+    counter, version = node.versions[-1]
+    s, view = _place(counter)
+    if counter is None or counter.version != version or s not in storage.silent or not _has_change(node):
+        return
+    view = _as_it_was(s, view, node.result)
+    aval = s.aval if view is None else view.aval
+    if aval is not node.result or not _written_by_numpy(s):
+        return
+    _along(node, _values(node.saved), _content(s, view), (counter, version))
+
+
+def _as_it_was(s: Storage, view: View | None, aval: Any) -> View | None:
+    """The view of what was all of a storage before that has grown; any other as it is."""
+    if view is None and s.aval is not aval and s.aval.np == aval.np and s.aval.numel > aval.numel:
+        return View(aval, contiguous_strides(aval.shape), 0, None, -1)
+    return view
+
+
+def _written_by_numpy(s: Storage) -> bool:
+    """Whether host memory is not what it was when it became that; True where it is not known."""
+    if s.host is None or s.was is None:
+        return True
+    return s.host.tobytes() != engine.host_array(s.was).tobytes()
+
+
+def _content(s: Storage, view: View | None) -> Value:
+    if s.host is not None:
+        aval = s.aval if view is None else view.aval
+        return Value(aval, s.host_view(view).copy())
+    content = s.content()
+    return content if view is None else engine.record(engine.call_of(READ, (T, *view.key())), (content,))
+
+
+def _elsewhere(node: Any, i: int, counter: Any) -> Value | None:
+    """What a tensor that was saved shows since it was given other memory by ``data =``."""
+    if node.call.op.composite:      # these save views of it
+        return None
+    s, _ = _place(counter)
+    t = counter.tensor() if counter.__class__ is Seen else storage.left[s]() if s in storage.left else None
+    if t is None or t._storage is s or storage.aval_of(t) is not node.saved[i].aval:
+        return None
+    return value_of(t) if counter.__class__ is Seen or _was_it(t, s, node.raw_edges[i]) else None
+
+
+def _was_it(t: Any, s: Storage, edge: Any) -> bool:
+    """Whether a tensor that has left a storage, and not another one of that storage, was saved beside this edge."""
+    if edge is not None:
+        return tape.leads_to(edge, t)
+    return all([o._base is not None or o._requires_grad for o in storage.sharing(s)])
+
+
+def _now(s: Storage, view: View | None, before: Value) -> Value | None:
+    """What the memory holds, if that is something else than before."""
+    view = _as_it_was(s, view, before.aval)
+    aval = s.aval if view is None else view.aval
+    if aval is not before.aval:
+        return None
+    if s.host is not None:
+        shown = s.host_view(view)
+        engine.read(before)
+        return None if np.array_equal(shown, engine.host_array(before)) else Value(aval, shown.copy())
+    return _content(s, view)

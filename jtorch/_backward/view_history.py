@@ -1,0 +1,156 @@
+"""The history of a tensor: which node its gradient goes to. That of a view whose base was written to is made anew."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from jtorch import engine, storage, tape
+from jtorch._nodes import hooks
+from jtorch._nodes.version_errors import short_name
+from jtorch.ops.registry import OPS, T
+from jtorch.storage import geometry_of, value_of
+from jtorch.tape import Node, accumulator_of, node_class
+
+if TYPE_CHECKING:
+    from jtorch.tensor import Tensor
+
+
+def requires_grad(t: Tensor) -> bool:
+    """Whether a tensor requires grad, as a view of one that does requires it too."""
+    if t._requires_grad:
+        return True
+    base = t._base
+    return base is not None and storage.aval_of(t).kind and requires_grad(base)
+
+
+def node_of(t: Tensor) -> Node | None:
+    """The tensor's node; that of a view whose base was written to is made anew."""
+    base = t._base
+    if base is None or t._node_version == tape.counter_of(t).version or (t._node is None and not requires_grad(base)):
+        return t._node
+    if t._creation is not None:
+        raise RuntimeError(forbidden_view(t, "its base or another view of its base has been"))
+    _regenerate(t, base)
+    t._node_version = tape.counter_of(t).version
+    return t._node
+
+
+def forbidden_view(t: Tensor, what: str) -> str:
+    """PyTorch's text for a view whose kind does not allow that it ``what`` (is being, or its base has been) modified."""
+    name, kind = short_name(t._node), t._creation
+    if kind in _MODES or name is None:
+        made = "is a view of a view which was created" if name is not None else "view was created"
+        start = f"Output {t._output_nr} of {name} {made}" if name is not None else f"A {made}"
+        start = f"{start} in {_MODES.get(kind, 'no_grad')} mode and {what} modified inplace with grad mode enabled."
+    else:
+        start = f"Output {t._output_nr} of {name} is a view and {what} modified inplace."
+    return f"{start} {_FORBIDDEN[kind].format(mode=_MODES.get(kind))}"
+
+
+_MODES: dict = {"no_grad": "no_grad", "inference": "inference"}
+_AMBIGUOUS = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+              "the view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "
+              "both outside (if you want the inplace to be tracked).")
+_FORBIDDEN: dict = {
+    "no_grad": _AMBIGUOUS, "inference": _AMBIGUOUS,
+    "custom": "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+              "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+              "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+    "multi": "This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
+             "be modified inplace. You should replace the inplace operation by an out-of-place one."}
+
+
+def _regenerate(t: Tensor, base: Tensor) -> None:
+    """Gives a stale view the history of its base: an AsStridedBackward0 from the base as it is now.
+
+    A view of another dtype is made again by its call, which is an error if the base does not allow it by now. If it would
+    have another shape now, gradients of the view do not fit.
+    """
+    size, stride, offset = t._made_as or geometry_of(t)
+    bsize, bstride, boffset = geometry_of(base)
+    name, call, earlier = t._view_op or ("AsStridedBackward0", None, None)
+    if earlier is not None:
+        earlier.op.geometry(earlier.template, geometry_of(base), (storage.aval_of(base),))
+    if t.dtype is not base.dtype and call is None:
+        aval = engine.aval_of(tuple(size), t.dtype.np, t.device)
+        storage.check_bounds(base, aval, stride, offset)        # (base may have been moved by ``set_``)
+    again = size if call is None else call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0]
+    if again == size:
+        call = engine.call_of(OPS["_read_through"], (T, bsize, bstride, size, stride, offset - boffset, t.dtype))
+    edge = edge_of(base) if requires_grad(base) else None
+    node = node_class(name)(call, [value_of(base)], (edge,), ())
+    move_retaining(t, node, 0)
+    t._node, t._output_nr, t._requires_grad, t._kept_hooks = node, 0, True, None
+
+
+def move_retaining(t: Tensor, node: Node, nr: int) -> None:
+    """Moves the hook of ``retain_grad`` to the node that the tensor is about to get."""
+    if t._retains_grad and t._node is not None and t._node.tensor_hooks:
+        keep = t._node.tensor_hooks_of(t._output_nr).pop(hooks.RETAIN, None)
+        if keep is not None:
+            node.tensor_hooks_of(nr)[hooks.RETAIN] = keep
+
+
+def edge_of(t: Tensor):
+    """Where the gradient of a tensor that requires grad goes."""
+    node = node_of(t)
+    if node is not None:
+        return (node, t._output_nr)
+    if t._base is not None and not t._requires_grad:
+        return None         # a view made under no_grad
+    return (accumulator_of(t), 0)
+
+
+def retain_grad(t: Tensor) -> None:
+    """Makes ``backward`` fill ``grad`` of a non-leaf too."""
+    if t._node is None or t._retains_grad:
+        return
+    node: Any = node_of(t)
+    t._retains_grad = True
+    ref = weakref.ref(t)
+
+    def keep(grad):
+        kept = ref()
+        if kept is not None:
+            kept._grad = grad if kept._grad is None else kept._grad + grad
+    node.tensor_hooks_of(t._output_nr)[hooks.RETAIN] = keep
+
+
+def add_hook(t: Tensor, hook: Callable) -> hooks.RemovableHandle:
+    """Registers ``hook(grad)`` with the node that the tensor's gradient goes to."""
+    if t._kept_hooks is not None:
+        return hooks.RemovableHandle(t._kept_hooks, hook)
+    known = t._hooks_to_keep() is not None       # where the first has gone all go
+    leaf_hooks = t._leaf_hooks = {} if t._leaf_hooks is None else t._leaf_hooks
+    try:
+        node = t._node if known else node_of(t)
+    except RuntimeError:        # a stale output of several: PyTorch refuses the first hook only, and runs none
+        if t._unheard_hooks is not None:
+            return hooks.RemovableHandle(t._unheard_hooks, hook)
+        t._unheard_hooks = {}
+        raise
+    if node is not None:
+        return hooks.RemovableHandle(node.tensor_hooks_of(t._output_nr), hook)
+    return hooks.RemovableHandle(leaf_hooks, hook)
+
+
+def check_grad(t: Tensor, value: Tensor) -> None:
+    """PyTorch's errors for a tensor that is assigned as another's gradient."""
+    if value is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.device != t.device:
+        raise RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
+                           f"'{t.device.type}'. Please ensure that the gradient and the tensor are on the same device")
+    if tuple(value.shape) != tuple(t.shape):
+        raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                           f"'{list(t.shape)}'. "
+                           "Please ensure that the gradient and the tensor are the same size")
+    if value.dtype is not t.dtype:
+        raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype.scalar_name.lower()}' to a "
+                           f"tensor with grad_dtype "
+                           f"'{t.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                           "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+                           "allow any dtype. "
+                           "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+                           "systems that assume they match.")

@@ -1,0 +1,176 @@
+"""What PyTorch's nodes tell of what they saved, by its names: ``y.grad_fn._saved_self``, ``_saved_dim`` and their like.
+
+A node holds its call and the call's arguments. For the nodes of the table PyTorch's attributes are these; for others they are
+the tensors that their derivative uses, by the names of the op's parameters.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine
+from jtorch._nodes.hooks import Above
+from jtorch._nodes.replay import LEAF
+from jtorch._nodes.version_errors import FREED
+from jtorch.engine import Value
+from jtorch.ops.registry import Marker, T, thaw
+
+# Node: attributes. ``name=parameter`` where the op calls it otherwise, ``*`` behind what PyTorch makes a tuple of.
+_TABLE = {
+    "AddBackward0": "alpha", "SubBackward0": "alpha", "MulBackward0": "other self", "DivBackward0": "other self",
+    "PowBackward0": "exponent self", "PowBackward1": "exponent result self",
+    "SumBackward0": "self_sym_sizes", "SumBackward1": "dim* keepdim self_sym_sizes",
+    "MeanBackward0": "self_sym_numel self_sym_sizes", "MeanBackward1": "dim* keepdim self_sym_numel self_sym_sizes",
+    "ProdBackward0": "result self", "CumsumBackward0": "dim", "VarBackward0": "self", "StdBackward0": "result self",
+    "LinalgVectorNormBackward0": "result self", "LogsumexpBackward0": "dim* keepdim result self",
+    "MaxBackward1": "result self", "MinBackward1": "result self",
+    "MaxBackward0": "dim indices keepdim self_sym_sizes", "MinBackward0": "dim indices keepdim self_sym_sizes",
+    "SortBackward0": "dim indices self_sym_sizes", "TopkBackward0": "dim indices self_sym_sizes",
+    "MmBackward0": "mat2=other self", "BmmBackward0": "mat2 self", "DotBackward0": "self tensor=other",
+    "AddmmBackward0": "alpha beta mat1 mat2",
+    "SoftmaxBackward0": "dim result", "LogSoftmaxBackward0": "dim result", "CatBackward0": "dim", "StackBackward0": "dim",
+    "SelectBackward0": "dim index self_sym_sizes", "SliceBackward0": "dim end self_sym_sizes start step",
+    "ViewBackward0": "self_sym_sizes", "UnsafeViewBackward0": "self_sym_sizes", "ExpandBackward0": "self_sym_sizes",
+    "SqueezeBackward0": "self_sym_sizes", "SqueezeBackward1": "dim self_sym_sizes", "UnsqueezeBackward0": "dim",
+    "TransposeBackward0": "dim0 dim1", "PermuteBackward0": "dims", "UnbindBackward0": "dim",
+    "SplitBackward0": "dim self_sym_sizes split_size=split_size_or_sections", "RepeatBackward0": "repeats self_sym_sizes",
+    "FlipBackward0": "dims*", "RollBackward0": "dims* shifts*", "TriuBackward0": "diagonal", "TrilBackward0": "diagonal",
+    "GatherBackward0": "dim index self sparse_grad", "IndexSelectBackward0": "dim index self_sym_sizes",
+    "WhereBackward0": "condition", "MaskedFillBackward0": "mask", "LerpBackward0": "weight",
+    "AddcmulBackward0": "tensor1 tensor2 value", "ClampBackward1": "max min self",
+    "LeakyReluBackward0": "negative_slope self", "GeluBackward0": "approximate self", "EluBackward0": "self",
+    "ConvolutionBackward0": "input weight", "NativeLayerNormBackward0": "bias input normalized_shape weight",
+    "EmbeddingBackward0": "indices=input scale_grad_by_freq sparse", "NllLossBackward0": "target",
+}
+_TENSOR_OF_NUMBER = {("MulBackward0", "other"), ("DivBackward0", "other")}      # where PyTorch makes a tensor of a number first
+_PREFIX = "_saved_"
+
+
+def _entries(node: Any) -> dict[str, tuple]:
+    """By parameter: what the template says of it, and the place of the (first) argument."""
+    found, at = {}, 0
+    for param, entry in zip(node.call.op.params, node.call.template, strict=False):
+        found[param.name] = (entry, at)
+        at += sum([e.__class__ is Marker for e in (entry if entry.__class__ is tuple else (entry,))])
+    return found
+
+
+def attributes(node: Any) -> dict[str, str]:
+    """PyTorch's attributes of a node without the prefix, and where each comes from: a parameter, ``result`` or the like."""
+    if not hasattr(node, "saved") or type(node).__name__ == "CopySlices":
+        return {}
+    entries, listed = _entries(node), _TABLE.get(type(node).__name__)
+    if listed is None:
+        return _derived(node, entries)
+    if type(node).__name__ == "MulBackward0" and node.call.op.name != "mul":      # PyTorch multiplies something else
+        return {}
+    pairs = [(name.rstrip("*"), source or name) for name, _, source in [word.partition("=") for word in listed.split()]]
+    sources = {name: "input" if source == "self" else source for name, source in pairs}
+    return {name: source for name, source in sources.items()
+            if source.rstrip("*") in entries or source.startswith("self_sym") or source in ("result", "indices")}
+
+
+def _derived(node: Any, entries: dict[str, tuple]) -> dict[str, str]:
+    saves = node.call.op.saves
+    if saves == "none":
+        return {}
+    if node.saved is None:      # which of them it held is not known any more
+        return {"self" if name == "input" else name: name for name, (entry, _) in entries.items() if entry is T}
+    held = (False,) * len(node.saved) if saves == "result" else _held(node, every=True)
+    found = {"self" if name == "input" else name: name for name, (entry, at) in entries.items() if entry is T and held[at]}
+    return {**found, **({"result": "result"} if saves in ("result", "both") else {})}
+
+
+def _held(node: Any, every: bool = False) -> tuple[bool, ...]:
+    if any([v.__class__ is not Value and hasattr(v, "aval") for v in node.saved]):       # what went through pack hooks
+        return (True,) * len(node.saved)
+    outs = engine.kernel_of(node.call, tuple([engine.NUMBER_AVALS.get(v.__class__) or v.aval for v in node.saved])).outs
+    return node.held(tuple([i for i, a in enumerate(outs) if a.kind]), every)       # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- values
+
+def value(node: Any, name: str) -> Any:
+    """A node's attribute; AttributeError where PyTorch's has none, or it is not known here."""
+    source = attributes(node).get(name)
+    if source is None:
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '{_PREFIX}{name}'")
+    if source in ("result", "indices"):
+        return _result(node, int(source == "indices"))
+    if source.startswith("self_sym"):
+        aval = (node.saved or _gone())[0].aval
+        return aval.numel if source == "self_sym_numel" else tuple(aval.shape)
+    entry, at = _entries(node)[source.rstrip("*")]
+    if entry.__class__ is not Marker:
+        return _static(thaw(entry), source.endswith("*"))
+    if node.saved is None:
+        _gone()
+    return _argument(node, at, (type(node).__name__, name) in _TENSOR_OF_NUMBER)
+
+
+def _gone() -> Any:
+    raise RuntimeError(FREED)
+
+
+def _static(x: Any, in_tuple: bool) -> Any:
+    """A static argument; PyTorch gives negative numbers as C has them without a sign."""
+    if in_tuple and not isinstance(x, tuple):
+        return () if x is None else (_static(x, False),)
+    if isinstance(x, tuple):
+        return tuple([_static(item, False) for item in x])
+    return x + 2 ** 64 if isinstance(x, int) and x < 0 else x
+
+
+def _argument(node: Any, at: int, of_number: bool) -> Any:
+    """A saved argument: None where it was not needed, the leaf itself where it was one."""
+    kept = node.saved[at]
+    if kept.__class__ in engine.NUMBER_AVALS:
+        return Above.wrap(_number(kept)) if of_number else kept
+    if not _held(node)[at]:
+        return None
+    node.check_version_of(at)
+    if kept.__class__ is not Value:
+        return Above.wrap(kept.value(), node.edges[at])
+    edge = node.raw_edges[at]
+    if edge is not None and (edge[1] == LEAF or hasattr(edge[0], "variable")):
+        return edge[0] if edge[1] == LEAF else edge[0].variable
+    return Above.wrap(kept, node.edges[at])
+
+
+def _number(x: Any) -> Value:
+    array = np.asarray(x)
+    return Value(engine.aval_of((), array.dtype, engine.CPU), array)
+
+
+def _result(node: Any, nr: int) -> Any:
+    if node.saved is None:
+        _gone()
+    node.check_version_of(len(node.saved))
+    found = engine.record(node.call, [v if v.__class__ is Value or v.__class__ in engine.NUMBER_AVALS else v.value()
+                                      for v in node.saved])
+    found = found if found.__class__ is Value else found[nr]
+    return Above.wrap(found, (node, nr) if found.aval.kind else None)
+
+
+# ---------------------------------------------------------------- on nodes
+
+_NAMES = {name.rstrip("*").partition("=")[0] for listed in _TABLE.values() for name in listed.split()}
+_PARAMS = ("self other result index mask condition exponent mat1 mat2 vec vec1 vec2 tensor1 tensor2 batch1 batch2 weight bias "
+           "target input end value source src grid boundaries query key").split()
+
+
+def names_of(node: Any) -> list[str]:
+    """The attributes' names, for ``dir``."""
+    return [_PREFIX + name for name in attributes(node)]
+
+
+def attach(cls: type) -> None:
+    """Gives a class of nodes these attributes. Each is a property: a ``__getattr__`` would slow down what nodes always do."""
+    for name in sorted({*_NAMES, *_PARAMS}):
+        setattr(cls, _PREFIX + name, property(functools.partial(_get, name)))
+
+
+def _get(name: str, node: Any) -> Any:
+    return value(node, name)

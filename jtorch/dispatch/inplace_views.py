@@ -1,0 +1,116 @@
+"""In-place calls that change a tensor's geometry or storage rather than its elements: ``t_``, ``squeeze_``, ``resize_`` …"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine, storage, tape
+from jtorch._backward.view_history import edge_of, node_of, requires_grad
+from jtorch.dispatch import call_view, check_inplace, rebase
+from jtorch.engine import Value, call_of
+from jtorch.no_grad import mode
+from jtorch.ops import check
+from jtorch.ops.registry import OPS, T, freeze
+from jtorch.storage import Storage, View
+from jtorch.tape import NotImplementedNode, node_class
+from jtorch.tensor import Tensor, keep_counter
+
+
+def _inplace_view(name: str):
+    op = OPS[name]
+
+    def method(self: Tensor, *args: Any, **kw: Any) -> Tensor:
+        tracked = mode.grad and requires_grad(self)
+        check_inplace(self, tracked, once=False)
+        given = dict(zip([p.name for p in op.params[1:]], args, strict=False), **kw)
+        template = (T, *[freeze(given.get(p.name, p.default)) for p in op.params[1:]])
+        if name == "t":
+            check.require(self.dim() <= 2, f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
+        shown = call_view(call_of(op, template), (self,))
+        if shown._node is not None:
+            shown._node.__class__ = node_class(_renamed(type(shown._node).__name__))
+        tape.keep_shape(self)
+        self._view, self._storage = shown._view, shown._storage
+        tape.counter_of(self).version += 1
+        if tracked:
+            self._kept_hooks = self._hooks_to_keep()
+            self._node, self._output_nr, self._requires_grad = shown._node, shown._output_nr, True
+            self._node_version = tape.counter_of(self).version
+        return self
+    method.__name__ = f"{name}_"
+    method.__doc__ = f"The in-place form of {name}: changes how this tensor shows its memory. See torch.Tensor.{name}_."
+    return method
+
+
+def _renamed(name: str) -> str:
+    """The in-place form's name: ``TBackward0`` -> ``TBackward1``, but three further for squeeze, which has three forms."""
+    return f"{name[:-1]}{int(name[-1]) + (3 if name.startswith('Squeeze') else 1)}"
+
+
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Gives the tensor another size; elements beyond the old ones are 0 here. See torch.Tensor.resize_."""
+    if requires_grad(self):
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = tuple(int(n) for n in (size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size))
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    if shape != tuple(self.shape):
+        storage.resize(self, shape)
+        tape.counter_of(self).version += 1
+    return self
+
+
+def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
+    """Gives the tensor the size of another. See torch.Tensor.resize_as_."""
+    return resize_(self, *other.shape)
+
+
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Makes the tensor show another tensor's memory. See torch.Tensor.set_."""
+    sources = [t for t in (self, source) if isinstance(t, Tensor)]
+    tracked = mode.grad and any([requires_grad(t) for t in sources])
+    check_inplace(self, tracked, once=False)
+    if len(sources) == 2 and source.dtype is not self.dtype:
+        names = [check.cpp_name(t.dtype.np) for t in (source, self)]
+        raise RuntimeError(f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}")
+    node = NotImplementedNode("set_", tuple([edge_of(t) if requires_grad(t) else None for t in sources])) if tracked else None
+    tape.keep_shape(self, anew=True)
+    keep_counter(self)
+    _show(self, source, storage_offset, size, stride)
+    self._storage.apart = True
+    self._counter.version += 1
+    if node is not None and self._base is not None:     # as any write to a view
+        node.__class__ = node_class("CopySlices", NotImplementedNode)
+        rebase(self._base, node, 0)
+        self._requires_grad = True
+        node_of(self)
+    elif node is not None:
+        rebase(self, node, 0)
+    return self
+
+
+def _show(self: Tensor, source: Any, storage_offset: int, size: Any, stride: Any) -> None:
+    if source is None:
+        self._storage = Storage(Value(engine.aval_of((0,), self.dtype.np, self.device), np.zeros(0, self.dtype.np)))
+        self._view = None
+        return
+    if isinstance(source, Tensor) and size is None:
+        self._storage, self._view = source._storage, source._view
+        return
+    s, dtype = source._storage, self.dtype
+    shape = tuple(size) if size is not None else (s.aval.nbytes // dtype.itemsize,)
+    if stride is None and shape == tuple(self.shape):
+        stride = self.stride()      # kept where the size is
+    self._storage, self._view = s, View(engine.aval_of((), dtype.np, s.aval.device), (), storage_offset, None, -1)
+    storage.resize(self, shape, tuple(stride) if stride is not None else None)
+
+
+def bind(cls: type) -> None:
+    """Puts the methods of this file on the tensor class."""
+    for name in ("t", "transpose", "swapaxes", "swapdims", "squeeze", "unsqueeze", "as_strided", "movedim"):
+        if name in OPS:
+            setattr(cls, f"{name}_", _inplace_view(name))
+    for fn in (resize_, resize_as_, set_):
+        setattr(cls, fn.__name__, fn)
+

@@ -1,0 +1,199 @@
+"""Splits: a record compiled as two programs, so that the first runs while the rest of the record is still being recorded.
+
+A training step meets its last new input, the target, before ``backward``; what follows up to the optimizer's states needs
+nothing new. So forward and backward can start when the target is met. That the record will go on as it did is a guess: what
+has started early writes over nothing, and if the guess was wrong its results are dropped.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Set
+from typing import TYPE_CHECKING
+
+from jtorch._base.config import ENGINE_MODE
+from jtorch.engine import policy, stats, wait
+from jtorch.engine.cost import Work
+from jtorch.engine.program import Program, made_by, results
+from jtorch.engine.threads import Threads
+from jtorch.engine.values import Value, is_ones
+
+if TYPE_CHECKING:
+    from jtorch.engine.trace import Trace
+    from jtorch.engine.trie import State
+
+MIN_AHEAD = 3               # calls that follow the start and need nothing new: fewer are not worth a program of their own
+MAX_CROSSING = 1 << 16      # bytes that the second program needs of the first and that nobody else wants, and as many as it
+PER_SECOND = 1e8            # takes for each second of work: to write and read them back costs about 2 % of it
+MAX_TRUST = 4
+LONG = 0.03                 # seconds of work: behind a program that takes longer freed memory may be given back
+MAX_CALLS = 500             # in one program: XLA took 2.3 GB for one of 1,667 calls, 0.9 for six of 278, which ran as quickly
+
+
+def compiled(trace: Trace, held: bytes, why: str, read: bool) -> Compiled:
+    """The program of a trace, or two if the first can start early. ``read``: whether a read ends the trace."""
+    path = trace.state.path()
+    work = trace.state.ends_here().work(trace.state)
+    made = _compiled(trace, path, results(path, held), held, why, read, work)
+    made.is_long = work.compiled > LONG
+    return made
+
+
+def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work) -> Compiled:
+    pool = work.host > policy.POOL
+    if len(path) > MAX_CALLS:
+        return Chain(path, outs, held, why, pool)
+    stretch = max(_stretches(path, trace), key=len)
+    first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
+    made = made_by(first)
+    crossing = made & {i for s in rest for i in s.args} - set(outs)
+    overlaps = ENGINE_MODE == "hot" or work.compiled > policy.OVERLAPPED
+    if len(stretch) < MIN_AHEAD or not overlaps or _bytes(crossing, trace) > MAX_CROSSING + PER_SECOND * work.host:
+        inline = read or (work.host < policy.INLINE and ENGINE_MODE != "hot")
+        return Program(path, outs, _spare(held), why, Threads(inline, pool))
+    on = Threads(pool=pool)
+    early = Early.of(path[stretch.start], first, sorted(made & set(outs) | crossing, reverse=True), stretch, why, on)
+    if not rest:
+        return Split(early, None)
+    return Split(early, Program(rest, [i for i in outs if i not in made], _spare(held, made), why, on))
+
+
+def _spare(held: bytes, kept: Set[int] = frozenset()) -> Callable[[int], bool]:
+    """Which slots a program may overwrite: those that nobody holds but the record, and that are not ``kept``."""
+    return lambda i: not held[i] and i not in kept
+
+
+def _bytes(slots: set[int], trace: Trace) -> int:
+    return sum(trace.values[i].aval.nbytes for i in slots)
+
+
+class _Stretch:
+    """Calls behind ``path[start]`` up to ``path[stop]`` that need only what the record has met by then, or what is foreseen.
+
+    Foreseen are the ones that backward starts from (``constants``, by slot), and numbers that came before, as an exponent comes
+    again in backward (``copies``: of which number each is a copy).
+    """
+
+    def __init__(self, start: int):
+        self.start = self.stop = start
+        self.constants: dict[int, Value] = {}
+        self.copies: list[int] = []
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def _stretches(path: list[State], trace: Trace) -> list[_Stretch]:
+    seen: dict[tuple, int] = {}     # numbers, and where each came first
+    out: list[_Stretch] = [_Stretch(0)]
+    before = known = 0      # slots and numbers that the record has met
+    for at, s in enumerate(path):
+        new = {i: trace.values[i] for i in range(before, s.first)}
+        numbers = [(type(x), repr(x)) for x in trace.numbers[known:s.nnumbers]]
+        if at and all(map(is_ones, new.values())) and all(x in seen for x in numbers):
+            out[-1].stop = at
+            out[-1].constants |= new
+            out[-1].copies += [seen[x] for x in numbers]
+        elif at:
+            out.append(_Stretch(at))
+        for k, x in enumerate(numbers, known):
+            seen.setdefault(x, k)
+        before, known = s.first + len(s.outs), s.nnumbers
+    return out
+
+
+class Early:
+    """A program that starts where a record comes to ``state``. ``trust``: above 0 if it has been what was wanted of late."""
+
+    def __init__(self, state: State, program: Program, stretch: _Stretch):
+        self.state, self.program, self.trust = state, program, 2
+        self.constants, self.copies = stretch.constants, stretch.copies
+        self.known = [i for i in program.order if i not in self.constants]
+        self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # they come last in the order
+
+    @classmethod
+    def of(cls, state: State, path: list[State], outs: list[int], stretch: _Stretch, why: str, on: Threads) -> Early:
+        """The one of ``state``, which is compiled unless the one that is there does the same."""
+        have = state.early
+        if have is None or have.program.path[-1] is not path[-1] or have.program.outs != outs:
+            have = state.early = cls(state, Program(path, outs, lambda i: False, why, on), stretch)
+        return have
+
+    def begin(self, trace: Trace, values: list[Value], numbers: list) -> None:
+        """Starts the program, unless it has been started in vain too often."""
+        if self.trust > 0 and len(values) >= self.state.first + len(self.state.outs):
+            self.trust -= 1
+            wait.for_latest()
+            results: list[list] = []
+            given = [values[i] for i in self.known] + self.foreseen
+            self.program.start(given, numbers + [numbers[k] for k in self.copies], results)
+            trace.begun = self, results[0]
+            stats.counters.early_starts += 1
+
+    def results(self, trace: Trace) -> list:
+        """The program's results at the trace's end: those of the early start, if all that was foreseen has come."""
+        values, numbers, end = trace.values, trace.numbers, self.program.path[-1].nnumbers
+        begun, trace.begun = trace.begun, None
+        foreseen = end - len(self.copies)
+        if all([values[i] is v for i, v in self.constants.items()]) \
+                and all([repr(numbers[foreseen + n]) == repr(numbers[k]) for n, k in enumerate(self.copies)]):
+            self.trust = min(self.trust + 2, MAX_TRUST)
+            if begun is not None and begun[0] is self:
+                stats.counters.early_starts_used += 1
+                return begun[1]
+        wait.for_latest()
+        results: list[list] = []
+        self.program.start([values[i] for i in self.program.order], numbers[:end], results)
+        return results[0]
+
+
+class Split:
+    """A record's two programs (or one, if all of it can start early)."""
+
+    def __init__(self, early: Early, rest: Program | None):
+        self.early, self.rest, self.last_run, self.is_long = early, rest, 0, False
+
+    @property
+    def parts(self) -> list[Program]:
+        """What has been compiled for it."""
+        return [self.early.program, *([self.rest] if self.rest is not None else [])]
+
+    def run(self, trace: Trace) -> None:
+        """Computes the held values of the trace."""
+        first, rest = self.early.program, self.rest
+        outs = self.early.results(trace)
+        first.assign(trace.values, outs)
+        more = rest.launch(trace) if rest is not None else []
+        first.raise_if_bad(outs)
+        if rest is not None:
+            rest.raise_if_bad(more)
+
+    def drop(self) -> None:
+        """Takes the early start back."""
+        if self.early.state.early is self.early:
+            self.early.state.early = None
+
+
+class Chain:
+    """The programs of a long record, one after the other."""
+
+    def __init__(self, path: list[State], outs: list[int], held: bytes, why: str, pool: bool):
+        self.last_run, self.is_long = 0, False
+        pieces = -(-len(path) // MAX_CALLS)
+        at = [len(path) * k // pieces for k in range(pieces + 1)]
+        self.parts: list[Program] = []
+        wanted = set(outs)      # behind the piece
+        for piece in [path[a:b] for a, b in reversed(list(itertools.pairwise(at)))]:
+            made, kept = made_by(piece), frozenset(wanted)
+            self.parts.insert(0, Program(piece, sorted(made & kept, reverse=True), _spare(held, kept), why, Threads(pool=pool)))
+            wanted |= {i for s in piece for i in s.args if i >= 0}
+
+    def run(self, trace: Trace) -> None:
+        """Computes the held values of the trace."""
+        for part in self.parts:
+            part.run(trace)
+
+    def drop(self) -> None:
+        """Nothing to take back when the programs are dropped."""
+
+
+Compiled = Program | Split | Chain      # what a record has been compiled to

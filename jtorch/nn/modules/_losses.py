@@ -1,0 +1,296 @@
+"""Losses: modules around the loss functions of torch.nn.functional, whose options are attributes of the same names."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from jtorch.nn import functional
+from jtorch.nn.modules.module import Module
+from jtorch.ops.nn._common import warn_of_legacy
+from jtorch.tensor import Tensor
+
+F: Any = functional
+
+
+class _Loss(Module):
+    """A loss calls ``function`` with its inputs, its reduction and the attributes named in ``options``."""
+
+    __constants__ = ["reduction"]
+    function = ""
+    options: tuple[str, ...] = ()
+    reduction: str
+
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
+        super().__init__()
+        legacy = size_average is not None or reduce is not None
+        self.reduction = warn_of_legacy(size_average, reduce, 2) if legacy else reduction
+
+    def _loss(self, *inputs: Any) -> Tensor:
+        return getattr(F, self.function)(*inputs, **{n: getattr(self, n) for n in self.options}, reduction=self.reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of ``input`` against ``target``."""
+        return self._loss(input, target)
+
+
+class _WeightedLoss(_Loss):
+    """A loss with a weight per class (or element), which is a buffer."""
+
+    options: tuple[str, ...] = ("weight",)
+    weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+# ---------------------------------------------------------------- differences of numbers
+
+class L1Loss(_Loss):
+    """The mean absolute difference. See torch.nn.L1Loss.
+
+    Input and target of one shape; the result is a scalar, or of that shape with ``reduction="none"``.
+
+        >>> torch.nn.L1Loss()(torch.tensor([1.0, 5.0]), torch.tensor([2.0, 2.0]))
+        tensor(2.)
+    """
+
+    function = "l1_loss"
+
+
+class MSELoss(_Loss):
+    """The mean squared difference. See torch.nn.MSELoss.
+
+    Input and target of one shape (others are broadcast, with a warning); the result is a scalar, or of that shape with
+    ``reduction="none"``.
+
+        >>> torch.nn.MSELoss()(torch.tensor([1.0, 5.0]), torch.tensor([2.0, 2.0]))
+        tensor(5.)
+    """
+
+    function = "mse_loss"
+
+
+class SmoothL1Loss(_Loss):
+    """``0.5 d² / beta`` for differences d below ``beta``, ``d - 0.5 beta`` above. See torch.nn.SmoothL1Loss.
+
+    The loss of Fast R-CNN (https://arxiv.org/abs/1504.08083); ``beta=0`` makes it L1Loss.
+
+        >>> torch.nn.SmoothL1Loss()(torch.tensor([0.0, 3.0]), torch.tensor([1.0, 0.0]))
+        tensor(1.5000)
+    """
+
+    function = "smooth_l1_loss"
+    options = ("beta",)
+
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0):
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+
+class HuberLoss(_Loss):
+    """``0.5 d²`` for differences d below ``delta``, ``delta (d - 0.5 delta)`` above. See torch.nn.HuberLoss.
+
+    Input and target of one shape; ``delta`` is positive.
+
+        >>> torch.nn.HuberLoss(delta=2.0)(torch.tensor([1.0, 4.0]), torch.tensor([0.0, 0.0]))
+        tensor(3.2500)
+    """
+
+    __constants__ = ["reduction", "delta"]
+    function = "huber_loss"
+    options = ("delta",)
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0):
+        if not isinstance(delta, (float, int)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+
+# ---------------------------------------------------------------- likelihoods
+
+class BCELoss(_WeightedLoss):
+    """The cross entropy of probabilities against targets between 0 and 1. See torch.nn.BCELoss.
+
+    Input, target and (broadcast) ``weight`` of one dtype; logarithms are at least -100. An input outside [0, 1] is a
+    RuntimeError. BCEWithLogitsLoss is the same of logits, and exact for large ones.
+
+        >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))
+        tensor(0.6931)
+    """
+
+    function = "binary_cross_entropy"
+
+
+class BCEWithLogitsLoss(_Loss):
+    """The cross entropy of the input's sigmoid against targets between 0 and 1. See torch.nn.BCEWithLogitsLoss.
+
+    ``weight`` scales elements, ``pos_weight`` the part of the positive class; both are broadcast.
+
+        >>> torch.nn.BCEWithLogitsLoss(pos_weight=torch.tensor([3.0]))(torch.zeros(2), torch.tensor([0.0, 1.0]))
+        tensor(1.3863)
+    """
+
+    function = "binary_cross_entropy_with_logits"
+    options = ("weight", "pos_weight")
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean", pos_weight: Tensor | None = None):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+
+class NLLLoss(_WeightedLoss):
+    """Minus the log-probability of the target class. See torch.nn.NLLLoss.
+
+    Input (N, C, …) of log-probabilities, target (N, …) of int64 class indices. The mean is over the targets' weights;
+    targets equal to ``ignore_index`` count nothing. An index outside [0, C) is an IndexError.
+
+        >>> torch.nn.NLLLoss()(torch.tensor([[-1.0, -2.0], [-3.0, -4.0]]), torch.tensor([1, 0]))
+        tensor(2.5000)
+    """
+
+    __constants__ = ["ignore_index", "reduction"]
+    function = "nll_loss"
+    options = ("weight", "ignore_index")
+
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
+                 reduce: bool | None = None, reduction: str = "mean"):
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+
+class NLLLoss2d(NLLLoss):
+    """NLLLoss under its old name for images; deprecated in PyTorch."""
+
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
+                 reduce: bool | None = None, reduction: str = "mean"):
+        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
+                      "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.", FutureWarning, stacklevel=2)
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """The cross entropy of logits against classes or class probabilities. See torch.nn.CrossEntropyLoss.
+
+    Input (N, C, …); target (N, …) of int64 class indices, or of the input's shape with probabilities. ``weight`` is per
+    class, targets equal to ``ignore_index`` count nothing, ``label_smoothing`` mixes the target with the uniform distribution
+    (https://arxiv.org/abs/1512.00567).
+
+        >>> torch.nn.CrossEntropyLoss()(torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([0, 1]))
+        tensor(0.4100)
+    """
+
+    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+    function = "cross_entropy"
+    options = ("weight", "ignore_index", "label_smoothing")
+
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
+                 reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0):
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of ``input`` against ``target``."""
+        return F.cross_entropy(input, target, self.weight, None, self.ignore_index, None, self.reduction, self.label_smoothing)
+
+
+class KLDivLoss(_Loss):
+    """The Kullback-Leibler divergence of target probabilities from input log-probabilities. See torch.nn.KLDivLoss.
+
+    ``log_target`` says that the target holds log-probabilities too; ``reduction="batchmean"`` is the divergence itself.
+
+        >>> torch.nn.KLDivLoss(reduction="batchmean")(torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 0.0]]))
+        tensor(0.6931)
+    """
+
+    function = "kl_div"
+    options = ("log_target",)
+
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+                 log_target: bool = False):
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+
+class PoissonNLLLoss(_Loss):
+    """Minus the log-likelihood of counts whose rate (or its logarithm, ``log_input``) is the input. See torch.nn.PoissonNLLLoss.
+
+    ``full`` adds Stirling's approximation of the constant term for targets above 1; ``eps`` keeps ``log(0)`` away.
+
+        >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+        tensor(0.8591)
+    """
+
+    __constants__ = ["log_input", "full", "eps", "reduction"]
+    function = "poisson_nll_loss"
+    options = ("log_input", "full", "eps")
+
+    def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
+                 reduce: bool | None = None, reduction: str = "mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.log_input, self.full, self.eps = log_input, full, eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """The loss of ``log_input`` against ``target``."""
+        return self._loss(log_input, target)
+
+
+class GaussianNLLLoss(_Loss):
+    """Minus the log-likelihood of targets with mean ``input`` and variance ``var``. See torch.nn.GaussianNLLLoss.
+
+    ``var`` has the input's shape, or lacks its last dimension (or has 1 there), or is a number; it is at least ``eps``.
+
+        >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.ones(2), torch.ones(2))
+        tensor(0.5000)
+    """
+
+    __constants__ = ["full", "eps", "reduction"]
+    function = "gaussian_nll_loss"
+    options = ("full", "eps")
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"):
+        super().__init__(None, None, reduction)
+        self.full, self.eps = full, eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:    # type: ignore[override]
+        """The loss of ``input`` with variance ``var`` against ``target``."""
+        return self._loss(input, target, var)
+
+
+class CTCLoss(_Loss):
+    """Minus the log-probability of label sequences of which no alignment is known. See torch.nn.CTCLoss.
+
+    ``log_probs`` (T, N, C), or (T, C); ``targets`` (N, S) padded, or all in a row; lengths as tensors or tuples. The mean
+    divides by the target's length first. ``zero_infinity`` makes the loss of impossible sequences 0, with no gradient. The
+    gradient is PyTorch's: that with respect to the logits of the log_softmax which ``log_probs`` come from.
+    Source: Graves et al., Connectionist Temporal Classification, ICML 2006.
+
+        >>> x = torch.zeros(4, 1, 3).log_softmax(2)
+        >>> torch.nn.CTCLoss()(x, torch.tensor([[1, 2]]), (4,), (2,))
+        tensor(0.8432)
+    """
+
+    __constants__ = ["blank", "reduction"]
+    function = "ctc_loss"
+    options = ("blank", "zero_infinity")
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False):
+        super().__init__(reduction=reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor,     # type: ignore[override]
+                target_lengths: Tensor) -> Tensor:
+        """The loss of ``log_probs`` against ``targets``."""
+        return self._loss(log_probs, targets, input_lengths, target_lengths)
+
+
+__all__ = [
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss", "KLDivLoss", "L1Loss",
+    "MSELoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss",
+]

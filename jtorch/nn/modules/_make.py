@@ -1,0 +1,36 @@
+"""What modules are made of: empty parameters on a device, and torch's functions by name."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import jtorch.dtype as dtypes
+from jtorch._api.conversion import FUNCTIONS
+from jtorch._api.creation import from_host, place_of
+from jtorch.tensor import Parameter, Tensor
+
+
+def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """A tensor yet to be filled (zeros)."""
+    if any([n < 0 for n in shape]):
+        negative = next(n for n in shape if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(shape)}")
+    found = dtypes.as_dtype(dtype, "empty") or dtypes.get_default_dtype()
+    return from_host(np.zeros(shape, found.np), place_of(device))
+
+
+def parameter(*shape: int, device: Any = None, dtype: Any = None) -> Parameter:
+    """A parameter yet to be filled."""
+    return Parameter(empty(*shape, device=device, dtype=dtype))
+
+
+def torch(name: str) -> Any:
+    """``torch.<name>``, which is bound after this package is imported."""
+    return FUNCTIONS[name]
+
+
+def ntuple(x: Any, n: int) -> tuple:
+    """``x`` as a tuple of ``n`` items: repeated if it is one number."""
+    return tuple(x) if isinstance(x, Iterable) else (x,) * n

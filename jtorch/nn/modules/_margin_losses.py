@@ -1,0 +1,186 @@
+"""Losses that want a margin between classes, pairs or triplets."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jtorch.nn.modules._losses import _Loss, _WeightedLoss
+from jtorch.nn.modules.distance import PairwiseDistance
+from jtorch.tensor import Tensor
+
+
+class SoftMarginLoss(_Loss):
+    """The mean of ``log(1 + exp(-target * input))`` for targets 1 and -1. See torch.nn.SoftMarginLoss.
+
+    Input and target of one shape; the result is a scalar, or of that shape with ``reduction="none"``.
+
+        >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, -1.0]))
+        tensor(0.6931)
+    """
+
+    function = "soft_margin_loss"
+
+
+class HingeEmbeddingLoss(_Loss):
+    """The input for targets of 1, ``max(0, margin - input)`` for targets of -1. See torch.nn.HingeEmbeddingLoss.
+
+    Input and target of one shape; the result is a scalar, or of that shape with ``reduction="none"``.
+
+        >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
+        tensor(0.5000)
+    """
+
+    __constants__ = ["margin", "reduction"]
+    function = "hinge_embedding_loss"
+    options: tuple[str, ...] = ("margin",)
+
+    def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class _PairLoss(_Loss):
+    __constants__ = ["margin", "reduction"]
+    options = ("margin",)
+
+    def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:    # type: ignore[override]
+        """The loss of the pair against ``target``."""
+        return self._loss(input1, input2, target)
+
+
+class MarginRankingLoss(_PairLoss):
+    """``max(0, -target * (input1 - input2) + margin)``: which of two should be larger. See torch.nn.MarginRankingLoss.
+
+    All three of one shape; targets are 1 where the first should be larger, else -1.
+
+        >>> torch.nn.MarginRankingLoss()(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 1.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.5000)
+    """
+
+    function = "margin_ranking_loss"
+
+
+class CosineEmbeddingLoss(_PairLoss):
+    """``1 - cos`` of pairs with target 1, ``max(0, cos - margin)`` with target -1. See torch.nn.CosineEmbeddingLoss.
+
+    Inputs (N, D) with targets (N), or (D) with a 0-dim target.
+
+        >>> x = torch.tensor([[1.0, 0.0]])
+        >>> torch.nn.CosineEmbeddingLoss()(x, torch.tensor([[0.0, 1.0]]), torch.tensor([1]))
+        tensor(1.)
+    """
+
+    function = "cosine_embedding_loss"
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The mean over classes of their one-versus-all cross entropies. See torch.nn.MultiLabelSoftMarginLoss.
+
+    Input and target (N, C) or (C), targets 0 or 1; ``weight`` per class.
+
+        >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]))
+        tensor(0.6931)
+    """
+
+    function = "multilabel_soft_margin_loss"
+
+
+class MultiLabelMarginLoss(_Loss):
+    """How far other classes come within 1 of the target classes, over all pairs. See torch.nn.MultiLabelMarginLoss.
+
+    Input (N, C) or (C); the target has the same shape and lists class indices up to the first -1.
+
+        >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
+        tensor(0.8500)
+    """
+
+    function = "multilabel_margin_loss"
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """``max(0, margin - x[target] + x[i])^p`` over the other classes i. See torch.nn.MultiMarginLoss.
+
+    Input (N, C) or (C), int64 targets (N) or (); ``p`` is 1 or 2, ``weight`` is per target class.
+
+        >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+        tensor(0.3250)
+    """
+
+    __constants__ = ["p", "margin", "reduction"]
+    function = "multi_margin_loss"
+    options = ("p", "margin", "weight")
+
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
+                 reduce: bool | None = None, reduction: str = "mean"):
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
+        self.p, self.margin = p, margin
+
+
+class _TripletLoss(_Loss):
+    def _check_margin(self, margin: float) -> None:
+        if margin <= 0:
+            raise ValueError(f"{type(self).__name__}: expected margin to be greater than 0, got {margin} instead")
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:    # type: ignore[override]
+        """The loss of the triplets."""
+        return self._loss(anchor, positive, negative)
+
+
+class TripletMarginLoss(_TripletLoss):
+    """``max(0, |anchor - positive| - |anchor - negative| + margin)`` in the p-norm. See torch.nn.TripletMarginLoss.
+
+    Inputs (N, D) or (D). ``swap`` takes the negative's distance to the positive where that is smaller
+    (Balntas et al., BMVC 2016).
+
+        >>> a, p, n = torch.zeros(1, 2), torch.ones(1, 2), torch.tensor([[3.0, 4.0]])
+        >>> torch.nn.TripletMarginLoss(margin=5.0)(a, p, n)
+        tensor(1.4142)
+    """
+
+    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
+    function = "triplet_margin_loss"
+    options = ("margin", "p", "eps", "swap")
+
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+                 size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
+        super().__init__(size_average, reduce, reduction)
+        self._check_margin(margin)
+        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
+
+
+class TripletMarginWithDistanceLoss(_TripletLoss):
+    """TripletMarginLoss with a distance of one's own. See torch.nn.TripletMarginWithDistanceLoss.
+
+    ``distance_function(x1, x2)`` gives the distance of each pair; by default it is PairwiseDistance().
+
+        >>> far = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda x, y: (x - y).abs().amax(1))
+        >>> far(torch.zeros(1, 2), torch.ones(1, 2), torch.tensor([[0.5, 0.0]]))
+        tensor(1.5000)
+    """
+
+    __constants__ = ["margin", "swap", "reduction"]
+    function = "triplet_margin_with_distance_loss"
+    options = ("distance_function", "margin", "swap")
+
+    def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
+                 swap: bool = False, reduction: str = "mean"):
+        super().__init__(reduction=reduction)
+        self._check_margin(margin)
+        self.distance_function: Any = PairwiseDistance() if distance_function is None else distance_function
+        self.margin, self.swap = margin, swap
+
+
+__all__ = [
+    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+]

@@ -1,0 +1,36 @@
+"""Channels dealt out anew. See torch.nn.ChannelShuffle."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch.nn import functional
+from jtorch.nn.modules.module import Module
+
+__all__ = ["ChannelShuffle"]
+
+F: Any = functional
+
+
+class ChannelShuffle(Module):
+    """Takes the channels of ``groups`` groups in turn: one of the first, one of the second, …. See torch.nn.ChannelShuffle.
+
+    Shape: (N, C, ...), at least three dimensions, to the same.
+    Raises RuntimeError for fewer dimensions and where the groups do not divide the channels.
+
+    >>> nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
+    tensor([0, 2, 1, 3])
+    """
+
+    __constants__ = ["groups"]
+
+    def __init__(self, groups: int):
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input):
+        """The rearranged input."""
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        """The groups."""
+        return f"groups={self.groups}"

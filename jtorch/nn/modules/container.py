@@ -1,0 +1,183 @@
+"""Modules that hold modules."""
+from __future__ import annotations
+
+import operator
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from jtorch.nn.modules.module import Module, indented
+
+
+def _position(i: Any, n: int) -> int:
+    i = operator.index(i)
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of range")
+    return i % n
+
+
+class _Numbered(Module):
+    """Modules under the names 0, 1, 2, …"""
+
+    def _renumber(self, modules: Iterable) -> None:
+        self._modules.clear()
+        self._modules.update((str(i), m) for i, m in enumerate(modules))
+
+    def __getitem__(self, i: Any) -> Any:
+        values = list(self._modules.values())
+        if not isinstance(i, slice):
+            return values[_position(i, len(values))]
+        if type(self) is ModuleList or isinstance(self, ModuleList):
+            return type(self)(values[i])
+        return type(self)(OrderedDict(list(self._modules.items())[i]))
+
+    def __setitem__(self, i: int, module: Module) -> None:
+        setattr(self, list(self._modules)[_position(i, len(self))], module)
+
+    def __delitem__(self, i: Any) -> None:
+        values = list(self._modules.values())
+        del values[i if isinstance(i, slice) else _position(i, len(values))]
+        self._renumber(values)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def append(self, module: Module):
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module):
+        """Adds a module before a position."""
+        values = list(self._modules.values())
+        values.insert(index, module)
+        self._renumber(values)
+        return self
+
+    def extend(self, modules: Iterable):
+        """Adds modules at the end."""
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def pop(self, key: Any) -> Any:
+        """Takes a module out."""
+        found = self[key]
+        del self[key]
+        return found
+
+
+class Container(Module):
+    """Modules under given names. Deprecated in PyTorch; a subclass of Module says the same."""
+
+    def __init__(self, **kwargs: Any):
+        warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
+                      "instead.", FutureWarning, stacklevel=2)
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
+
+
+class Sequential(_Numbered):
+    """Modules that are called one after the other. See torch.nn.Sequential."""
+
+    def __init__(self, *args: Any):
+        super().__init__()
+        given = len(args) == 1 and isinstance(args[0], OrderedDict)
+        named = args[0].items() if given else ((str(i), m) for i, m in enumerate(args))
+        for name, module in named:
+            self.add_module(name, module)
+
+    def forward(self, input):
+        """Calls each module with the last one's result."""
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+
+class ModuleList(_Numbered):
+    """A list of modules. See torch.nn.ModuleList."""
+
+    def __init__(self, modules: Iterable | None = None):
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def __iadd__(self, modules: Iterable):
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def __repr__(self):
+        runs: list[list] = []
+        for i, text in enumerate(repr(m) for m in self):
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        if not runs:
+            return f"{self._get_name()}()"
+        lines = [f"({a}): {t}" if a == b else f"({a}-{b}): {b - a + 1} x {t}" for a, b, t in runs]
+        return f"{self._get_name()}(\n  " + "\n  ".join(indented(line) for line in lines) + "\n)"
+
+
+def _of_the_dict(name: str, doc: str | None = None) -> Any:
+    """The method of that name of the dict that holds the modules."""
+    def method(self, *args):
+        return getattr(self._modules, name)(*args)
+    method.__name__, method.__qualname__, method.__doc__ = name, f"ModuleDict.{name}", doc
+    return method
+
+
+class ModuleDict(Module):
+    """A dict of modules. See torch.nn.ModuleDict."""
+
+    __getitem__ = _of_the_dict("__getitem__")
+    __delitem__ = _of_the_dict("__delitem__")
+    __len__ = _of_the_dict("__len__")
+    __iter__ = _of_the_dict("__iter__")
+    __contains__ = _of_the_dict("__contains__")
+    keys = _of_the_dict("keys", "The names.")
+    values = _of_the_dict("values", "The modules.")
+    items = _of_the_dict("items", "(name, module).")
+    clear = _of_the_dict("clear", "Takes all modules out.")
+
+    def __init__(self, modules: Any = None):
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def pop(self, key: str) -> Any:
+        """Takes a module out."""
+        return self._modules.pop(key)
+
+    def update(self, modules: Any) -> None:
+        """Adds modules from a dict or pairs. TypeError or ValueError for what is neither, and then nothing was added."""
+        for key, module in _pairs(modules):
+            self[key] = module
+
+
+def _pairs(modules: Any) -> list[tuple[str, Module]]:
+    if not isinstance(modules, Iterable):
+        raise TypeError("ModuleDict.update should be called with an iterable of key/value pairs, but got "
+                        + type(modules).__name__)
+    if isinstance(modules, (Mapping, ModuleDict)):
+        return list(modules.items())
+    return [_pair(i, item) for i, item in enumerate(modules)]
+
+
+def _pair(i: int, item: Any) -> tuple[str, Module]:
+    where = f"ModuleDict update sequence element #{i}"
+    if not isinstance(item, Iterable):
+        raise TypeError(f"{where} should be Iterable; is{type(item).__name__}")
+    if len(parts := tuple(item)) != 2:
+        raise ValueError(f"{where} has length {len(parts)}; 2 is required")
+    return parts

@@ -1,0 +1,53 @@
+"""Distances as modules."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch.nn import functional
+from jtorch.nn.modules.module import Module
+from jtorch.tensor import Tensor
+
+F: Any = functional
+
+
+class PairwiseDistance(Module):
+    """The p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.PairwiseDistance.
+
+    Inputs (N, D) or (D), broadcast; the result is (N) or (), with a last dimension of 1 if ``keepdim``.
+
+        >>> torch.nn.PairwiseDistance()(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
+    """
+
+    __constants__ = ["norm", "eps", "keepdim"]
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False):
+        super().__init__()
+        self.norm, self.eps, self.keepdim = p, eps, keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """The distances."""
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between vectors along ``dim``. See torch.nn.CosineSimilarity.
+
+    Inputs are broadcast; the result lacks ``dim``. Norms below ``eps`` count as ``eps``.
+
+        >>> torch.nn.CosineSimilarity()(torch.ones(1, 2), torch.tensor([[1.0, 0.0]]))
+        tensor([0.7071])
+    """
+
+    __constants__ = ["dim", "eps"]
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8):
+        super().__init__()
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """The cosines."""
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+__all__ = ["CosineSimilarity", "PairwiseDistance"]

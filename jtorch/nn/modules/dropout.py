@@ -1,0 +1,113 @@
+"""Dropout layers. See https://docs.pytorch.org/docs/stable/nn.html#dropout-layers."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch.nn import functional
+from jtorch.nn.modules.module import Module
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+
+F: Any = functional
+
+
+class _DropoutNd(Module):
+    """Calls ``_function`` of nn.functional with the probability, in training."""
+
+    __constants__ = ["p", "inplace"]
+    _function = ""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False):
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input):
+        """The input, some of it dropped in training."""
+        return getattr(F, self._function)(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The probability."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
+    """In training, zeroes each element with probability ``p`` and scales the others by 1/(1-p). See torch.nn.Dropout.
+
+    Shape: any. Raises ValueError for a probability that is not between 0 and 1. The method is that of Hinton et al.,
+    "Improving neural networks by preventing co-adaptation of feature detectors", 2012.
+
+    >>> nn.Dropout(0.2).eval()(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
+
+    _function = "dropout"
+
+
+class Dropout1d(_DropoutNd):
+    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See torch.nn.Dropout1d.
+
+    Shape: (N, C, L) or (C, L); RuntimeError for others.
+
+    >>> nn.Dropout1d(1.0)(torch.ones(2, 3))
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+
+    _function = "dropout1d"
+
+
+class Dropout2d(_DropoutNd):
+    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See torch.nn.Dropout2d.
+
+    Shape: (N, C, H, W); (N, C, L) works with a warning, as in PyTorch.
+
+    >>> nn.Dropout2d(0.5)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
+
+    _function = "dropout2d"
+
+
+class Dropout3d(_DropoutNd):
+    """In training, zeroes whole channels with probability ``p`` and scales the others by 1/(1-p). See torch.nn.Dropout3d.
+
+    Shape: (N, C, D, H, W) or (C, D, H, W); others work with a warning, as in PyTorch.
+
+    >>> nn.Dropout3d(0.5)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
+
+    _function = "dropout3d"
+
+
+class _Alpha(_DropoutNd):
+    def forward(self, input):
+        """The input, some of it at the lower limit of selu in training; never in place, whatever ``inplace`` says."""
+        return getattr(F, self._function)(input, self.p, self.training)
+
+
+class AlphaDropout(_Alpha):
+    """Dropout for networks of ``SELU``: what is dropped takes selu's lower limit. See torch.nn.AlphaDropout.
+
+    Inputs of mean 0 and variance 1 keep these. Shape: any. The method is that of Klambauer et al., "Self-Normalizing Neural
+    Networks", 2017.
+
+    >>> nn.AlphaDropout(0.2).eval()(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
+
+    _function = "alpha_dropout"
+
+
+class FeatureAlphaDropout(_Alpha):
+    """``AlphaDropout`` of whole channels. See torch.nn.FeatureAlphaDropout.
+
+    Shape: (N, C, ...); RuntimeError for fewer than two dimensions.
+
+    >>> nn.FeatureAlphaDropout(0.2).eval()(torch.ones(1, 3))
+    tensor([[1., 1., 1.]])
+    """
+
+    _function = "feature_alpha_dropout"

@@ -1,0 +1,66 @@
+"""Modules that change the shape only. See torch.nn.Flatten."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch.nn.modules.module import Module
+
+__all__ = ["Flatten", "Unflatten"]
+
+
+class Flatten(Module):
+    """The dimensions from ``start_dim`` to ``end_dim`` as one: by default, all but that of the batch. See torch.nn.Flatten.
+
+    Shape: any; a view of the input where its strides allow one.
+
+    >>> nn.Flatten()(torch.zeros(2, 3, 4)).shape
+    torch.Size([2, 12])
+    """
+
+    __constants__ = ["start_dim", "end_dim"]
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1):
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input):
+        """The input with some dimensions as one."""
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        """The dimensions."""
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """The dimension ``dim`` as several of the sizes ``unflattened_size``, one of which may be -1. See torch.nn.Unflatten.
+
+    Shape: any whose size along ``dim`` is the product; RuntimeError for others. TypeError for sizes that are not ints.
+
+    >>> nn.Unflatten(1, (3, -1))(torch.zeros(2, 12)).shape
+    torch.Size([2, 3, 4])
+    """
+
+    __constants__ = ["dim", "unflattened_size"]
+
+    def __init__(self, dim: int, unflattened_size: Any):
+        super().__init__()
+        _check_sizes(unflattened_size)
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, input):
+        """The input with one dimension as several."""
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        """The dimension and its sizes."""
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+def _check_sizes(given: Any) -> None:
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(given).__name__}")
+    for position, size in enumerate(given):
+        if not isinstance(size, int):
+            raise TypeError(f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos "
+                            f"{position}")

@@ -1,0 +1,72 @@
+"""Images as columns of sliding blocks, and back. See torch.nn.Unfold."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch.nn import functional
+from jtorch.nn.modules.module import Module
+
+__all__ = ["Fold", "Unfold"]
+
+F: Any = functional
+Sizes = int | tuple[int, ...]
+
+
+class Unfold(Module):
+    """The sliding blocks of an image, each as a column. See torch.nn.Unfold.
+
+    The sizes are those of a convolution: an int, or one for rows and one for columns.
+
+    Shape: (N, C, H, W) or (C, H, W) to (N, C * kernel height * kernel width, L) or without the N, where L is the number of
+    blocks, the product of ``(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`` over both dimensions.
+    Raises RuntimeError for another number of dimensions and for an image smaller than a block.
+
+    >>> nn.Unfold(2)(torch.arange(6.0).reshape(1, 1, 2, 3))
+    tensor([[[0., 1.],
+             [1., 2.],
+             [3., 4.],
+             [4., 5.]]])
+    """
+
+    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
+
+    def __init__(self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1):
+        super().__init__()
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+
+    def forward(self, input):
+        """The columns."""
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+
+
+class Fold(Module):
+    """Images from columns of blocks, which add up where they overlap: the transpose of ``Unfold``. See torch.nn.Fold.
+
+    ``output_size`` is that of the image; the other sizes are those of ``Unfold``.
+
+    Shape: (N, C * kernel height * kernel width, L) or without the N to (N, C, *output_size) or without the N.
+    Raises RuntimeError where the numbers of rows and columns do not fit the sizes.
+
+    >>> nn.Fold((1, 3), (1, 2))(torch.ones(1, 2, 2))
+    tensor([[[[1., 2., 1.]]]])
+    """
+
+    __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
+
+    def __init__(self, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1):
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
+
+    def forward(self, input):
+        """The images."""
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return (f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
+                f"padding={self.padding}, stride={self.stride}")

@@ -1,0 +1,134 @@
+"""Linear layers."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jtorch.nn import functional, init
+from jtorch.nn.modules._make import parameter
+from jtorch.nn.modules.lazy import LazyModuleMixin
+from jtorch.nn.modules.module import Module
+
+F: Any = functional
+
+
+class Identity(Module):
+    """Its input; takes any arguments. Shape: any. See torch.nn.Identity.
+
+    >>> nn.Identity(54, unused=True)(torch.ones(2))
+    tensor([1., 1.])
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__()
+
+    def forward(self, input):
+        """Its input."""
+        return input
+
+
+class Linear(Module):
+    """``x @ weight.T + bias``. See torch.nn.Linear.
+
+    Both start uniform within ``1 / sqrt(in_features)``.
+
+    Shape: (..., in_features) to (..., out_features); ``weight`` is (out_features, in_features), ``bias`` (out_features,).
+
+    >>> nn.Linear(3, 2)(torch.randn(4, 3)).shape
+    torch.Size([4, 2])
+    """
+
+    __constants__ = ["in_features", "out_features"]
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = parameter(out_features, in_features, device=device, dtype=dtype)
+        if bias:
+            self.bias = parameter(out_features, device=device, dtype=dtype)
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input):
+        """The layer's result."""
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear by another name: what MultiheadAttention's last projection is called. See torch.nn.modules.linear."""
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """Linear that takes ``in_features`` from its first input. See torch.nn.LazyLinear.
+
+    >>> layer = nn.LazyLinear(2)
+    >>> layer(torch.randn(4, 3)).shape, layer
+    (torch.Size([4, 2]), Linear(in_features=3, out_features=2, bias=True))
+    """
+
+    cls_to_become = Linear
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None):
+        super().__init__(0, 0, False)
+        self.out_features = out_features
+        self._wait_for(*(("weight", "bias") if bias else ("weight",)), device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew, once they have a shape."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input) -> None:
+        """Makes a weight for the last dimension of ``input``."""
+        features = input.shape[-1]
+        if self.has_uninitialized_params():
+            self.in_features = features
+            self._materialize(weight=(self.out_features, features), bias=(self.out_features,))
+            self.reset_parameters()
+        elif self.in_features == 0:     # a loaded state dict has given the weight its shape
+            if features != self.weight.shape[-1]:
+                raise AssertionError(f"The in_features inferred from input: {features} is not equal to in_features from "
+                                     f"self.weight: {self.weight.shape[-1]}")
+            self.in_features = features
+
+
+class Bilinear(Module):
+    """``x1 @ weight @ x2 + bias``. See torch.nn.Bilinear."""
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None):
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = parameter(out_features, in1_features, in2_features, device=device, dtype=dtype)
+        self.register_parameter("bias", parameter(out_features, device=device, dtype=dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+        width = 1 / math.sqrt(self.in1_features)
+        for drawn in (self.weight, self.bias):
+            if drawn is not None:
+                init.uniform_(drawn, -width, width)
+
+    def forward(self, input1, input2):
+        """The layer's result."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+                f"bias={self.bias is not None}")

@@ -1,0 +1,186 @@
+"""Normalization over other things than the batch. See https://docs.pytorch.org/docs/stable/nn.html#normalization-layers."""
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from jtorch._api.creation import tensor
+from jtorch.nn import functional, init
+from jtorch.nn.modules._make import parameter
+from jtorch.nn.modules.module import Module
+
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
+F: Any = functional
+
+
+class _Affine(Module):
+    """Normalization followed by an affine map: ``weight`` and ``bias``, either of which may be None."""
+
+    weight: Any
+    bias: Any
+
+    def _set_affine(self, shape: tuple[int, ...], weight: bool, bias: bool | None, device: Any, dtype: Any) -> None:
+        """Makes the identity map; ``bias`` is None where there never is one."""
+        wanted = {"weight": weight} if bias is None else {"weight": weight, "bias": weight and bias}
+        for name, made in wanted.items():
+            self.register_parameter(name, parameter(*shape, device=device, dtype=dtype) if made else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets the affine map to the identity."""
+        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
+            if self._parameters.get(name) is not None:
+                fill(self._parameters[name])
+
+    def _shape_of(self, normalized_shape: Any) -> tuple[int, ...]:
+        return (int(normalized_shape),) if isinstance(normalized_shape, numbers.Integral) else tuple(normalized_shape)
+
+
+class LayerNorm(_Affine):
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` over the last dimensions. See torch.nn.LayerNorm.
+
+    ``normalized_shape`` says how many dimensions and of which sizes; the variance is the biased one. The formula is that
+    of Ba, Kiros and Hinton, "Layer Normalization", 2016.
+
+    Shape: (..., *normalized_shape), which ``weight`` and ``bias`` have too; RuntimeError for another.
+
+    >>> norm = nn.LayerNorm(4)
+    >>> norm(torch.tensor([[1.0, 2.0, 3.0, 4.0]])).mean(-1)
+    tensor([0.], grad_fn=<MeanBackward1>)
+    """
+
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
+    def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
+                 device: Any = None, dtype: Any = None):
+        super().__init__()
+        self.normalized_shape = self._shape_of(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self._set_affine(self.normalized_shape, elementwise_affine, bias, device, dtype)
+
+    def forward(self, input):
+        """The normalized input."""
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return (f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+                f"bias={self.bias is not None}")
+
+
+class RMSNorm(_Affine):
+    """``x / sqrt(mean(x²) + eps) * weight`` over the last dimensions. See torch.nn.RMSNorm.
+
+    ``eps`` is the dtype's machine precision where it is None. The formula is that of Zhang and Sennrich, "Root Mean Square
+    Layer Normalization", 2019.
+
+    Shape: (..., *normalized_shape), which ``weight`` has too; RuntimeError for another.
+
+    >>> nn.RMSNorm(2, elementwise_affine=False)(torch.tensor([1.0, 7.0]))
+    tensor([0.2000, 1.4000])
+    """
+
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
+    def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
+                 dtype: Any = None):
+        super().__init__()
+        self.normalized_shape = self._shape_of(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self._set_affine(self.normalized_shape, elementwise_affine, None, device, dtype)
+
+    def forward(self, x):
+        """The normalized input."""
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(_Affine):
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` per sample and group of channels. See torch.nn.GroupNorm.
+
+    The variance is the biased one; ``weight`` and ``bias`` are per channel. The formula is that of Wu and He, "Group
+    Normalization", 2018.
+
+    Shape: (N, num_channels, ...).
+    Raises ValueError where the groups do not divide the channels, and where a group has one element only.
+
+    >>> nn.GroupNorm(2, 4)(torch.randn(3, 4, 5)).shape
+    torch.Size([3, 4, 5])
+    """
+
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
+
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
+                 dtype: Any = None, *, bias: bool = True):
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self._set_affine((num_channels,), affine, bias, device, dtype)
+
+    def forward(self, input):
+        """The normalized input."""
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
+
+
+class LocalResponseNorm(Module):
+    """``x / (k + alpha * mean)**beta``, the mean of x² over ``size`` neighbouring channels. See torch.nn.LocalResponseNorm.
+
+    Channels beyond the first and last count as 0 in the mean. The formula is that of Krizhevsky, Sutskever and Hinton,
+    "ImageNet Classification with Deep Convolutional Neural Networks", 2012, but for ``alpha`` being divided by ``size``.
+
+    Shape: (N, C, ...), at least three dimensions; ValueError for fewer.
+
+    >>> nn.LocalResponseNorm(2)(torch.randn(3, 4, 5)).shape
+    torch.Size([3, 4, 5])
+    """
+
+    __constants__ = ["size", "alpha", "beta", "k"]
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input):
+        """The normalized input."""
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """LocalResponseNorm as it was in Lua Torch. See torch.nn.CrossMapLRN2d.
+
+    The neighbours of a channel are those less than ``(size + 1) // 2`` away and, as in PyTorch, always channel 0; the
+    gradient is that of this formula, where PyTorch's leaves channel 0 out.
+
+    Shape: (N, C, H, W); ValueError for another number of dimensions.
+
+    >>> nn.CrossMapLRN2d(3)(torch.randn(1, 4, 5, 5)).shape
+    torch.Size([1, 4, 5, 5])
+    """
+
+    __constants__ = []
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1):
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input):
+        """The normalized input."""
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        reach, channels = (self.size - 1) // 2 + 1, range(input.size(1))
+        near = [[float(j == 0 or abs(i - j) < reach) for j in channels] for i in channels]
+        squares = (input * input).transpose(1, 3)
+        scale = F.linear(squares, tensor(near, dtype=input.dtype, device=input.device)).transpose(1, 3)
+        return input * (scale * (self.alpha / self.size) + self.k) ** -self.beta

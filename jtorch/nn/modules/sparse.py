@@ -1,0 +1,145 @@
+"""Embeddings."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch.nn import functional, init
+from jtorch.nn.modules._make import parameter
+from jtorch.nn.modules.module import Module
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Parameter, Tensor
+
+F: Any = functional
+
+
+def _check_table(weight: Tensor, rows: int, columns: int) -> None:
+    if list(weight.shape) != [rows, columns]:
+        raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+
+
+def _draw_table(weight: Any, padding_idx: int | None) -> None:
+    init.normal_(weight)
+    if padding_idx is not None:
+        with no_grad():
+            weight[padding_idx].fill_(0)
+
+
+class Embedding(Module):
+    """Rows of a table. See torch.nn.Embedding.
+
+    Takes indices of any shape and returns that shape with ``embedding_dim`` added; IndexError for one out of range. The row
+    ``padding_idx`` starts at 0 and gets no gradient; with ``max_norm`` the rows that are used are scaled down to it in the
+    table. Gradients are dense whatever ``sparse`` says.
+
+    >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+    torch.Size([2, 4, 3])
+    """
+
+    __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"]
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
+                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Tensor | None = None,
+                 _freeze: bool = False, device: Any = None, dtype: Any = None):
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        self.padding_idx = padding_idx if padding_idx is None else padding_idx % num_embeddings
+        self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, scale_grad_by_freq, sparse
+        if _weight is None:
+            self.weight = parameter(num_embeddings, embedding_dim, device=device, dtype=dtype).requires_grad_(not _freeze)
+            self.reset_parameters()
+        else:
+            _check_table(_weight, num_embeddings, embedding_dim)
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+
+    def reset_parameters(self) -> None:
+        """Draws the table anew."""
+        _draw_table(self.weight, self.padding_idx)
+
+    def forward(self, input):
+        """The rows."""
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+                           self.sparse)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        for name, default in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)):
+            value = getattr(self, name)
+            text += "" if value == default else f", {name}={value}"
+        return text + (", sparse=True" if self.sparse else "")
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
+                        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                        sparse: bool = False):
+        """An embedding of a given table."""
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, dim = embeddings.shape
+        return cls(rows, dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight=embeddings,
+                   _freeze=freeze)
+
+
+class EmbeddingBag(Module):
+    """Sums, means or maxima of bags of rows of a table. See torch.nn.EmbeddingBag.
+
+    Takes indices as bags of one length (batch, length), or as one vector with the ``offsets`` where the bags begin; with
+    ``mode="sum"`` also a weight per index. Returns (bags, embedding_dim); an empty bag is 0. With ``max_norm`` the rows that
+    are used are scaled down to it in the table.
+
+    >>> torch.nn.EmbeddingBag(10, 3, mode="sum")(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+    torch.Size([2, 3])
+    """
+
+    __constants__ = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse",
+                     "include_last_offset", "padding_idx"]
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
+                 scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Tensor | None = None,
+                 include_last_offset: bool = False, padding_idx: int | None = None, device: Any = None, dtype: Any = None):
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise AssertionError("padding_idx must be within num_embeddings")
+        self.padding_idx = padding_idx if padding_idx is None else padding_idx % num_embeddings
+        if _weight is None:
+            self.weight = parameter(num_embeddings, embedding_dim, device=device, dtype=dtype)
+            self.reset_parameters()
+        else:
+            _check_table(_weight, num_embeddings, embedding_dim)
+            self.weight = Parameter(_weight)
+        self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
+
+    def reset_parameters(self) -> None:
+        """Draws the table anew."""
+        _draw_table(self.weight, self.padding_idx)
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        """One row per bag."""
+        return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
+                               self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
+
+    def extra_repr(self) -> str:
+        """The sizes and what is not the default."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        for name, default in (("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("mode", ""),
+                              ("padding_idx", None)):
+            value = getattr(self, name)
+            text += "" if value == default else f", {name}={value!r}"
+        return text
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None, norm_type: float = 2.0,
+                        scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                        include_last_offset: bool = False, padding_idx: int | None = None):
+        """Bags of a given table."""
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, dim = embeddings.shape
+        made = cls(rows, dim, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,
+                   padding_idx)
+        made.weight.requires_grad = not freeze
+        return made

@@ -1,0 +1,72 @@
+"""Resampling layers. See torch.nn.Upsample."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch.nn import functional
+from jtorch.nn.modules.module import Module
+
+__all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
+
+F: Any = functional
+Sizes = int | tuple[int, ...]
+Ratios = float | tuple[float, ...]
+
+
+class Upsample(Module):
+    """The input resampled to ``size`` or by ``scale_factor``. See torch.nn.Upsample.
+
+    ``mode`` is ``"nearest"``, ``"linear"`` (of one spatial dimension), ``"bilinear"`` or ``"bicubic"`` (two) or
+    ``"trilinear"`` (three); ``align_corners`` says that the corners of input and output are the same points. It is
+    ``F.interpolate`` with these arguments, and raises what that raises.
+
+    Shape: (N, C, L), (N, C, H, W) or (N, C, D, H, W), the sizes after the channels being ``size`` or
+    ``floor(size * scale_factor)``.
+
+    >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    """
+
+    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
+
+    def __init__(self, size: Sizes | None = None, scale_factor: Ratios | None = None, mode: str = "nearest",
+                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None):
+        super().__init__()
+        self.name, self.size, self.mode = type(self).__name__, size, mode
+        if isinstance(scale_factor, tuple):
+            self.scale_factor: Any = tuple(map(float, scale_factor))
+        else:
+            self.scale_factor = float(scale_factor) if scale_factor else None
+        self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
+
+    def forward(self, input):
+        """The resampled input."""
+        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
+                             recompute_scale_factor=self.recompute_scale_factor)
+
+    def extra_repr(self) -> str:
+        """The size or the factor, and the mode."""
+        what = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
+        return f"{what}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """``Upsample`` of (N, C, H, W) by repetition, under its old name. See torch.nn.UpsamplingNearest2d.
+
+    >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 4, 4])
+    """
+
+    def __init__(self, size: Sizes | None = None, scale_factor: Ratios | None = None):
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """``Upsample`` of (N, C, H, W) by interpolation with aligned corners. See torch.nn.UpsamplingBilinear2d.
+
+    >>> nn.UpsamplingBilinear2d(size=3)(torch.tensor([[[[0.0, 2.0], [2.0, 4.0]]]]))[0, 0, 1]
+    tensor([1., 2., 3.])
+    """
+
+    def __init__(self, size: Sizes | None = None, scale_factor: Ratios | None = None):
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
