@@ -10,7 +10,7 @@ from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
 from jtorch.ops import check, promotion
-from jtorch.ops.promotion import by_name
+from jtorch.ops.named import by_name
 from jtorch.ops.registry import T
 
 NEVER = (np.False_, np.int64(0))    # what a value check returns where the dtypes alone rule the error out

@@ -13,6 +13,7 @@ from jax import lax
 
 import jtorch.dtype as dtypes
 from jtorch import user_code
+from jtorch.ops.named import by_name
 
 NUMBER, ZERO_DIM, DIM = 0, 1, 2     # what an operand is, in rising order of its say in the result
 
@@ -110,16 +111,6 @@ def cast(x: jax.Array, to: np.dtype) -> jax.Array:
     if x.dtype == bool and is_inexact(np.dtype(to)):
         x = lax.convert_element_type(x, np.uint8)       # else XLA makes ``cast(mask) * y`` a choice, in which ``0 * nan`` is 0
     return truncated(x, to) if is_float(np.dtype(x.dtype)) and np.dtype(to).kind in "iu" else lax.convert_element_type(x, to)
-
-
-def by_name(fn: Callable) -> Callable:
-    """``fn`` as one call in every trace, also where the jits inside are left out (see ``jtorch.engine.host.program``)."""
-    jitted = jax.jit(fn)
-
-    def call(*args):
-        with jax.disable_jit(False):
-            return jitted(*args)
-    return call
 
 
 def truncated(x: jax.Array, to: Any) -> jax.Array:
