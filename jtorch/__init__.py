@@ -38,6 +38,7 @@ from jtorch import recurrent as _recurrent
 from jtorch import scaled as _scaled
 from jtorch import serialization as serialization
 from jtorch import settings as _settings
+from jtorch import shared_memory as _shared_memory
 from jtorch import trees as _trees
 from jtorch import utils as utils
 from jtorch import version as version
@@ -103,6 +104,7 @@ _scaled.bind(vars(nn.functional))
 _control.bind(globals())
 _lowrank.bind(globals())
 _settings.bind(Tensor, globals())
+_shared_memory.bind()
 _dense.bind(Tensor, globals())
 amp.autocast_mode.bind(globals())
 amp.deprecated.make_modules()

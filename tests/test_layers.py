@@ -25,7 +25,7 @@ LAYERS = [
     {"backward", "history"},
     {"tensor", "_print"},
     {"dispatch"},
-    {"creation", "python_data", "bind", "conversion", "indexing", "functional", "overloads", "random", "dropout", "pooling",
+    {"creation", "python_data", "shared_memory", "bind", "conversion", "indexing", "functional", "overloads", "random", "dropout", "pooling",
      "recurrent", "attention", "legacy",
      "metadata", "trees", "native", "numbered", "scaled", "control", "dense", "lowrank", "argument_errors", "settings"},
     {"autograd", "nn", "optim", "_optimizers", "lr_scheduler", "utils", "func", "linalg", "fft", "special", "cuda", "cpu", "backends",
