@@ -18,6 +18,7 @@ from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
 from jtorch import random as random
 from jtorch import serialization as serialization
+from jtorch import shared_memory as _shared_memory
 from jtorch import utils as utils
 from jtorch import version as version
 from jtorch._api import aten_enums as _numbered
@@ -104,6 +105,7 @@ _scaled.bind(vars(nn.functional))
 _control.bind(globals())
 _lowrank.bind(globals())
 _settings.bind(Tensor, globals())
+_shared_memory.bind()
 _dense.bind(Tensor, globals())
 amp.autocast_mode.bind(globals())
 amp.deprecated.make_modules()

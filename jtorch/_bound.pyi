@@ -723,7 +723,8 @@ class Bound:
         """Whether two tensors have one shape."""
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
         """Whether both show the same memory in the same way."""
-    def is_shared(self) -> Any: ...
+    def is_shared(self) -> builtins.bool:
+        """Whether other processes may see what is written to the memory."""
     @property
     def is_xla(self) -> Any:
         """False: no such device is known. See torch.Tensor.is_xla."""
@@ -1101,7 +1102,7 @@ class Bound:
     def sgn_(self) -> Tensor:
         """The sign, for complex numbers the direction. See torch.sgn."""
     def share_memory_(self) -> Tensor:
-        """The tensor itself: conjugation and negation are never lazy here."""
+        """Moves the tensor's memory to where processes that it is sent to see it too. See torch.Tensor.share_memory_."""
     def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int16."""
     def sigmoid(self) -> Tensor:

@@ -1,24 +1,39 @@
 """torch.multiprocessing: Python's, with PyTorch's names beside it.
 
-Tensors are sent as their data: what a process writes to one is not seen by another. Processes are best started with
-``spawn``, since JAX's threads do not survive a fork.
+Tensors that are sent to a process, or put on a queue, share their memory from then on (``jtorch/shared_memory.py``). Processes
+are best started with ``spawn``, since JAX's threads do not survive a fork.
 """
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import multiprocessing as _multiprocessing
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import weakref
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403
+from multiprocessing import connection as _connection
 from typing import Any
 
-__all__ = [*_multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn"]
+__all__ = [*_multiprocessing.__all__, "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException",
+           "SpawnContext", "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn",
+           "start_processes"]
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_descriptor"
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Keeps the name; tensors are copied in any case. See torch.multiprocessing.set_sharing_strategy."""
+    """Keeps the name; descriptors are sent in any case. See torch.multiprocessing.set_sharing_strategy."""
     global _strategy
-    assert new_strategy in _STRATEGIES      # PyTorch's check, and its exception
+    if new_strategy not in _STRATEGIES:
+        raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {_STRATEGIES}")
     _strategy = new_strategy
 
 
@@ -32,18 +47,142 @@ def get_all_sharing_strategies() -> set[str]:
     return _STRATEGIES
 
 
+# ---------------------------------------------------------------- errors
+
+
+class ProcessException(Exception):
+    """A process has failed: the ``error_index``-th of those that were started together."""
+
+    def __init__(self, msg: str, error_index: int, error_pid: int):
+        super().__init__(msg)
+        self.msg, self.error_index, self.error_pid = msg, error_index, error_pid
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.msg, self.error_index, self.error_pid)
+
+
+class ProcessRaisedException(ProcessException):
+    """A process has failed with an exception, whose traceback is in the message."""
+
+
+class ProcessExitedException(ProcessException):
+    """A process has ended with a signal or an exit code of its own."""
+
+    def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None):
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code, self.signal_name = exit_code, signal_name
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
+
+
+# ---------------------------------------------------------------- starting
+
+
 def spawn(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:
-    """Runs ``fn(i, *args)`` in ``nprocs`` processes; RuntimeError if one fails. See torch.multiprocessing.spawn."""
-    context = _multiprocessing.get_context(start_method)
-    processes = [context.Process(target=fn, args=(i, *args), daemon=daemon) for i in range(nprocs)]     # type: ignore[attr-defined]
-    for process in processes:
-        process.start()
-    if not join:
-        return processes
-    for process in processes:
-        process.join()
-    failed = next((i for i, p in enumerate(processes) if p.exitcode), None)
-    if failed is not None:
-        raise RuntimeError(f"process {failed} terminated with exit code {processes[failed].exitcode}")
-    return None
+    """Runs ``fn(i, *args)`` in ``nprocs`` fresh processes, and waits for them. See torch.multiprocessing.spawn.
+
+    Where one fails the others are ended, and its exception is raised. Without ``join`` returns a ``ProcessContext``.
+    """
+    if start_method != "spawn":
+        warnings.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:"
+                      "\n\t\t torch.multiprocessing.start_processes(...)", FutureWarning, stacklevel=2)
+    return start_processes(fn, args, nprocs, join, daemon)
+
+
+def start_processes(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
+                    start_method: str = "spawn") -> Any:
+    """``spawn`` with processes that are started in a given way. See torch.multiprocessing.start_processes."""
+    context: Any = _multiprocessing.get_context(start_method)
+    folder = tempfile.mkdtemp(prefix="jtorch-errors-")
+    processes, files = [], []
+    for i in range(nprocs):
+        files.append(os.path.join(folder, str(i)))
+        processes.append(context.Process(target=_run, args=(fn, i, args, files[-1]), daemon=daemon))
+        processes[-1].start()
+    started = ProcessContext(processes, files)
+    weakref.finalize(started, shutil.rmtree, folder, ignore_errors=True)
+    while join and not started.join():
+        pass
+    return None if join else started
+
+
+def _run(fn: Callable, i: int, args: tuple, error_file: str) -> None:
+    """What a process does: an exception goes into a file, since its other ways to the parent may be blocked."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)       # it ends when the parent has gone
+    try:
+        fn(i, *args)
+    except KeyboardInterrupt:
+        pass        # the parent has ended it
+    except Exception:  # noqa: BLE001 (raised in the parent)
+        with open(error_file, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(traceback.format_exc())
+        sys.exit(1)
+
+
+_PR_SET_PDEATHSIG = 1
+_PATIENCE = 30      # seconds that a process is given to end before it is killed
+
+
+class ProcessContext:
+    """Processes that were started together."""
+
+    def __init__(self, processes: list, error_files: list[str]):
+        self.processes, self.error_files = processes, error_files
+        self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
+
+    def pids(self) -> list[int]:
+        """The processes' numbers."""
+        return [int(process.pid) for process in self.processes]
+
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Waits until a process ends; True if all have. See torch.multiprocessing.spawn.ProcessContext.join.
+
+        If one has failed, the others are ended (after ``grace_period`` seconds, if given), and its exception is raised.
+        """
+        for sentinel in _connection.wait(list(self.sentinels), timeout) if self.sentinels else []:
+            index = self.sentinels.pop(sentinel)        # type: ignore[call-overload]
+            self.processes[index].join()
+            if self.processes[index].exitcode:
+                self._end_all(grace_period)
+                raise self._failure(index)
+        return not self.sentinels
+
+    def _end_all(self, grace_period: float | None) -> None:
+        if grace_period is not None:
+            self._join_all(grace_period)
+        for process in self.processes:
+            process.terminate()
+        self._join_all(_PATIENCE if grace_period is None else grace_period)
+        for process in self.processes:
+            process.kill()
+            process.join()
+
+    def _join_all(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        for process in self.processes:
+            process.join(max(0, end - time.monotonic()))
+
+    def _failure(self, index: int) -> ProcessException:
+        process, file = self.processes[index], self.error_files[index]
+        if os.path.exists(file):
+            with open(file, encoding="utf-8") as opened:
+                text = opened.read()
+            message = f"\n\n-- Process {index} terminated with the following error:\n{text}"
+            return ProcessRaisedException(message, index, process.pid)
+        code = process.exitcode
+        if code > 0:
+            return ProcessExitedException(f"process {index} terminated with exit code {code}", index, process.pid, code)
+        name = next((s.name for s in signal.Signals if s == -code), f"<Unknown signal {-code}>")
+        return ProcessExitedException(f"process {index} terminated with signal {name}", index, process.pid, code, name)
+
+
+class SpawnContext(ProcessContext):
+    """The name that ProcessContext had once."""
+
+    def __init__(self, processes: list, error_files: list[str]):
+        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
+        super().__init__(processes, error_files)

@@ -46,6 +46,7 @@ class Storage:
     was: Any = None         # the value that became host memory, where somebody may have saved it
     written_by: Any = None  # a weak reference to the node of the last write that has a history
     number = 0              # what ``address`` says of memory that is not the CPU's
+    shared: Any = None      # the segment whose memory other processes have too; True where it is a file's, or nothing
     owned = False           # whether the host memory is known by its address, but to no NumPy array
     sliced = 0              # how often rows were taken of it by an index
     rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch._api.indexing

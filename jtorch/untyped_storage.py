@@ -30,6 +30,7 @@ class UntypedStorage:
     def from_file(cls, filename: str | os.PathLike, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The bytes of a file. With ``shared`` they are written to it, and it grows as far as that takes."""
         made = cls(_of_array(_mapped(os.fspath(filename), shared, nbytes)))
+        made._storage.shared = True
         if shared:
             made.filename = os.fspath(filename)
         return made

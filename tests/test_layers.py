@@ -27,6 +27,7 @@ LAYERS = [
     "tensor",           # state and conversions
     "_tensor_str",      # printing
     "dispatch",         # a call: checks, recording, writing, views
+    "shared_memory",    # tensors that several processes have
     "_api",             # PyTorch's functions that are more than one op, and names made from op records
     "cuda",
     "profiler",

@@ -187,10 +187,10 @@ def bind(cls: type, functions: dict[str, Any]) -> None:
     for name, fn in (("to", to), ("type", type_), ("cpu", cpu), ("cuda", cuda), ("contiguous", contiguous),
                      ("new_tensor", new_tensor), ("new", new), ("new_empty_strided", new_empty_strided), ("is_set_to", is_set_to),
                      ("resolve_conj", resolve),
-                     ("resolve_neg", resolve), ("pin_memory", resolve), ("share_memory_", resolve)):
+                     ("resolve_neg", resolve), ("pin_memory", resolve)):
         setattr(cls, name, fn)
     cls.type_as = lambda self, other: to(self, other.dtype, device=other.device)        # type: ignore[attr-defined]
-    cls.is_conj = cls.is_neg = cls.is_pinned = cls.is_shared = lambda self: False        # type: ignore[attr-defined]
+    cls.is_conj = cls.is_neg = cls.is_pinned = lambda self: False        # type: ignore[attr-defined]
 
 
 FUNCTIONS: dict[str, Any] = {}

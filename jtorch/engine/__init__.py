@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from jtorch.engine.cache import get_cache_dir, set_cache_dir
+from jtorch.engine.forked import stay_on_host
 from jtorch.engine.kernel import Call, Kernel, call_of, kernel_of
 from jtorch.engine.report import report
 from jtorch.engine.trace import NUMBER_AVALS, current, end, finish, forget, local, read, record, synchronize
@@ -9,4 +10,4 @@ from jtorch.engine.values import CPU, Aval, Value, aval_of, device_array, hollow
 
 __all__ = ["CPU", "NUMBER_AVALS", "Aval", "Call", "Kernel", "Value", "aval_of", "call_of", "current", "device_array", "end",
            "finish", "forget", "get_cache_dir", "hollow", "host_array", "kernel_of", "local", "moved", "put", "read",
-           "record", "report", "set_cache_dir", "synchronize", "traced_aval"]
+           "record", "report", "set_cache_dir", "stay_on_host", "synchronize", "traced_aval"]

@@ -165,6 +165,7 @@ class Kernel:
         return [hollow(a.shape, a.np) for a in self.outs]
 
     def _compile(self) -> None:
+        _require_xla(self.call)
         start = perf_counter()
         with traced_again():
             on = Threads(inline=True, pool=self.work.host > policy.POOL) if self.on_cpu else ELSEWHERE
@@ -200,7 +201,20 @@ def _check_function(call: Call, avals: tuple):
     if on_host is not None:
         return on_host
     compiled = jax.jit(call.check)
-    return lambda arrays: compiled(*arrays)
+
+    def check(arrays: list) -> Any:
+        _require_xla(call)
+        return compiled(*arrays)
+    return check
+
+
+XLA_IS_GONE = False     # whether this is a process that was forked when XLA had been started
+
+
+def _require_xla(call: Call) -> None:
+    if XLA_IS_GONE:
+        raise RuntimeError(f"Cannot run {call.op.name} in a forked process, since it takes XLA. To use jtorch with "
+                           "multiprocessing, you must use the 'spawn' start method")
 
 
 def value_error(call: Call, avals: tuple, detail: int) -> Exception:

@@ -382,7 +382,7 @@ class Module(HookMethods, StateMethods):
         return self._cast("bfloat16")
 
     def share_memory(self):
-        """Itself: tensors are not shared between processes here."""
+        """Moves parameters and buffers to where other processes see them too. See torch.Tensor.share_memory_."""
         return self._apply(lambda t: t.share_memory_())     # type: ignore[attr-defined]
 
     def train(self, mode: bool = True):

@@ -6,12 +6,10 @@ closes, because the iterator or its process is gone, the worker ends.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import pickle
 import queue
 import signal
-import sys
 import threading
 import warnings
 from multiprocessing import connection, parent_process
@@ -164,7 +162,7 @@ def _run(prepared: Any, worker_id: int, pipe: connection.Connection, folders: li
         pipe.send((number, text))
 
     try:
-        _stay_on_host()
+        engine.stay_on_host()
         main.import_main(place)
         job = sent if isinstance(sent, Job) else share.loads(sent, keep=True)
         worker.enter_process(job, worker_id)
@@ -192,11 +190,3 @@ def _listen(pipe: connection.Connection, messages: queue.SimpleQueue, folders: l
     while not messages.empty():     # what has not been begun is not wanted any more
         messages.get()
     messages.put(None)
-
-
-def _stay_on_host() -> None:
-    """No call is held back and nothing is compiled: a worker that starts XLA takes longer than it gains."""
-    modules: Any = sys.modules
-    modules["jtorch.engine.policy"].KERNEL_SECONDS = math.inf
-    modules["jtorch.engine.trace"].ENGINE_MODE = "eager"
-    engine.forget()

@@ -25,6 +25,7 @@ import numpy as np
 from jtorch import engine, storage
 from jtorch._api.creation import from_host
 from jtorch._backward.view_history import node_of
+from jtorch.shared_memory import NOT_A_LEAF
 from jtorch.tensor import Tensor
 
 SMALL = 128 << 10       # bytes that go through a pipe as quickly as through a file
@@ -94,9 +95,7 @@ class _Pickler(_Rules, pickle.Pickler):
 def _reduced_tensor(t: Tensor) -> Any:
     """A tensor of which the storage is sent only where the tensor shows most of it."""
     if node_of(t) is not None:
-        raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
-                           "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor "
-                           "before serializing (e.g., putting it on the queue).")
+        raise RuntimeError(NOT_A_LEAF)
     if t._storage.aval.nbytes <= 2 * storage.aval_of(t).nbytes or t.__class__ is not Tensor:
         return NotImplemented
     value = storage.value_of(t)

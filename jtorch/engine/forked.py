@@ -1,0 +1,41 @@
+"""Processes without XLA: forked ones, in which its threads are missing, and those for which starting it takes too long.
+
+A forked process computes on the host with NumPy. Its parent runs what it holds back before the fork, so that no value is left
+half-way; what only XLA can do raises.
+"""
+from __future__ import annotations
+
+import math
+import os
+import sys
+from typing import Any
+
+
+def stay_on_host() -> None:
+    """From now on no call is held back, and nothing is compiled that has a host rule."""
+    modules: Any = sys.modules      # functions of the package hide some of them
+    modules["jtorch.engine.policy"].KERNEL_SECONDS = math.inf
+    for name in ("trace", "trie", "schedule"):
+        modules[f"jtorch.engine.{name}"].ENGINE_MODE = "eager"
+    modules["jtorch.engine.trace"].forget()
+
+
+def _before() -> None:
+    trace = sys.modules["jtorch.engine.trace"]
+    trace.end(natural=False)
+    trace.wait.for_latest()
+
+
+def _in_child() -> None:
+    if _xla_was_started():
+        stay_on_host()
+        sys.modules["jtorch.engine.kernel"].XLA_IS_GONE = True      # type: ignore[attr-defined]
+
+
+def _xla_was_started() -> bool:
+    asked = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
+    return asked is None or asked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_child=_in_child)
