@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 PROGRAMS = re.findall(r"```python\n(.*?)```.*?```text\n(.*?)```", README, re.DOTALL)
 
