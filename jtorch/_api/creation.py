@@ -16,7 +16,7 @@ from jtorch._base.size import Size
 from jtorch.dispatch import call_view
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.layout import preserved
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import extent
@@ -105,8 +105,11 @@ def _of_numbers(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
 
 
 def _cast(array: np.ndarray, dtype: dtypes.dtype) -> np.ndarray:
+    array = array.real if promotion.drops_imaginary(array.dtype, dtype.np) else array
     with np.errstate(all="ignore"):
-        return (array.real if array.dtype.kind == "c" and not dtype.is_complex else array).astype(dtype.np)
+        if promotion.is_float(array.dtype) and dtype.np.kind in "iu":
+            return promotion.truncation(array.dtype, dtype.np)(array)
+        return array.astype(dtype.np)
 
 
 def _of_storage(s: UntypedStorage, dtype: dtypes.dtype | None) -> Tensor:

@@ -48,7 +48,7 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     gradients that arrive there are returned; ``accumulate`` says whether leaves among them accumulate as well.
     """
     if untracked_writes.on_host or storage.silent or storage.left:
-        untracked_writes.refresh([r[0] for r in roots])
+        untracked_writes.refresh([r[0] for r in roots], create_graph)
     if tape.detached:
         tape.note_detached([r[0] for r in roots])
     if captures is not None or create_graph or mode.anomaly:

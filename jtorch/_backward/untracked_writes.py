@@ -21,15 +21,15 @@ from jtorch.storage import READ, Seen, Storage, View, value_of
 on_host: weakref.WeakSet = weakref.WeakSet()     # nodes that have saved memory which NumPy arrays may share
 
 
-def refresh(roots: list) -> None:
+def refresh(roots: list, create_graph: bool = False) -> None:
     """Gives the nodes that backward from these will come to what the memory they have saved holds now."""
     for node in list(on_host):
         if node.saved is not None:
-            _refresh(node, of_host=True)
+            _refresh(node, of_host=True, create_graph=create_graph)
     if storage.silent or storage.left:
         for node in tape.reachable(roots):
             if getattr(node, "saved", None) is not None:
-                _refresh(node, of_host=False)
+                _refresh(node, of_host=False, create_graph=create_graph)
         _forget_unsaved()
 
 
@@ -64,7 +64,7 @@ def _entries_of(storages: list[Storage]) -> list[tuple]:
     return [h for h in holders if h.__class__ is tuple and len(h) == 2]
 
 
-def _refresh(node: Any, *, of_host: bool) -> None:
+def _refresh(node: Any, *, of_host: bool, create_graph: bool) -> None:
     if node.call.op.keeps_result and not of_host and node.versions:
         _refresh_result(node)
     saved, copied = None, node.copied()
@@ -78,7 +78,7 @@ def _refresh(node: Any, *, of_host: bool) -> None:
             if now is not None:
                 saved = list(node.saved) if saved is None else saved
                 saved[i] = now
-    if saved is not None and node.call.op.saves == "both" and _has_change(node):
+    if saved is not None and node.call.op.saves == "both" and _has_change(node) and not create_graph:
         before = engine.record(node.call, tuple(node.saved))
         result = before[0] if before.__class__ is list else before
         _along(node, _values(saved), result, node.versions[-1])
@@ -164,6 +164,8 @@ def _was_it(t: Any, s: Storage, edge: Any) -> bool:
 
 def _now(s: Storage, view: View | None, before: Value) -> Value | None:
     """What the memory holds, if that is something else than before."""
+    if s.value is before if view is None else view.value is before and view.generation == s.generation:
+        return None
     view = _as_it_was(s, view, before.aval)
     aval = s.aval if view is None else view.aval
     if aval is not before.aval:

@@ -10,6 +10,7 @@ from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
 from jtorch.ops import check, promotion
+from jtorch.ops.named import by_name
 from jtorch.ops.registry import T
 
 NEVER = (np.False_, np.int64(0))    # what a value check returns where the dtypes alone rule the error out
@@ -100,20 +101,11 @@ def _rest_whole(a, b):
 
 
 # What the host does instead, which knows these functions by their names.
-ON_HOST = {_divided_exactly.__name__: "div", _divided_whole.__name__: "div", _rest_whole.__name__: "rem"}
+ON_HOST = {_divided_exactly.__name__: "div", _divided_whole.__name__: "div", _rest_whole.__name__: "rem",
+           promotion.TRUNCATION: promotion.TRUNCATION}
 
 
-def _by_name(fn: Callable) -> Callable:
-    """``fn`` as one call in every trace, also where the jits inside are left out (see ``jtorch.engine.host.program``)."""
-    jitted = jax.jit(fn)
-
-    def call(*args):
-        with jax.disable_jit(False):
-            return jitted(*args)
-    return call
-
-
-_exactly, _whole, _rest = _by_name(_divided_exactly), _by_name(_divided_whole), _by_name(_rest_whole)
+_exactly, _whole, _rest = by_name(_divided_exactly), by_name(_divided_whole), by_name(_rest_whole)
 
 
 def rest(a, b):

@@ -95,7 +95,9 @@ def suggested(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
 
 
 def iterated(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
-    """The strides of an elementwise result of this shape."""
+    """The strides of an elementwise result of this shape; a loss may be one number of all elements."""
+    if not shape:
+        return ()
     if all([size == shape for size, _ in operands]):
         if all([is_contiguous(*g) for g in operands]):
             return contiguous_strides(shape)

@@ -99,17 +99,7 @@ def to_dtype(input: Tensor, dtype: np.dtype):
     """The elements cast as PyTorch casts them: complex to real drops the imaginary part, floats truncate to integers."""
     if dtype == np.bool_:
         return input != jnp.zeros((), input.dtype)
-    if promotion.drops_imaginary(input.dtype, dtype):
-        input = input.real
-    if jnp.issubdtype(input.dtype, jnp.floating) and dtype != np.bool_ and not jnp.issubdtype(dtype, jnp.inexact):
-        return _truncated(input, dtype)
-    return promotion.cast(input, dtype)
-
-
-def _truncated(input: jax.Array, dtype: np.dtype) -> jax.Array:
-    """Floats as integers the way C does it: through int64 and cut off, not saturated, where the target is narrow."""
-    wide = input.astype(np.int64) if np.dtype(dtype).itemsize < 8 else input
-    return wide.astype(dtype)
+    return promotion.cast(input.real if promotion.drops_imaginary(input.dtype, dtype) else input, dtype)
 
 
 @op(function=True, saves="none", out=False)

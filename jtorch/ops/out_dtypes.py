@@ -118,12 +118,19 @@ def _value_and_place(of_value: str, of_place: str) -> Callable:
     return refuses
 
 
-def _if_castable(otherwise: str) -> Callable:
-    """For ops that first ask whether the result can be cast, and then want its dtype all the same."""
+def _if_castable(otherwise: str, casts: Callable = lambda template: False) -> Callable:
+    """For ops that first ask whether the result can be cast, and then want its dtype all the same, unless they cast it."""
     def refuses(made: Any, out: Any, template: tuple, first: Any) -> None:
         castable = dtypes.can_cast(dtypes.of_numpy(np.dtype(made.dtype)), dtypes.of_numpy(np.dtype(out.dtype)))
-        _refusal(_EXPECTED if castable else otherwise)(made, out, template, first)
+        if not (castable and casts(template)):
+            _refusal(_EXPECTED if castable else otherwise)(made, out, template, first)
     return refuses
+
+
+def _is_copied(template: tuple) -> bool:
+    """Whether a power of a matrix is squared several times, or the matrix itself; other products are made in ``out=``."""
+    n = abs(template[1])
+    return n == 0 or template[1] == 1 or (n >= 4 and n & (n - 1) == 0)
 
 
 _RULES: dict[str, Callable] = {
@@ -140,7 +147,8 @@ _RULES: dict[str, Callable] = {
                               "(while checking arguments for median)") for name in ("median", "nanmedian")},
     "diag": _if_castable("diag: result type {made} can't be cast to the desired out= type {out}"),
     "linalg.matrix_power":
-        _if_castable("matrix_power: Expected result to be safely castable from {made} dtype, but got result with dtype {out}"),
+        _if_castable("matrix_power: Expected result to be safely castable from {made} dtype, but got result with dtype {out}",
+                     _is_copied),
     "abs": _abs, "clamp": _clamp, "clamp_min": _clamp, "clamp_max": _clamp, "max": _extreme, "min": _extreme, "matmul": _matmul}
 
 

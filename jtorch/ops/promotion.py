@@ -1,8 +1,10 @@
 """PyTorch's type promotion: which dtype an op computes in, given tensors, 0-dim tensors and Python numbers."""
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +13,7 @@ from jax import lax
 
 import jtorch.dtype as dtypes
 from jtorch._base import caller
+from jtorch.ops.named import by_name
 
 NUMBER, ZERO_DIM, DIM = 0, 1, 2     # what an operand is, in rising order of its say in the result
 
@@ -107,7 +110,57 @@ def cast(x: jax.Array, to: np.dtype) -> jax.Array:
         x = x.real
     if x.dtype == bool and is_inexact(np.dtype(to)):
         x = lax.convert_element_type(x, np.uint8)       # else XLA makes ``cast(mask) * y`` a choice, in which ``0 * nan`` is 0
-    return lax.convert_element_type(x, to)
+    return truncated(x, to) if is_float(np.dtype(x.dtype)) and np.dtype(to).kind in "iu" else lax.convert_element_type(x, to)
+
+
+def truncated(x: jax.Array, to: Any) -> jax.Array:
+    """Floats as integers, as x86 does it for PyTorch; XLA takes the nearest integer of the dtype."""
+    return _truncation(np.dtype(x.dtype), np.dtype(to))(x)
+
+
+@functools.cache
+def _truncation(source: np.dtype, to: np.dtype) -> Callable:
+    cut = truncation(source, to, jnp)
+
+    def _cut_off(x):
+        return cut(x)
+    return by_name(_cut_off)
+
+
+TRUNCATION = "_cut_off"     # by this name the host knows it, and calls what NumPy has for it
+
+
+def truncation(source: np.dtype, to: np.dtype, xp: Any = np) -> Callable:
+    """The function of arrays (of NumPy or ``xp``) that makes floats integers: by way of 32 or 64 bits, of which what does not
+    fit in, nan too, is the lowest number; then bits are cut off.
+
+    To uint32 PyTorch goes another way too, for eight numbers at a time. This is the way of single ones.
+    """
+    if source.itemsize < 4:
+        wide = truncation(np.dtype(np.float32), to, xp)
+        return lambda x: wide(x.astype(np.float32))
+    if to == np.uint64:
+        return _beyond_int64(source, xp)
+    bits = 64 if to.name in ("int64", "uint32", "uint8") else 32
+    low, end, first = source.type(-2.0 ** (bits - 1)), source.type(2.0 ** (bits - 1)), np.dtype(f"int{bits}")
+
+    def cut(x):
+        inside = (x >= low) & (x < end)
+        if xp is jnp or not inside.all():
+            x = xp.where(inside, x, low)
+        x = x.astype(first)
+        return x if first == to else x.astype(to)
+    return cut
+
+
+def _beyond_int64(source: np.dtype, xp: Any) -> Callable:
+    """``truncation`` to uint64: the upper half of its numbers as the lower half, with the highest bit set."""
+    whole, half = truncation(source, np.dtype(np.int64), xp), source.type(2.0**63)
+
+    def cut(x):
+        high = x >= half
+        return whole(xp.where(high, x - half, x)).astype(np.uint64) ^ (high.astype(np.uint64) << np.uint64(63))
+    return cut
 
 
 RULES = {"numeric": lambda d: d, "bool": lambda d: d, "int_to_float": to_float}

@@ -186,13 +186,35 @@ def _scatter_prod(x, at: tuple, values):
 
 @_scatter_prod.defjvp
 def _scatter_prod_jvp(primals, tangents):
-    """Each factor's tangent times the product of the others, which a division gives once zeros are counted apart."""
     x, at, values = primals
+    _, change = jax.jvp(lambda x, values: _in_two_parts(x, at, values), (x, values), (tangents[0], tangents[2]))
+    return _scatter_prod(x, at, values), change
+
+
+def _in_two_parts(x, at: tuple, values):
+    """The product as that of the factors that are 0 and that of the others, whose derivatives are divisions.
+
+    Zeros are multiplied by way of their sums of powers (Newton's identities), which have derivatives where they are: the
+    first three are right. Of more zeros at one place these derivatives are 0.
+    """
     one = jnp.ones((), x.dtype)
-    own, given = (jnp.where(a == 0, one, a) for a in (x, values))
-    rest = _scatter_prod(own, at, given)
-    own_zeros, given_zeros = ((a == 0).astype(np.int32) for a in (x, values))
-    zeros = _sum(own_zeros, at, given_zeros)
-    without_own = jnp.where(zeros == own_zeros, rest, 0 * one) / own
-    without_given = jnp.where(_picked(zeros, at) == given_zeros, _picked(rest, at), 0 * one) / given
-    return _scatter_prod(x, at, values), _sum(without_own * tangents[0], at, without_given * tangents[2])
+    others = _scatter_others(jnp.where(x == 0, one, x), at, jnp.where(values == 0, one, values))
+    own, given = (jnp.where(a == 0, a, 0 * one) for a in (x, values))
+    p1, p2, p3 = (_sum(own ** k, at, given ** k) for k in (1, 2, 3))
+    zeros = _sum((x == 0).astype(np.int32), at, (values == 0).astype(np.int32))
+    product = jnp.select([zeros == 0, zeros == 1, zeros == 2, zeros == 3],
+                         [jnp.ones_like(p1), p1, (p1 ** 2 - p2) / 2, (p1 ** 3 - 3 * p1 * p2 + 2 * p3) / 6], 0 * p1)
+    return others * product
+
+
+@jax.custom_jvp
+def _scatter_others(x, at: tuple, values):
+    """The product of factors none of which is 0."""
+    return _at(x, at).multiply(values, mode="promise_in_bounds")
+
+
+@_scatter_others.defjvp
+def _scatter_others_jvp(primals, tangents):
+    x, at, values = primals
+    result = _scatter_others(x, at, values)
+    return result, _sum(result / x * tangents[0], at, _picked(result, at) / values * tangents[2])

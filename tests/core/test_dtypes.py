@@ -1,6 +1,7 @@
 """Dtypes: casts, promotion, the default, in-place errors."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 pytestmark = [pytest.mark.core, pytest.mark.conformance]
@@ -269,3 +270,39 @@ def test_casts_between_all(same):
 
 def test_properties(same):
     same(*[f"[xp.{n}.itemsize, xp.{n}.is_floating_point, xp.{n}.is_complex, xp.{n}.is_signed, repr(xp.{n})]" for n in NAMES])
+
+
+FAR = """inf -inf nan 1e10 -1e10 3e9 -3e9 5e9 1e20 -1e20 300 -300 70000 -70000 2147483648 -2147483648 4294967296 9223372036854775808
+         -9223372036854775808 18446744073709551616 -1.5 255.9 256 -129 128 32768 -32769 1e300 2147483647 4294967301 -1099511627779 0.5""".split()
+SINGLY = ("uint32",)        # to these PyTorch casts one number in another way than eight
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("to", ["uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool"])
+@pytest.mark.parametrize("of", ["float16", "bfloat16", "float32", "float64", "complex64"])
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_casts_of_numbers_that_do_not_fit(torch, of, to):
+    import jtorch
+
+    def cast(xp, size, way):
+        numbers = (list(map(float, FAR)) * 2)[:size] if size > 1 else [float("nan")]
+        x, d = xp.tensor(numbers, dtype=xp.float64).to(getattr(xp, of)), getattr(xp, to)
+        if xp is torch and to in SINGLY:
+            return [v.to(d).item() for v in x]
+        return (x.to(d) if way == "to" else xp.zeros(size, dtype=d).copy_(x) if way == "copy_" else x.reshape(1, -1).t().to(d)[:, 0]).tolist()
+    for size in (1, 7, 16, 64):
+        for way in ("to", "copy_", "a view"):
+            assert cast(jtorch, size, way) == cast(torch, size, way), (size, way)
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("to", ["uint8", "int8", "int16", "int32", "int64"])
+def test_arrays_and_sums_of_numbers_that_do_not_fit(torch, to):
+    import jtorch
+    numbers = np.array(FAR, np.float64)
+    with np.errstate(over="ignore"):
+        narrow = numbers.astype(np.float32)
+    for make in (lambda xp, d: xp.tensor(numbers, dtype=d), lambda xp, d: xp.as_tensor(narrow, dtype=d),
+                 lambda xp, d: xp.zeros(1, dtype=d).new_tensor(numbers), lambda xp, d: xp.tensor(numbers)[:, None].sum(1, dtype=d),
+                 lambda xp, d: xp.tensor(numbers)[:, None].cumsum(1, dtype=d)[:, 0]):
+        assert make(jtorch, getattr(jtorch, to)).tolist() == make(torch, getattr(torch, to)).tolist()

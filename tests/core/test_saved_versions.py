@@ -189,3 +189,25 @@ def second_backward(xp, call, needs):
     except RuntimeError as error:
         return str(error).split("(")[0]
     return [None if t.grad is None else t.grad.tolist() for t in (x, v)]
+
+
+KEEPING_RESULTS = "prod exp tanh sigmoid sqrt reciprocal softmax(0) log_softmax(0) cumprod(0) norm std logsumexp(0) expm1 rsqrt"
+
+
+@pytest.mark.parametrize("when", ["before", "between"])
+@pytest.mark.parametrize("name", KEEPING_RESULTS.split())
+def test_second_gradients_of_what_data_wrote_to(xp, name, when):
+    """They are those of the numbers that it wrote, whenever these are the ones that the forward read."""
+    x = xp.tensor([1.0, 2.0, 0.5], dtype=xp.float64, requires_grad=True)
+
+    def second(write):
+        if write == "before":
+            x.data[0] = 1.0
+        made = eval(f"x.{name}" + ("" if "(" in name else "()"), {"x": x})
+        if write == "between":
+            x.data[0] = 1.0
+        gradient, = xp.autograd.grad((made * made).sum(), x, create_graph=True)
+        return [gradient.tolist(), xp.autograd.grad((gradient * gradient).sum(), x)[0].tolist()]
+    expected, got = second(None), second(when)
+    for a, b in zip(got, expected, strict=True):
+        assert a == pytest.approx(b, rel=1e-12)

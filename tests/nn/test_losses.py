@@ -241,3 +241,20 @@ def test_warnings_and_errors(torch, source):
     wanted = warned(torch, source)
     for _ in range(2):      # a warning comes at each call, not once per shape
         assert warned(jtorch, source) == wanted
+
+
+@pytest.mark.parametrize("loss", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "binary_cross_entropy"])
+@pytest.mark.parametrize("shape", [(1, 6, 1), (6, 1), (1, 6), (1, 1)])
+def test_strides_of_dims_of_size_1_do_not_matter(xp, loss, shape):
+    numbers = np.arange(48, dtype=np.float32) / 48
+    n = max(shape)
+    for strange in (0, 7):
+        data = np.lib.stride_tricks.as_strided(numbers, shape, [4 if k == n and n > 1 else 4 * strange for k in shape])
+        target = xp.from_numpy(data)
+        x = xp.full(shape, 0.5, requires_grad=True)
+        for a, b in ((x, target), (x, xp.from_numpy(data.copy()))):
+            found = getattr(xp.nn.functional, loss)(a, b)
+            gradient, = xp.autograd.grad(found, x)
+            expected = getattr(xp.nn.functional, loss)(x.reshape(-1), xp.from_numpy(numbers[:n].copy()))
+            assert found.shape == () and found.item() == pytest.approx(expected.item(), rel=1e-5)
+            assert gradient.flatten().tolist() == pytest.approx(xp.autograd.grad(expected, x)[0].flatten().tolist(), rel=1e-5)

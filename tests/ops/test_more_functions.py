@@ -62,6 +62,42 @@ def test_gradient_of_a_place_written_twice(torch, write):
     np.testing.assert_allclose(found[1][1], found[0][1])
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce")
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("zeros", [[], [0], [3], [0, 1], [0, 6, 7], [7, 9]])
+@pytest.mark.parametrize("call", ["x.scatter_reduce(0, i, v, 'prod', include_self=own)", "x.index_reduce(0, i, v, 'prod', include_self=own)"])
+def test_second_gradients_of_products_of_zeros(torch, call, zeros, include_self):
+    """``zeros``: which of 5 numbers and the 6 that are multiplied into them are 0. PyTorch refuses several of the latter at one."""
+    import jtorch
+    found = []
+    for xp in (torch, jtorch):
+        numbers = np.random.default_rng(0).standard_normal(11)
+        numbers[zeros] = 0
+        x, v = (xp.tensor(part, requires_grad=True) for part in (numbers[:5], numbers[5:]))
+        y = eval(call, {"x": x, "v": v, "i": xp.tensor([0, 1, 0, 2, 1, 0]), "own": include_self})
+        weights = xp.arange(1.0, 6.0, dtype=xp.float64)
+        first = xp.autograd.grad((y * weights).sum(), (x, v), create_graph=True)
+        second = xp.autograd.grad(sum((g * xp.arange(2.0, 2.0 + len(g), dtype=xp.float64)).sum() for g in first), (x, v))
+        found.append([g.detach().numpy() for g in (y, *first, *second)])
+    for expected, got in zip(*found, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("zeros", [[], [0, 1], [0, 1, 4]])
+def test_second_gradients_are_those_of_differences(zeros):
+    import jtorch
+    numbers = np.random.default_rng(1).standard_normal(10)
+    numbers[zeros] = 0
+    x, v = (jtorch.tensor(part, requires_grad=True) for part in (numbers[:6], numbers[6:]))
+    i = jtorch.tensor([0, 0, 0, 1])
+    for call in (lambda x, v: x.scatter_reduce(0, i, v, "prod"), lambda x, v: x.scatter_reduce(0, i, v, "mean", include_self=False),
+                 lambda x, v: jtorch.segment_reduce(x, "prod", lengths=jtorch.tensor([5, 1])) * v[0],
+                 lambda x, v: jtorch.as_strided_scatter(x * x, (v * v).reshape(2, 2), (2, 2), (2, 1), 1),
+                 lambda x, v: jtorch.as_strided_scatter(x * x, (v * v).reshape(2, 2), (2, 2), (1, 1), 0)):
+        assert jtorch.autograd.gradcheck(call, (x, v))
+        assert jtorch.autograd.gradgradcheck(call, (x, v))
+
+
 # ---------------------------------------------------------------- short-time spectra
 
 def test_a_signal_comes_back_from_its_spectra(xp):

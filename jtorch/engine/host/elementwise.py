@@ -19,6 +19,7 @@ from jtorch.engine.host.rules import (
     require,
     rule,
 )
+from jtorch.ops.promotion import TRUNCATION, truncation
 
 # NumPy's ufunc gives the right result for each dtype that the primitive takes (ml_dtypes adds its loops to them).
 SAME: dict[str, Callable] = {
@@ -301,6 +302,11 @@ def _reduce_precision(e: Equation) -> Callable:
 @rule("convert_element_type")
 def _convert(e: Equation) -> Callable:
     return convert(e.ins[0].dtype, e.dtype)
+
+
+@rule(TRUNCATION)
+def _truncate(e: Equation) -> Callable:
+    return truncation(e.ins[0].dtype, e.dtype)
 
 
 def convert(old: np.dtype, new: np.dtype) -> Callable:
