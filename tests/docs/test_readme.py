@@ -1,4 +1,4 @@
-"""The programs in the README print what it says they print, and the commands and files it names are there."""
+"""The programs in the README print what it says they print; the commands and files that the docs name are there."""
 from __future__ import annotations
 
 import os
@@ -33,3 +33,16 @@ def test_commands_and_links():
         assert os.access(ROOT / command, os.X_OK), command
     for link in re.findall(r"\]\(([\w/.]+)\)", README):
         assert (ROOT / link).exists(), link
+
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"),
+                *[p for top in ("jtorch", "tests", "benchmarks", "tools") for p in (ROOT / top).rglob("README.md")]])
+SOURCES = [p.relative_to(ROOT).as_posix() for top in ("jtorch", "tests", "benchmarks", "tools", "docs", "examples")
+           for p in (ROOT / top).rglob("*.*")] + [p.name for p in ROOT.iterdir()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_that_are_named_are_there(page):
+    """A name may leave out the folders that the page is about: ``trace.py``, ``engine/trace.py``."""
+    named = set(re.findall(r"`([\w./]+\.(?:py|c|h|md))`", page.read_text()))
+    assert not [name for name in named if not any(f"/{source}".endswith(f"/{name}") for source in SOURCES)]
