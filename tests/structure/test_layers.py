@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parent.parent / "jtorch"
+PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
 
 # The map of the package, from top to bottom: a line for each file or folder, which imports from the lines above it only.
 LAYERS = [

@@ -13,7 +13,7 @@ import pytest
 
 import jtorch as torch
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DEMO = [name for name in ("sklearn", "matplotlib", "tqdm") if importlib.util.find_spec(name) is None]
 needs_demo = pytest.mark.skipif(bool(DEMO), reason=f"{', '.join(DEMO)} not installed (pip install jtorch-jax[demo])")
 DIGITS = ("--epochs", "20", "--out", "curve.png", "--checkpoint", "digits.pt")

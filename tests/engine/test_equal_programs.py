@@ -4,7 +4,7 @@ import math
 PROGRAM = """
 import jtorch as torch
 from jtorch.engine import segments
-split.MAX_CALLS = 50
+segments.MAX_CALLS = 50
 def chain(x):
     for _ in range(120):
         x = x.sin()

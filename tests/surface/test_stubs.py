@@ -39,7 +39,7 @@ def test_every_public_name_is_there():
     assert not missing
 
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = [lambda t: (t(2, 2),), lambda t: (t(2, 2), t(2, 2)), lambda t: (t(2, 2), 1), lambda t: ([t(2, 2), t(2, 2)],),
            lambda t: (t(2),), lambda t: (t(2), t(2)), lambda t: (2,)]
 

@@ -1,0 +1,48 @@
+"""The programs in the README print what it says they print; the commands and files that the docs name are there."""
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+PROGRAMS = re.findall(r"```python\n(.*?)```.*?```text\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(("program", "printed"), PROGRAMS)
+def test_programs(program, printed, run_python):
+    assert run_python(program) == printed
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize(("program", "printed"), PROGRAMS)
+def test_pytorch_prints_the_same(program, printed, run_python):
+    assert run_python(program.replace("import jtorch as torch", "import torch")) == printed
+
+
+def test_there_is_a_program():
+    assert PROGRAMS
+
+
+def test_commands_and_links():
+    for command in re.findall(r"\bscripts/\w+", README):
+        assert os.access(ROOT / command, os.X_OK), command
+    for link in re.findall(r"\]\(([\w/.]+)\)", README):
+        assert (ROOT / link).exists(), link
+
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"),
+                *[p for top in ("jtorch", "tests", "benchmarks", "tools") for p in (ROOT / top).rglob("README.md")]])
+SOURCES = [p.relative_to(ROOT).as_posix() for top in ("jtorch", "tests", "benchmarks", "tools", "docs", "examples")
+           for p in (ROOT / top).rglob("*.*")] + [p.name for p in ROOT.iterdir()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_that_are_named_are_there(page):
+    """A name may leave out the folders that the page is about: ``trace.py``, ``engine/trace.py``."""
+    named = set(re.findall(r"`([\w./]+\.(?:py|c|h|md))`", page.read_text()))
+    assert not [name for name in named if not any(f"/{source}".endswith(f"/{name}") for source in SOURCES)]
