@@ -85,7 +85,7 @@ def temporary():
         made.append(record.name)
         others = {n: OPS.pop(n) for n in list(OPS) if n != record.name}
         try:
-            bind.bind({"": vars(jtorch)})
+            bind.bind({"": jtorch})
         finally:
             mine = dict(OPS)
             OPS.clear()
