@@ -48,7 +48,6 @@ from jtorch._api.aten_enums import triplet_margin_loss as triplet_margin_loss
 from jtorch._api.aten_native import constant_pad_nd as constant_pad_nd
 from jtorch._api.aten_native import frobenius_norm as frobenius_norm
 from jtorch._api.aten_native import grid_sampler as _aliased_grid_sampler
-from jtorch._api.aten_native import grid_sampler as _aliased_grid_sampler
 from jtorch._api.aten_native import grid_sampler as grid_sampler
 from jtorch._api.aten_native import native_batch_norm as native_batch_norm
 from jtorch._api.aten_native import native_channel_shuffle as native_channel_shuffle

@@ -126,7 +126,7 @@ def module_stub(name: str) -> str:
             lines += _definition(name, short, value)
     if "from jtorch.tensor import Tensor as Tensor" not in imports:
         imports.append("from jtorch.tensor import Tensor")
-    return _file("\n".join(sorted(imports)), lines)
+    return _file("\n".join(sorted(set(imports))), lines)
 
 
 def _is_hidden(module: str, short: str) -> bool:
@@ -154,7 +154,7 @@ def _source(module: str, short: str, value: Any) -> str | None:
 
 
 def _alias(own: str) -> str:
-    """A name for what a module shows by another one than its own: type checkers find only ``from … import a as a`` in a module."""
+    """A name for what a module shows by another than its own: of imports, a type checker lets others see only ``a as a``."""
     return f"_aliased_{own}"
 
 

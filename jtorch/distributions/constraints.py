@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-import jtorch.dtype as dtypes
 from jtorch._api import functions
 from jtorch._base.dtype_info import finfo
+from jtorch.dtype import bool_
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
            "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
@@ -331,7 +331,7 @@ class _Square(Constraint):
 
     def check(self, value: Any) -> Any:
         square = value.shape[-2] == value.shape[-1]
-        return functions.full(value.shape[:-2], square, dtype=dtypes.bool_, device=value.device)
+        return functions.full(value.shape[:-2], square, dtype=bool_, device=value.device)
 
 
 class _Symmetric(_Square):

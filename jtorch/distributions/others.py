@@ -4,11 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jtorch.dtype as dtypes
 from jtorch._api import functions
 from jtorch.distributions import constraints
 from jtorch.distributions.discrete import Categorical
 from jtorch.distributions.distribution import AtLoc, Distribution, Parametrized, checked
+from jtorch.dtype import bool_
 from jtorch.no_grad import no_grad
 
 
@@ -51,7 +51,7 @@ class VonMises(AtLoc, Parametrized):
     def _angles(self, k: Any, shape: Any) -> Any:
         r, where = self._proposal(k), functions.where
         angle = functions.zeros(shape, dtype=k.dtype, device=k.device)
-        done = functions.zeros(shape, dtype=dtypes.bool_, device=k.device)
+        done = functions.zeros(shape, dtype=bool_, device=k.device)
         while not bool(done.all()):
             u1, u2, u3 = functions.rand((3, *shape), dtype=k.dtype, device=k.device).unbind()
             z = (math.pi * u1).cos()
