@@ -26,11 +26,14 @@ from jtorch._api import aten_native as _native
 from jtorch._api import control_flow as _control
 from jtorch._api import conversion as _conversion
 from jtorch._api import functional
+from jtorch._api import functions as _functions
 from jtorch._api import generate as _bind
 from jtorch._api import indexing as _indexing
 from jtorch._api import lazy_modules as _later
 from jtorch._api import linalg_lowrank as _lowrank
 from jtorch._api import moved as _moved
+from jtorch._api import names as _names
+from jtorch._api import nn_functions as _nn_functions
 from jtorch._api import other_layouts as _dense
 from jtorch._api import overloads as _overloads
 from jtorch._api import pytree as _trees
@@ -82,32 +85,20 @@ def _namespace(name: str) -> _types.ModuleType:
 
 linalg, fft, special, signal, masked = (_namespace(n) for n in ("linalg", "fft", "special", "signal", "masked"))
 signal.windows = _namespace("signal.windows")   # type: ignore[attr-defined]
-_spaces = {"": globals(), "linalg": vars(linalg), "fft": vars(fft), "special": vars(special),
-           "nn.functional": vars(nn.functional), "masked": vars(masked),
-           "signal.windows": vars(signal.windows)}       # type: ignore[attr-defined]
+_spaces = {"": _functions, "nn.functional": _nn_functions, "linalg": linalg, "fft": fft, "special": special, "masked": masked,
+           "signal.windows": signal.windows}        # type: ignore[attr-defined]
+_names.put(_functions, {"linalg": linalg, "special": special})
 _bind.load_ops()
 _bind.bind(_spaces)
 linalg.LinAlgError = _LinAlgError               # type: ignore[attr-defined]
-random.bind(_spaces)
-_dropout.bind(_spaces)
-_pooling.bind(_spaces)
-_recurrent.bind(globals())
-_attention.bind(vars(nn.functional))
-functional.bind(globals())
-_conversion.bind(Tensor, globals())
-_indexing.bind(Tensor, globals())
-_metadata.bind(Tensor)
-_overloads.bind(Tensor, globals())
-_legacy.bind(globals())
-_native.bind(globals(), vars(nn.functional))
-_numbered.bind(globals(), vars(nn.functional))
-_scaled.bind(vars(nn.functional))
-_control.bind(globals())
-_lowrank.bind(globals())
-_settings.bind(Tensor, globals())
-_shared_memory.bind()
-_dense.bind(Tensor, globals())
-amp.autocast_mode.bind(globals())
+_names.put(Tensor, _metadata.methods())
+for _file in (random, _dropout, _pooling, _recurrent, _attention, functional, _conversion, _indexing, _overloads, _legacy,
+              _native, _numbered, _scaled, _control, _lowrank, _settings, _shared_memory,
+               _dense, amp.autocast_mode):
+    _file.bind()        # type: ignore[attr-defined]
+del _file
+_names.put(_sys.modules[__name__], _names.public(_functions))
+_names.put(nn.functional, _names.public(_nn_functions))
 amp.deprecated.make_modules()
 _not_built.make_modules()
 _trees.register()

@@ -47,9 +47,8 @@ from jtorch._api.aten_enums import poisson_nll_loss as poisson_nll_loss
 from jtorch._api.aten_enums import triplet_margin_loss as triplet_margin_loss
 from jtorch._api.aten_native import constant_pad_nd as constant_pad_nd
 from jtorch._api.aten_native import frobenius_norm as frobenius_norm
+from jtorch._api.aten_native import grid_sampler as _aliased_grid_sampler
 from jtorch._api.aten_native import grid_sampler as grid_sampler
-from jtorch._api.aten_native import grid_sampler as grid_sampler_2d
-from jtorch._api.aten_native import grid_sampler as grid_sampler_3d
 from jtorch._api.aten_native import native_batch_norm as native_batch_norm
 from jtorch._api.aten_native import native_channel_shuffle as native_channel_shuffle
 from jtorch._api.aten_native import native_dropout as native_dropout
@@ -72,7 +71,7 @@ from jtorch._api.functional import are_deterministic_algorithms_enabled as are_d
 from jtorch._api.functional import broadcast_shapes as broadcast_shapes
 from jtorch._api.functional import equal as equal
 from jtorch._api.functional import get_default_dtype as get_default_dtype
-from jtorch._api.functional import get_num_threads as get_num_interop_threads
+from jtorch._api.functional import get_num_threads as _aliased_get_num_threads
 from jtorch._api.functional import get_num_threads as get_num_threads
 from jtorch._api.functional import is_complex as is_complex
 from jtorch._api.functional import is_floating_point as is_floating_point
@@ -85,7 +84,7 @@ from jtorch._api.functional import promote_types as promote_types
 from jtorch._api.functional import result_type as result_type
 from jtorch._api.functional import scalar_tensor as scalar_tensor
 from jtorch._api.functional import set_default_dtype as set_default_dtype
-from jtorch._api.functional import set_num_threads as set_num_interop_threads
+from jtorch._api.functional import set_num_threads as _aliased_set_num_threads
 from jtorch._api.functional import set_num_threads as set_num_threads
 from jtorch._api.functional import use_deterministic_algorithms as use_deterministic_algorithms
 from jtorch._api.indexing import fill_ as fill_
@@ -130,7 +129,7 @@ from jtorch._api.settings import sym_min as sym_min
 from jtorch._api.settings import sym_not as sym_not
 from jtorch._api.settings import sym_sum as sym_sum
 from jtorch._api.settings import typename as typename
-from jtorch._api.typed_tensors import MemoryFormat as memory_format
+from jtorch._api.typed_tensors import MemoryFormat as _aliased_MemoryFormat
 from jtorch._base.dtype_info import finfo as finfo
 from jtorch._base.dtype_info import iinfo as iinfo
 from jtorch._base.generator import Generator as Generator
@@ -165,7 +164,7 @@ from jtorch.nn._functional.dropout import feature_alpha_dropout as feature_alpha
 from jtorch.nn._functional.dropout import feature_dropout as feature_dropout
 from jtorch.nn._functional.dropout import rrelu as rrelu
 from jtorch.nn._functional.dropout import rrelu_ as rrelu_
-from jtorch.nn._functional.dropout import torch_dropout as dropout
+from jtorch.nn._functional.dropout import torch_dropout as _aliased_torch_dropout
 from jtorch.nn._functional.recurrent import gru as gru
 from jtorch.nn._functional.recurrent import lstm as lstm
 from jtorch.nn._functional.recurrent import rnn_relu as rnn_relu
@@ -590,6 +589,7 @@ def divide_(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: 
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The dot product of two vectors, neither conjugated. See torch.dot."""
 double: _dtype
+dropout = _aliased_torch_dropout
 def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
     """Parts along the third dim. See torch.dsplit."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -733,6 +733,7 @@ def get_autocast_xla_dtype(*args: Any) -> Any:
     """get_autocast_dtype of xla. See torch.get_autocast_xla_dtype."""
 def get_device(input: Tensor, *args: Any, **named: Any) -> Any:
     """The device's index. See torch.Tensor.get_device."""
+get_num_interop_threads = _aliased_get_num_threads
 def greater(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is greater. See torch.gt."""
 def greater_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -741,6 +742,8 @@ def greater_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None 
     """Whether ``input`` is greater or equal. See torch.ge."""
 def greater_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Whether ``input`` is greater or equal. See torch.ge."""
+grid_sampler_2d = _aliased_grid_sampler
+grid_sampler_3d = _aliased_grid_sampler
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
@@ -990,6 +993,7 @@ def median(input: Tensor) -> Tensor: ...
 @overload
 def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> median_result:
     """The median (of an even number, the lower), of all or along ``dim`` with its index. See torch.median."""
+memory_format = _aliased_MemoryFormat
 @overload
 def min(input: Tensor) -> Tensor: ...
 @overload
@@ -1236,6 +1240,7 @@ def set_autocast_xla_dtype(*args: Any) -> Any:
     """set_autocast_dtype of xla. See torch.set_autocast_xla_dtype."""
 def set_autocast_xla_enabled(*args: Any) -> Any:
     """set_autocast_enabled of xla. See torch.set_autocast_xla_enabled."""
+set_num_interop_threads = _aliased_set_num_threads
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign, for complex numbers the direction. See torch.sgn."""
 def sgn_(input: Tensor) -> Tensor:

@@ -12,8 +12,10 @@ import numpy as np
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
+from jtorch._api import functions
 from jtorch._api.conversion import in_format
 from jtorch._api.creation import from_host, place_of
+from jtorch._api.names import put
 from jtorch._backward.view_history import edge_of
 from jtorch._backward.view_history import requires_grad as _requires_grad
 from jtorch._base import generator
@@ -541,13 +543,12 @@ log_normal_ = _filler("log_normal", (("mean", 1.0), ("std", 2.0)),
 geometric_ = _filler("geometric", (("p", None),), lambda k, size, p: jax.random.geometric(k, p, size))
 
 
-FUNCTIONS = (manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm, normal, rand_like,
+_FUNCTIONS = (manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm, normal, rand_like,
              randn_like, randint_like, bernoulli, multinomial, poisson, binomial, _standard_gamma, _sample_dirichlet)
-METHODS = (normal_, uniform_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_, bernoulli, multinomial)
+_METHODS = (normal_, uniform_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_, bernoulli, multinomial)
 
 
-def bind(namespaces: dict[str, dict[str, Any]]) -> None:
+def bind() -> None:
     """Puts the functions and methods of this file where PyTorch has them."""
-    namespaces[""].update({f.__name__: f for f in FUNCTIONS}, Generator=Generator, default_generator=default_generator)
-    for f in METHODS:
-        setattr(Tensor, f.__name__, f)
+    put(functions, {**{f.__name__: f for f in _FUNCTIONS}, "Generator": Generator, "default_generator": default_generator})
+    put(Tensor, {f.__name__: f for f in _METHODS})

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from jtorch._api import functions
 from jtorch._api.creation import as_tensor, tensor
 from jtorch._base.dtype_info import finfo, iinfo
 from jtorch.dtype import dtype as Dtype
 from jtorch.dtype import named
-from jtorch.nn.modules._make import torch
 from jtorch.tensor import Tensor
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
@@ -144,9 +144,9 @@ class _Checks:
         rtol, atol = self._tolerances(actual.dtype, expected.dtype)
         actual, expected = actual.detach().cpu(), expected.detach().cpu()
         if actual.dtype != expected.dtype:
-            common = torch("promote_types")(actual.dtype, expected.dtype)
+            common = functions.promote_types(actual.dtype, expected.dtype)
             actual, expected = actual.to(common), expected.to(common)
-        matches = torch("isclose")(actual, expected, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
+        matches = functions.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
         if not bool(matches.all()):
             raise _Mismatch(AssertionError, _elements(actual, expected, matches, rtol, atol), at)
 
@@ -223,7 +223,7 @@ def _limits(dtype: Dtype, low: Any, high: Any) -> tuple[Any, Any]:
 
 def _drawn(size: tuple, dtype: Dtype, device: Any, low: Any, high: Any) -> Any:
     if not (dtype.is_floating_point or dtype.is_complex):
-        return torch("randint")(int(low), int(high), size, device=device, dtype=dtype)
-    made = torch("empty")(size, device=device, dtype=dtype)
-    (torch("view_as_real")(made) if dtype.is_complex else made).uniform_(low, high)
+        return functions.randint(int(low), int(high), size, device=device, dtype=dtype)
+    made = functions.empty(size, device=device, dtype=dtype)
+    (functions.view_as_real(made) if dtype.is_complex else made).uniform_(low, high)
     return made

@@ -2,7 +2,8 @@
 
 ``jtorch/_bound.pyi`` has the class ``Bound`` with all that is put on ``Tensor`` when the package is imported; ``Tensor``
 derives from it for a type checker. A module that functions of ops are put into (``jtorch`` itself, ``jtorch.linalg``, …) gets
-a stub of its own: what is made from a record is written out there, what a source file defines is imported from it.
+a stub of its own: what is made from a record is written out there, what a source file defines is imported from it. The modules
+that the package's own files find functions in (``jtorch._api.functions``, …) get one too, which imports what is public.
 """
 from __future__ import annotations
 
@@ -66,6 +67,10 @@ def _file_of(module: types.ModuleType) -> str | None:
     return getattr(module, "__file__", None)
 
 
+# The modules that the package's own files find functions in, and where users find those that are public.
+INSIDE = {"jtorch._api.functions": "jtorch", "jtorch._api.nn_functions": "jtorch.nn.functional", "jtorch._api.replaced": None}
+
+
 # ---------------------------------------------------------------- what is put on Tensor
 
 def bound() -> str:
@@ -110,33 +115,47 @@ def module_stub(name: str) -> str:
     file = _file_of(sys.modules[name])
     exported = set(re.findall(r"\bimport (\w+) as \1\b", Path(file).read_text())) if file else set()
     for short, value in sorted(vars(sys.modules[name]).items()):
-        if (short.startswith("_") and short != "__version__") or short == "annotations":
-            continue
-        if isinstance(value, types.ModuleType) and _file_of(value) and short not in exported:
+        if _is_hidden(name, short) or (isinstance(value, types.ModuleType) and _file_of(value) and short not in exported):
             continue
         source = _source(name, short, value)
         if source is not None:
             imports.append(source)
+            if " as _aliased_" in source:
+                lines.append(f"{short} = {source.rpartition(' ')[2]}")
         else:
             lines += _definition(name, short, value)
     if "from jtorch.tensor import Tensor as Tensor" not in imports:
         imports.append("from jtorch.tensor import Tensor")
-    return _file("\n".join(sorted(imports)), lines)
+    return _file("\n".join(sorted(set(imports))), lines)
+
+
+def _is_hidden(module: str, short: str) -> bool:
+    """Whether the stub of a module leaves a name out."""
+    if module in INSIDE:
+        return short.startswith("__")
+    return (short.startswith("_") and short != "__version__") or short == "annotations"
 
 
 def _source(module: str, short: str, value: Any) -> str | None:
-    """The import that gives ``value``, if a source file defines it."""
+    """The import that gives ``value``, if a source file or another stub defines it."""
+    if INSIDE.get(module) and short[0] != "_":
+        return f"from {INSIDE[module]} import {short} as {short}"
     if isinstance(value, types.ModuleType) and (_file_of(value) or value.__name__ in _shadowed()):
         return f"from {module} import {short} as {short}"
     if is_made(value) or not isinstance(value, (type, types.FunctionType)):
         return None
     home, own = str(value.__module__), value.__name__
     if home.split(".")[0] != "jtorch":
-        home = next((n for n, m in sorted(sys.modules.items()) if n.startswith("jtorch.") and n != module
+        home = next((n for n, m in sorted(sys.modules.items()) if n.startswith("jtorch.") and n not in (module, *INSIDE)
                      and vars(m).get(own) is value), "")
     if home in ("", module) or home in _shadowed() or getattr(sys.modules[home], own, None) is not value:
         return None
-    return f"from {home} import {own} as {short}"
+    return f"from {home} import {own} as {short if short == own else _alias(own)}"
+
+
+def _alias(own: str) -> str:
+    """A name for what a module shows by another than its own: of imports, a type checker lets others see only ``a as a``."""
+    return f"_aliased_{own}"
 
 
 def _shadowed() -> set[str]:
@@ -145,8 +164,9 @@ def _shadowed() -> set[str]:
 
 def _definition(module: str, short: str, value: Any) -> list[str]:
     if is_made(value):
-        full = f"{module.removeprefix('jtorch').removeprefix('.')}.{short}".removeprefix(".")
-        return of_op(full if full.removesuffix("_") in BY_NAME or full in BY_NAME else short, value).lines()
+        space = (INSIDE.get(module, module) or "jtorch").removeprefix("jtorch").removeprefix(".")
+        names = [f"{space}.{short}".removeprefix("."), short, f"nn.functional.{short}"]
+        return of_op(next(n for n in names if n in BY_NAME or n.removesuffix("_") in BY_NAME), value).lines()
     if inspect.isfunction(value):
         return of_function(short, value).lines()
     kind = "_dtype" if isinstance(value, dtype) else _plain_type(value)

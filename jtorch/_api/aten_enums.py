@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from jtorch._api import functions, nn_functions
+from jtorch._api.names import put
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
-F: dict[str, Any] = {}          # nn.functional's functions, filled when they are bound
 _REDUCTIONS = ("none", "mean", "sum")
 _BAGS = ("sum", "mean", "max")
 
@@ -17,68 +18,69 @@ _BAGS = ("sum", "mean", "max")
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      pos_weight: Tensor | None = None, reduction: int = 0) -> Tensor:
     """See torch.nn.functional.binary_cross_entropy_with_logits."""
-    return F["binary_cross_entropy_with_logits"](input, target, weight, reduction=_REDUCTIONS[reduction], pos_weight=pos_weight)
+    return nn_functions.binary_cross_entropy_with_logits(input, target, weight, reduction=_REDUCTIONS[reduction],
+                                                         pos_weight=pos_weight)
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
     """See torch.nn.functional.cosine_embedding_loss."""
-    return F["cosine_embedding_loss"](input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
+    return nn_functions.cosine_embedding_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
 
 
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
              zero_infinity: bool = False) -> Tensor:
     """See torch.nn.functional.ctc_loss."""
-    return F["ctc_loss"](log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
+    return nn_functions.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """See torch.nn.functional.hinge_embedding_loss."""
-    return F["hinge_embedding_loss"](input, target, margin, reduction=_REDUCTIONS[reduction])
+    return nn_functions.hinge_embedding_loss(input, target, margin, reduction=_REDUCTIONS[reduction])
 
 
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """See torch.nn.functional.kl_div. 1 is the mean over all elements."""
-    loss = F["kl_div"](input, target, reduction="none", log_target=log_target)
+    loss = nn_functions.kl_div(input, target, reduction="none", log_target=log_target)
     return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
     """See torch.nn.functional.margin_ranking_loss."""
-    return F["margin_ranking_loss"](input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
+    return nn_functions.margin_ranking_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
 
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """See torch.nn.functional.poisson_nll_loss."""
-    return F["poisson_nll_loss"](input, target, log_input, full, None, eps, None, _REDUCTIONS[reduction])
+    return nn_functions.poisson_nll_loss(input, target, log_input, full, None, eps, None, _REDUCTIONS[reduction])
 
 
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06,
                         swap: bool = False, reduction: int = 0) -> Tensor:
     """See torch.nn.functional.triplet_margin_loss."""
-    return F["triplet_margin_loss"](anchor, positive, negative, margin, p, eps, swap, reduction=_REDUCTIONS[reduction])
+    return nn_functions.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_REDUCTIONS[reduction])
 
 
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
                training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
     """See torch.nn.functional.batch_norm."""
-    return F["batch_norm"](input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return nn_functions.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
                   running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
     """See torch.nn.functional.instance_norm."""
-    return F["instance_norm"](input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+    return nn_functions.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
 def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
     """See torch.nn.functional.affine_grid."""
-    return F["affine_grid"](theta, size, align_corners)
+    return nn_functions.affine_grid(theta, size, align_corners)
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scales the rows named by ``indices`` down to ``max_norm`` in place, as nn.functional.embedding does first."""
     with no_grad():
-        F["embedding"](indices, input, None, max_norm, norm_type)
+        nn_functions.embedding(indices, input, None, max_norm, norm_type)
     return input
 
 
@@ -87,28 +89,30 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any,
     """conv1d, conv2d, conv3d or their transposes, as ``input`` has dims. See torch.nn.functional.conv2d."""
     dims = input.dim() - 2
     if transposed:
-        return F[f"conv_transpose{dims}d"](input, weight, bias, stride, padding, output_padding, groups, dilation)
-    return F[f"conv{dims}d"](input, weight, bias, stride, padding, dilation, groups)
+        transposes = {1: nn_functions.conv_transpose1d, 2: nn_functions.conv_transpose2d, 3: nn_functions.conv_transpose3d}
+        return transposes[dims](input, weight, bias, stride, padding, output_padding, groups, dilation)
+    convolutions = {1: nn_functions.conv1d, 2: nn_functions.conv2d, 3: nn_functions.conv3d}
+    return convolutions[dims](input, weight, bias, stride, padding, dilation, groups)
 
 
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """torch.dropout in place."""
-    return F["dropout"](input, p, train, True)
+    return nn_functions.dropout(input, p, train, True)
 
 
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """torch.feature_dropout in place."""
-    return F["feature_dropout"](input, p, train, True)
+    return functions.feature_dropout(input, p, train, True)
 
 
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """torch.alpha_dropout in place."""
-    return F["alpha_dropout"](input, p, train, True)
+    return nn_functions.alpha_dropout(input, p, train, True)
 
 
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """torch.feature_alpha_dropout in place."""
-    return F["feature_alpha_dropout"](input, p, train, True)
+    return nn_functions.feature_alpha_dropout(input, p, train, True)
 
 
 NAMES = ("binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss kl_div margin_ranking_loss "
@@ -116,7 +120,6 @@ NAMES = ("binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_
          "dropout_ feature_dropout_ alpha_dropout_ feature_alpha_dropout_").split()
 
 
-def bind(torch: dict[str, Any], functional: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the functions of this file into the package."""
-    F.update(functional, feature_dropout=torch["feature_dropout"])
-    torch.update({n: globals()[n] for n in NAMES if n not in torch})
+    put(functions, {n: globals()[n] for n in NAMES})

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import jtorch.dtype as dtypes
+from jtorch._api import functions, nn_functions
+from jtorch._api.names import put
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
-F: dict[str, Any] = {}          # the package's functions and those of nn.functional, filled when they are bound
 _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 
 
@@ -17,16 +19,16 @@ def _statistics(input: Any, dims: tuple[int, ...], eps: float, dtype: Any) -> tu
     """The mean and the reciprocal standard deviation over ``dims``, which stay as dims of size 1."""
     with no_grad():
         x = input.float() if input.dtype.itemsize < 4 else input
-        var, mean = F["var_mean"](x, dims, correction=0, keepdim=True)
+        var, mean = functions.var_mean(x, dims, correction=0, keepdim=True)
         if not input.numel():
-            mean = F["zeros_like"](mean)
+            mean = functions.zeros_like(mean)
         return mean.to(dtype), (var + eps).rsqrt().to(dtype)
 
 
 def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float):
     """layer_norm with the mean and reciprocal deviation of each row. See torch.nn.functional.layer_norm."""
     shape = tuple(normalized_shape)
-    made = F["layer_norm"](input, shape, weight, bias, eps)
+    made = nn_functions.layer_norm(input, shape, weight, bias, eps)
     kept = next((t.dtype for t in (weight, bias) if t is not None), input.dtype)
     return made, *_statistics(input, tuple(range(-len(shape), 0)), eps, kept)
 
@@ -36,7 +38,7 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
     """batch_norm with the mean and reciprocal deviation of each channel in training. See torch.nn.functional.batch_norm."""
     if training and not input.numel():
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
-    made = F["functional.batch_norm"](input, running_mean, running_var, weight, bias, training, momentum, eps)
+    made = nn_functions.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     d = next((t.dtype for t in (running_mean, weight) if t is not None), input.dtype)
     if not training:
         return made, *(input.new_empty((0,), dtype=d) for _ in range(2))        # type: ignore[attr-defined]
@@ -47,22 +49,22 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 def native_dropout(input: Tensor, p: float, train: bool | None):
     """Dropout with the mask of what was kept. See torch.nn.functional.dropout."""
     if train is False:
-        return input.clone(), F["ones_like"](input, dtype=F["bool"])        # type: ignore[attr-defined]
+        return input.clone(), functions.ones_like(input, dtype=dtypes.bool_)        # type: ignore[attr-defined]
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
     scale = 1.0 / (1.0 - p) if p != 1 else 0.0
-    kept = F["empty_like"](input, dtype=F["bool"]).bernoulli_(1 - p)
+    kept = functions.empty_like(input, dtype=dtypes.bool_).bernoulli_(1 - p)
     return input * kept * scale, kept     # type: ignore[operator]
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
-    return F["channel_shuffle"](input, groups)
+    return nn_functions.channel_shuffle(input, groups)
 
 
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     """grid_sample whose modes are numbers. See torch.nn.functional.grid_sample."""
-    return F["grid_sample"](input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners)
+    return nn_functions.grid_sample(input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners)
 
 
 def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
@@ -72,7 +74,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
     if len(pad) > 2 * input.dim():
         raise RuntimeError("Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
                            f"{len(pad)}while the input has {input.dim()}dimensions.")
-    return F["pad"](input, pad, value=value)
+    return nn_functions.pad(input, pad, value=value)
 
 
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
@@ -90,7 +92,7 @@ def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor |
                             momentum: float, eps: float):
     """native_batch_norm in training, with the memory that cuDNN would have kept (none)."""
     made = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
-    return *made, input.new_empty((0,), dtype=F["uint8"])       # type: ignore[attr-defined]
+    return *made, input.new_empty((0,), dtype=dtypes.uint8)       # type: ignore[attr-defined]
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
@@ -120,14 +122,14 @@ def _chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Tensor | None = 
     for t in tensors:
         missing = -t.shape[dim] % num_chunks
         last = t.dim() - dim % t.dim() - 1
-        whole = F["pad"](t, (0, 0) * last + (0, missing)) if missing else t
+        whole = nn_functions.pad(t, (0, 0) * last + (0, missing)) if missing else t
         parts.append(whole.reshape(*t.shape[:dim % t.dim()], num_chunks, -1))
-    return F["cat"](parts, dim=parts[0].dim() - 1, out=out)
+    return functions.cat(parts, dim=parts[0].dim() - 1, out=out)
 
 
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
     """``input[indices]`` where the mask holds, ``fill`` elsewhere, whatever the indices are there."""
-    return F["where"](mask, input[_inside(input, indices)], F["full"]((), fill, dtype=input.dtype, device=input.device))
+    return functions.where(mask, input[_inside(input, indices)], functions.full((), fill, dtype=input.dtype, device=input.device))
 
 
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Any, values: Tensor) -> Tensor:
@@ -141,14 +143,14 @@ def _inside(input: Tensor, indices: Any) -> tuple:
 
 def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The root of the sum of squares. See torch.linalg.vector_norm."""
-    return F["linalg.vector_norm"](input, 2, dim, keepdim, out=out)
+    return functions.linalg.vector_norm(input, 2, dim, keepdim, out=out)
 
 
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The sum of the singular values. See torch.linalg.matrix_norm."""
     if isinstance(dim, bool):
         dim, keepdim = (-2, -1), dim
-    return F["linalg.matrix_norm"](input, "nuc", tuple(dim), keepdim, out=out)
+    return functions.linalg.matrix_norm(input, "nuc", tuple(dim), keepdim, out=out)
 
 
 def _of_method(name: str, doc: str) -> Any:
@@ -167,12 +169,8 @@ METHODS = {"detach": "The tensor without its graph.", "detach_": "Cuts the tenso
            "is_signed": "Whether the dtype has negative numbers."}
 
 
-def bind(torch: dict[str, Any], functional: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the functions of this file into the package."""
-    F.update(torch)
-    F.update({n: functional[n] for n in ("layer_norm", "grid_sample", "pad", "channel_shuffle")})
-    F["functional.batch_norm"] = functional["batch_norm"]
-    torch.update({n: globals()[n] for n in NAMES}, grid_sampler_2d=grid_sampler, grid_sampler_3d=grid_sampler)
-    torch.update({n: _of_method(n, f"{doc} See torch.Tensor.{n}.") for n, doc in METHODS.items()})
-    F.update({f"linalg.{n}": getattr(torch["linalg"], n) for n in ("vector_norm", "matrix_norm")})
-    functional["native_channel_shuffle"] = native_channel_shuffle
+    put(functions, {**{n: globals()[n] for n in NAMES}, "grid_sampler_2d": grid_sampler, "grid_sampler_3d": grid_sampler,
+                    **{n: _of_method(n, f"{doc} See torch.Tensor.{n}.") for n, doc in METHODS.items()}})
+    put(nn_functions, {"native_channel_shuffle": native_channel_shuffle})

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jtorch.dtype as dtypes
+from jtorch._api import functions
+from jtorch._api.names import put
 from jtorch.tensor import Tensor
 
 
@@ -45,6 +47,6 @@ def _holds(answer: Any) -> bool:
     return bool(answer)
 
 
-def bind(torch: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the functions of this file into the package."""
-    torch.update(cond=cond, while_loop=while_loop)
+    put(functions, {"cond": cond, "while_loop": while_loop})

@@ -1,12 +1,15 @@
 """Tensor methods that change dtype, device or layout, copy, and make tensors like another."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
+from jtorch._api import functions, replaced
 from jtorch._api.creation import empty_strided, legacy_tensor_of, place_of, tensor
+from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
 from jtorch._backward.view_history import edge_of, requires_grad
 from jtorch._nodes.hooks import as_tensor, as_value
@@ -73,7 +76,7 @@ def _looks(t: Tensor, memory_format: Any) -> bool:
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy that gradients flow through, in the same memory format unless another is given. See torch.clone."""
-    return in_format(FUNCTIONS["_clone"](input), memory_format)
+    return in_format(replaced.clone(input), memory_format)
 
 
 class _ToDevice(Node):
@@ -154,13 +157,12 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, d
     return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **kw)
 
 
-def _new_like(maker: str):
+def _new_like(maker: Callable):
     def make(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Tensor:
-        fn = FUNCTIONS[maker]
-        return fn(*size, dtype=dtype or self.dtype, device=device if device is not None else self.device,
-                  requires_grad=requires_grad, **{k: v for k, v in kw.items() if k in ("fill_value", "size")})
-    make.__name__ = f"new_{maker}"
-    make.__doc__ = f"torch.{maker} with this tensor's dtype and device."
+        return maker(*size, dtype=dtype or self.dtype, device=device if device is not None else self.device,
+                     requires_grad=requires_grad, **{k: v for k, v in kw.items() if k in ("fill_value", "size")})
+    make.__name__ = f"new_{maker.__name__}"
+    make.__doc__ = f"torch.{maker.__name__} with this tensor's dtype and device."
     return make
 
 
@@ -174,24 +176,19 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     return self._storage is tensor._storage and storage.geometry_of(self) == storage.geometry_of(tensor)
 
 
-def bind(cls: type, functions: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the methods of this file on the tensor class."""
-    FUNCTIONS.update(functions)
-    FUNCTIONS["_clone"] = functions["clone"]
-    functions["clone"] = cls.clone = clone      # type: ignore[attr-defined]
-    for name in ("float", "double", "half", "bfloat16", "long", "int", "short", "bool", "cfloat", "cdouble"):
-        setattr(cls, name, _typed(name))
-    cls.char, cls.byte = _typed("int8"), _typed("uint8")        # type: ignore[attr-defined]
-    for maker in ("zeros", "ones", "empty", "full"):
-        setattr(cls, f"new_{maker}", _new_like(maker))
-    for name, fn in (("to", to), ("type", type_), ("cpu", cpu), ("cuda", cuda), ("contiguous", contiguous),
-                     ("new_tensor", new_tensor), ("new", new), ("new_empty_strided", new_empty_strided), ("is_set_to", is_set_to),
-                     ("resolve_conj", resolve),
-                     ("resolve_neg", resolve), ("pin_memory", resolve)):
-        setattr(cls, name, fn)
-    cls.type_as = lambda self, other: to(self, other.dtype, device=other.device)        # type: ignore[attr-defined]
-    cls.is_conj = cls.is_neg = cls.is_pinned = lambda self: False        # type: ignore[attr-defined]
+    put(functions, {"clone": clone}, replaces=True)
+    put(Tensor, {"clone": clone}, replaces=True)
+    names = ("float", "double", "half", "bfloat16", "long", "int", "short", "bool", "cfloat", "cdouble")
+    put(Tensor, {**{n: _typed(n) for n in names}, "char": _typed("int8"), "byte": _typed("uint8")})
+    put(Tensor, {f"new_{f.__name__}": _new_like(f) for f in (functions.zeros, functions.ones, functions.empty, functions.full)},
+        replaces=True)
+    put(Tensor, {"to": to, "type": type_, "cpu": cpu, "cuda": cuda, "contiguous": contiguous, "new_tensor": new_tensor,
+                 "new": new, "new_empty_strided": new_empty_strided, "is_set_to": is_set_to,
+                 "type_as": lambda self, other: to(self, other.dtype, device=other.device),
+                 **dict.fromkeys(("resolve_conj", "resolve_neg", "pin_memory"), resolve),
+                 **dict.fromkeys(("is_conj", "is_neg", "is_pinned"), lambda self: False)})
 
 
-FUNCTIONS: dict[str, Any] = {}
 _CONTIGUOUS = MemoryFormat("contiguous_format")

@@ -8,7 +8,9 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import engine
+from jtorch._api import functions
 from jtorch._api.creation import from_host
+from jtorch._api.names import put
 from jtorch.dispatch import call
 from jtorch.dtype import can_cast
 from jtorch.engine import call_of
@@ -175,16 +177,16 @@ def are_deterministic_algorithms_enabled() -> bool:
 e, pi, inf, nan, newaxis = math.e, math.pi, math.inf, math.nan, None
 NAMES = ("is_tensor is_storage numel is_floating_point is_complex is_nonzero is_same_size equal allclose get_default_dtype "
          "set_default_dtype promote_types result_type can_cast broadcast_shapes get_num_threads set_num_threads "
-         "get_num_interop_threads set_num_interop_threads scalar_tensor use_deterministic_algorithms "
+         "get_num_interop_threads set_num_interop_threads use_deterministic_algorithms "
          "are_deterministic_algorithms_enabled e pi inf nan newaxis").split()
 METHODS = ("equal", "allclose", "is_nonzero", "is_same_size")
 
 
-def bind(torch: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the names of this file into the package and, where PyTorch has them as methods, on tensors."""
-    torch.update({n: globals()[n] for n in NAMES})
-    for n in METHODS:
-        setattr(Tensor, n, globals()[n])
+    put(functions, {n: globals()[n] for n in NAMES})
+    put(functions, {"scalar_tensor": scalar_tensor}, replaces=True)
+    put(Tensor, {n: globals()[n] for n in METHODS})
 
 
-__all__ = [*NAMES, "can_cast"]
+__all__ = [*NAMES, "can_cast", "scalar_tensor"]

@@ -19,6 +19,7 @@ import jtorch.ops
 from jtorch import engine, tape
 from jtorch._api.argument_errors import has_overloads, invalid_combination, needs_a_tensor
 from jtorch._api.conversion import in_format
+from jtorch._api.names import put
 from jtorch._backward.view_history import edge_of, requires_grad
 from jtorch._nodes.vjp import backward_name
 from jtorch.dispatch import (
@@ -477,31 +478,25 @@ def _forms(op: Op) -> list[str]:
     return forms
 
 
-def bind(namespaces: dict[str, dict[str, Any]]) -> None:
-    """Puts the functions of all ops where PyTorch has them: into ``namespaces`` (by dotted prefix) and on ``Tensor``."""
+def bind(spaces: dict[str, types.ModuleType]) -> None:
+    """Puts the functions of all ops where PyTorch has them: into ``spaces`` (by dotted prefix) and on ``Tensor``."""
     for name, forms in make_functions().items():
         op = OPS[name]
         for full in (op.name, *op.aliases):
-            _bind_name(op, full, forms, namespaces)
-        for operator in op.operators:
-            setattr(Tensor, operator, _known_first(op, operator, _operator(operator, forms)))
+            _bind_name(op, full, forms, spaces)
+        put(Tensor, {operator: _known_first(op, operator, _operator(operator, forms)) for operator in op.operators})
     Tensor.__hash__ = object.__hash__      # type: ignore[method-assign,assignment]     # comparison operators must not unset it
 
 
-def _bind_name(op: Op, full: str, forms: dict, namespaces: dict) -> None:
+def _bind_name(op: Op, full: str, forms: dict, spaces: dict[str, types.ModuleType]) -> None:
     prefix, _, short = full.rpartition(".")
-    space = namespaces.get(prefix)
-    chosen = forms["functional"] if prefix == "nn.functional" and "functional" in forms else forms["function"]
-    if op.function and space is not None:
-        space.setdefault(short, chosen)
-        if op.inplace and not prefix and "inplace" in forms:
-            space.setdefault(f"{short}_", forms["inplace"])
-        elif op.inplace and prefix == "nn.functional":
-            space.setdefault(f"{short}_", forms["inplace"])
+    functional = prefix == "nn.functional"
+    inplace = {f"{short}_": forms["inplace"]} if "inplace" in forms else {}
+    if op.function and prefix in spaces:
+        chosen = forms["functional"] if functional and inplace else forms["function"]
+        put(spaces[prefix], {short: chosen, **(inplace if functional or not prefix else {})})
     if op.method and not prefix:
-        setattr(Tensor, short, _as_method(op, forms["function"]))
-        if "inplace" in forms:
-            setattr(Tensor, f"{short}_", _as_method(op, forms["inplace"]))
+        put(Tensor, {n: _as_method(op, f) for n, f in {short: forms["function"], **inplace}.items()})
 
 
 def _as_method(op: Op, fn):

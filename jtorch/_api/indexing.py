@@ -14,7 +14,9 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import engine, storage, tape
+from jtorch._api import functions, replaced
 from jtorch._api.creation import as_tensor, from_host, tensor
+from jtorch._api.names import put
 from jtorch._api.sequences import type_name
 from jtorch._backward.view_history import requires_grad
 from jtorch.dispatch import (
@@ -247,7 +249,7 @@ def _columns(t: Tensor, dim: int, item: Tensor, filled: bool = False) -> list[Te
                              f"tensor {list(t.shape)} at index {dim + k}")
     if item.dtype.name == "uint8" and filled:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
-    return list(OPS_FUNCTIONS["nonzero"](item, as_tuple=True)) if item.dim() else []
+    return list(functions.nonzero(item, as_tuple=True)) if item.dim() else []
 
 
 def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
@@ -363,7 +365,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     viewed, tensors = _split(t, index, written=True, filled=masked and value.numel() == 1)
     if tensors is None:
         if not value.dim() and viewed.dim():
-            OPS_FUNCTIONS["fill_"](viewed, value)
+            replaced.fill_(viewed, value)
         else:
             _assign(viewed, value)
         return
@@ -487,17 +489,14 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             raise TypeError("fill_() received an invalid combination of arguments - got "
                             f"({type_name(value)}), but expected one of: * (Tensor value) * (Number value)")
         dtypes.check_fits(value, self.dtype)
-    return OPS_FUNCTIONS["fill_"](self, value)
-
-
-OPS_FUNCTIONS: dict[str, Any] = {}      # generated functions that indexing calls; filled when they are bound
+    return replaced.fill_(self, value)
 
 
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask holds, in one dim. See torch.masked_select."""
     if mask.dtype.name != "bool":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    input, mask = OPS_FUNCTIONS["broadcast_tensors"](input, mask)
+    input, mask = functions.broadcast_tensors(input, mask)
     found = _advanced(input, _columns(input, 0, mask)) if input.dim() else getitem(input, mask)
     if found._node is not None:
         found._node.__class__ = tape.node_class("MaskedSelectBackward0")
@@ -544,19 +543,18 @@ def _index_put(form: str):
     return index_put
 
 
-def bind(cls: Any, functions: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts indexing and ``copy_`` on the tensor class."""
-    OPS_FUNCTIONS.update(functions)
-    for name in ("index_put", "index_put_"):
-        functions[name] = _index_put(name)
-        setattr(cls, name, functions[name])
-    functions["masked_select"] = cls.masked_select = masked_select      # type: ignore[attr-defined]
-    cls.__getitem__, cls.__setitem__, cls.copy_ = getitem, setitem, copy_       # type: ignore[attr-defined]
-    OPS_FUNCTIONS["fill_"] = functions["fill_"]
-    cls.__delitem__ = delitem       # type: ignore[attr-defined]
-    cls.fill_ = functions["fill_"] = fill_      # type: ignore[attr-defined]
-    for name in ("T", "mT", "H", "mH", "real", "imag"):
-        c = call_of(OPS[name], (T,))
-        setattr(cls, name, property(lambda self, c=c: call_view(c, (self,))))       # type: ignore[misc]
-    real = cls.real.fget        # type: ignore[attr-defined]
-    cls.real = property(lambda self: real(self) if self.dtype.is_complex else self)     # type: ignore[attr-defined]
+    ours = {"index_put": _index_put("index_put"), "index_put_": _index_put("index_put_"), "masked_select": masked_select,
+            "fill_": fill_}
+    put(functions, ours, replaces=True)
+    put(Tensor, ours, replaces=True)
+    put(Tensor, {"__getitem__": getitem, "__setitem__": setitem, "__delitem__": delitem, "copy_": copy_})
+    put(Tensor, {name: _property_of_view(name) for name in ("T", "mT", "H", "mH", "real", "imag")})
+
+
+def _property_of_view(name: str) -> property:
+    c = call_of(OPS[name], (T,))
+    if name == "real":
+        return property(lambda self: call_view(c, (self,)) if self.dtype.is_complex else self)
+    return property(lambda self: call_view(c, (self,)))

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import jtorch.dtype as dtypes
+from jtorch._api import functions
+from jtorch._api.names import put
 from jtorch.tensor import Tensor
-
-F: dict[str, Any] = {}      # the package's functions and its linalg, filled when they are bound
 
 
 def _floating(A: Any):
-    return A.dtype if A.is_complex() or A.is_floating_point() else F["float32"]
+    return A.dtype if A.is_complex() or A.is_floating_point() else dtypes.float32
 
 
 def _basis(A: Any, q: int, niter: int) -> Any:
     """``q`` orthonormal columns that nearly span the range of A."""
-    start = F["randn"](A.shape[-1], q, dtype=_floating(A), device=A.device)
-    Q = F["linalg"].qr(A @ start).Q
+    start = functions.randn(A.shape[-1], q, dtype=_floating(A), device=A.device)
+    Q = functions.linalg.qr(A @ start).Q
     for _ in range(niter):
-        Q = F["linalg"].qr(A.mH @ Q).Q
-        Q = F["linalg"].qr(A @ Q).Q
+        Q = functions.linalg.qr(A.mH @ Q).Q
+        Q = functions.linalg.qr(A @ Q).Q
     return Q
 
 
@@ -40,7 +41,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
     A = A if M is None else A - M
     A = A.mH if wide else A
     Q = _basis(A, 6 if q is None else q, 2 if niter is None else niter)
-    U, S, Vh = F["linalg"].svd(Q.mH @ A, full_matrices=False)
+    U, S, Vh = functions.linalg.svd(Q.mH @ A, full_matrices=False)
     U, V = Q @ U, Vh.mH
     return (V, S, U) if wide else (U, S, V)
 
@@ -76,18 +77,17 @@ def lobpcg(A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | 
         raise ValueError(f"LPBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the "
                          f"number of requested eigenpairs (={k})")
     if B is None:
-        E, V = F["linalg"].eigh(A)
+        E, V = functions.linalg.eigh(A)
     else:
-        L = F["linalg"].cholesky(B)
-        half = F["linalg"].solve_triangular(L, A, upper=False)
-        E, V = F["linalg"].eigh(F["linalg"].solve_triangular(L, half.mH, upper=False))
-        V = F["linalg"].solve_triangular(L.mH, V, upper=True)
+        L = functions.linalg.cholesky(B)
+        half = functions.linalg.solve_triangular(L, A, upper=False)
+        E, V = functions.linalg.eigh(functions.linalg.solve_triangular(L, half.mH, upper=False))
+        V = functions.linalg.solve_triangular(L.mH, V, upper=True)
     if largest is None or largest:
         return E[..., -k:].flip(-1), V[..., -k:].flip(-1)
     return E[..., :k], V[..., :k]
 
 
-def bind(torch: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the functions of this file into the package."""
-    F.update({n: torch[n] for n in ("randn", "float32", "linalg")})
-    torch.update(svd_lowrank=svd_lowrank, pca_lowrank=pca_lowrank, lobpcg=lobpcg)
+    put(functions, {"svd_lowrank": svd_lowrank, "pca_lowrank": pca_lowrank, "lobpcg": lobpcg})

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jtorch.dtype as dtypes
+from jtorch._api import functions
+from jtorch._api.names import put
 from jtorch._base.not_built import NotBuiltError
 from jtorch.tensor import Tensor
 
@@ -62,16 +64,11 @@ class _NotBuilt:
         raise NotBuiltError(f"Tensor.{self.name}: {self.kind} tensors are not built")
 
 
-def bind(cls: Any, torch: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts these into the package and on tensors."""
-    for name in _EXPECTED:
-        setattr(cls, name, _wrong_layout(name))
-    for kind, names in _NOT_BUILT.items():
-        for name in names.split():
-            setattr(cls, name, _NotBuilt(name, kind))
-    for name in _REMOVED:
-        torch[name] = _removed(name)
-        if name != "matrix_rank":
-            setattr(cls, name, torch[name])
-    torch["dequantize"] = cls.dequantize = dequantize
-    cls.module_load = module_load
+    put(Tensor, {name: _wrong_layout(name) for name in _EXPECTED})
+    put(Tensor, {name: _NotBuilt(name, kind) for kind, names in _NOT_BUILT.items() for name in names.split()})
+    removed = {name: _removed(name) for name in _REMOVED}
+    put(functions, {**removed, "dequantize": dequantize})
+    put(Tensor, {**{n: f for n, f in removed.items() if n != "matrix_rank"}, "dequantize": dequantize,
+                 "module_load": module_load})

@@ -1,11 +1,13 @@
 """Calls whose overloads one signature cannot express: they choose between ops by what they are given."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jtorch.dtype as dtypes
-from jtorch._api.conversion import FUNCTIONS
+from jtorch._api import functions, replaced
 from jtorch._api.creation import as_tensor
+from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
 from jtorch.dispatch import call_view, return_type
 from jtorch.engine import call_of
@@ -15,8 +17,6 @@ from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import is_expanded
 from jtorch.tape import node_class
 from jtorch.tensor import Tensor
-
-F: dict[str, Any] = {}      # the package's functions, filled when they are bound
 
 
 def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
@@ -31,19 +31,19 @@ def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
 def where(condition: Tensor, *args: Any, **kw: Any) -> Any:
     """``input`` where the condition holds, ``other`` elsewhere; alone, the indices where it holds. See torch.where."""
     if not args and not kw:
-        return F["nonzero"](condition, as_tuple=True)
-    return F["_where"](condition, *args, **kw)
+        return functions.nonzero(condition, as_tuple=True)
+    return replaced.where(condition, *args, **kw)
 
 
 def tensor_where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """``self`` where the condition holds, ``other`` elsewhere. See torch.Tensor.where."""
-    return F["_where"](condition, self, other)
+    return replaced.where(condition, self, other)
 
 
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Each element (or slice of a dim) repeated. See torch.repeat_interleave."""
     if repeats is None:
-        return F["repeat_interleave_index"](input)
+        return _repeat_index(input)
     if not isinstance(repeats, Tensor):
         repeats = as_tensor(repeats) if isinstance(repeats, (list, tuple)) else int(repeats)
     if dim is None:
@@ -53,7 +53,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     _check_repeats(input, repeats, dim)
     if repeats.numel() == 1:
         repeats = repeats.reshape(1).expand(input.size(dim))       # type: ignore[attr-defined]
-    return input.index_select(dim, F["repeat_interleave_index"](repeats))       # type: ignore[attr-defined]
+    return input.index_select(dim, _repeat_index(repeats))       # type: ignore[attr-defined]
 
 
 def _repeated(input: Tensor, repeats: int, dim: int) -> Tensor:
@@ -62,7 +62,7 @@ def _repeated(input: Tensor, repeats: int, dim: int) -> Tensor:
         raise RuntimeError("Repeats must be non-negative")
     each = input.unsqueeze(dim + 1)     # type: ignore[attr-defined]
     shape = [repeats if d == dim + 1 else n for d, n in enumerate(each.shape)]
-    return each.expand(shape).clone(memory_format=F["contiguous_format"]).flatten(dim, dim + 1)
+    return each.expand(shape).clone(memory_format=_CONTIGUOUS).flatten(dim, dim + 1)
 
 
 def _check_repeats(input: Tensor, repeats: Tensor, dim: int) -> None:
@@ -73,11 +73,12 @@ def _check_repeats(input: Tensor, repeats: Tensor, dim: int) -> None:
                            f"= {repeats.numel()} and input.size({dim}) = {input.size(dim)}")
 
 
-def _atleast(name: str):
-    wanted = int(name[-2])
+def _atleast(made: Callable):
+    """The function of any number of tensors, of which the op takes one."""
+    name, wanted = made.__name__, int(made.__name__[-2])
 
     def one(t: Any):
-        return t if isinstance(t, Tensor) and t.dim() >= wanted else F[f"_{name}"](t)
+        return t if isinstance(t, Tensor) and t.dim() >= wanted else made(t)
 
     def atleast(*tensors: Any):
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
@@ -101,8 +102,8 @@ def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int |
                     out: Tensor | None = None) -> Tensor:
     """What torch.as_strided shows, as a copy. See torch.as_strided_copy."""
     if out is not None:
-        return F["_as_strided_copy"](input, size, stride, storage_offset, out=out)
-    made = F["as_strided"](input, size, stride, storage_offset).clone(memory_format=F["contiguous_format"])
+        return replaced.as_strided_copy(input, size, stride, storage_offset, out=out)
+    made = functions.as_strided(input, size, stride, storage_offset).clone(memory_format=_CONTIGUOUS)
     if made._node is not None:
         made._node.__class__ = node_class("AsStridedBackward0_copy")
     return made
@@ -113,23 +114,23 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
     if out is not None or input._view is None or input.requires_grad or src.requires_grad or \
             is_expanded(input.shape, input.stride()):
-        return F["_as_strided_scatter"](input, src, size, stride, storage_offset, **({} if out is None else {"out": out}))
+        return replaced.as_strided_scatter(input, src, size, stride, storage_offset, **({} if out is None else {"out": out}))
     numel = input.untyped_storage().nbytes() // input.element_size()
-    memory = F["as_strided"](input.detach(), (numel,), (1,), 0).clone()     # what else the storage holds is copied with it
+    memory = functions.as_strided(input.detach(), (numel,), (1,), 0).clone()     # what else the storage holds is copied with it
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    part = F["as_strided"](memory, size, stride, offset)
+    part = functions.as_strided(memory, size, stride, offset)
     if part.shape != src.shape:
         raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
                            f"{list(src.shape)}, slice size = {list(part.shape)}")
     part.copy_(src)
     memory._storage.version = 0
-    return F["as_strided"](memory, input.shape, input.stride(), input.storage_offset()).detach()
+    return functions.as_strided(memory, input.shape, input.stride(), input.storage_offset()).detach()
 
 
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal of a matrix as a vector, or a matrix with a vector as its diagonal. See torch.diag."""
-    name = "diagonal_copy" if isinstance(input, Tensor) and input.dim() == 2 else "_diag"
-    return F[name](input, diagonal) if out is None else F[name](input, diagonal, out=out)
+    made = functions.diagonal_copy if isinstance(input, Tensor) and input.dim() == 2 else replaced.diag
+    return made(input, diagonal) if out is None else made(input, diagonal, out=out)
 
 
 def ravel(input: Tensor) -> Tensor:
@@ -150,10 +151,12 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
                   for t, d in zip(given, dims, strict=True)])
 
 
-def _itself_if_real(name: str):
+def _itself_if_real(made: Callable):
     """The function of complex tensors that gives real ones back as they are."""
+    name = made.__name__
+
     def conjugate(input: Tensor, **kw: Any) -> Tensor:
-        return input if isinstance(input, Tensor) and not input.is_complex() and not kw else F[f"_{name}"](input, **kw)
+        return input if isinstance(input, Tensor) and not input.is_complex() and not kw else made(input, **kw)
     conjugate.__name__ = name
     conjugate.__doc__ = f"The {'real part' if name == 'real' else 'complex conjugate'}; a real tensor as it is. See torch.{name}."
     return conjugate
@@ -168,7 +171,8 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
         _check_spacing(spacing, dims, input.dim(), dim is None)
     else:
         spacing = [1 if spacing is None else spacing] * len(dims)
-    return F["_gradient"](input, list(spacing), dims, edge_order) if dims else ()
+    made: Any = replaced.gradient(input, list(spacing), dims, edge_order) if dims else ()
+    return made
 
 
 def _check_spacing(spacing: Any, dims: tuple[int, ...], ndim: int, all_dims: bool) -> None:
@@ -194,21 +198,22 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
                            f"{len(bins)}" if given else "histogramdd: The size of bins must be equal to the innermost dimension "
                            "of the input.")
     counts = None if given else tuple(bins)
-    hist, *edges = F["_histogramdd"](input, given, counts, None if range is None else tuple(map(float, range)), weight, density)
+    limits = None if range is None else tuple(map(float, range))
+    hist, *edges = functions._histogramdd(input, given, counts, limits, weight, density)
     return return_type("histogramdd", ("hist", "bin_edges"))(hist, tuple(given or edges))
 
 
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The sum over what broadcasting from ``size`` repeats; the tensor itself if nothing. See torch.Tensor.sum_to_size."""
     sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    return self if sizes and tuple(self.shape) == sizes else F["_sum_to_size"](self, sizes)
+    return self if sizes and tuple(self.shape) == sizes else replaced.sum_to_size(self, sizes)
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The coordinates in ``shape`` of places in its flattened form. See torch.unravel_index."""
     if not isinstance(shape, (int, tuple, list)):
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
-    found = F["_unravel_index"](indices, (shape,) if isinstance(shape, int) else tuple(shape))
+    found = replaced.unravel_index(indices, (shape,) if isinstance(shape, int) else tuple(shape))
     return found.unbind(-1)
 
 
@@ -216,7 +221,7 @@ def abs_(self: Tensor) -> Tensor:
     """The magnitude of each element, in place. See torch.Tensor.abs_."""
     if self.is_complex():
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    return F["_abs_"](self)
+    return replaced.abs_(self)
 
 
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
@@ -226,37 +231,31 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
     if self.dtype is not needed:
         raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the operation's result "
                            f"requires dtype {needed.scalar_name}")
-    return F["_float_power_"](self, exponent)
+    return replaced.float_power_(self, exponent)
 
 
-_REPLACED = {"meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy,
-             "as_strided_scatter": as_strided_scatter,
-             **{n: _itself_if_real(n) for n in ("real", "conj", "conj_physical")},
-             "where": where, "repeat_interleave": repeat_interleave, "broadcast_tensors": broadcast_tensors,
-             "gradient": gradient, "unravel_index": unravel_index,
-             **{n: _atleast(n) for n in ("atleast_1d", "atleast_2d", "atleast_3d")}}
+_CONTIGUOUS = MemoryFormat("contiguous_format")
 
 
-def bind(cls: type, torch: dict[str, Any]) -> None:
-    """Puts these in the place of the functions made from the ops."""
-    for name in (*_REPLACED, "nonzero"):
-        F[f"_{name}"] = F[name] = torch[name]
-    F["diagonal_copy"] = torch["diagonal_copy"]
-    F["as_strided"], F["contiguous_format"] = torch["as_strided"], MemoryFormat("contiguous_format")
-    index = OPS["repeat_interleave_index"]
+def _repeat_index(repeats: Tensor) -> Tensor:
+    """Each index as often as ``repeats`` says."""
     from jtorch._api.generate import _call_dynamic
-    F["repeat_interleave_index"] = lambda repeats: _call_dynamic(index, (T,), [repeats])
-    F["_histogramdd"] = torch.pop("_histogramdd")
-    torch.update(_REPLACED, histogramdd=histogramdd)
-    FUNCTIONS.update(_REPLACED)
-    F["_float_power_"], F["_abs_"] = cls.float_power_, cls.abs_     # type: ignore[attr-defined]
-    F["_sum_to_size"], cls.sum_to_size = cls.sum_to_size, sum_to_size       # type: ignore[attr-defined]
-    cls.abs_ = cls.absolute_ = torch["abs_"] = abs_     # type: ignore[attr-defined]
-    cls.float_power_, cls.real = float_power_, property(torch["real"])      # type: ignore[attr-defined]
-    cls.conj, cls.conj_physical = torch["conj"], torch["conj_physical"]     # type: ignore[attr-defined]
-    torch["resize_as_"] = cls.resize_as_        # type: ignore[attr-defined]
-    cls.diag = diag         # type: ignore[attr-defined]
-    cls.as_strided_scatter = as_strided_scatter     # type: ignore[attr-defined]
-    cls.ravel = ravel       # type: ignore[attr-defined]
-    cls.view, cls.where, cls.repeat_interleave = view, tensor_where, repeat_interleave       # type: ignore[attr-defined]
+    return _call_dynamic(OPS["repeat_interleave_index"], (T,), [repeats])
 
+
+def bind() -> None:
+    """Puts these in the place of the functions made from the ops."""
+    f = functions
+    ours: dict[str, Any] = {
+        "meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy, "where": where, "abs_": abs_,
+        "as_strided_scatter": as_strided_scatter, "repeat_interleave": repeat_interleave, "gradient": gradient,
+        "broadcast_tensors": broadcast_tensors, "unravel_index": unravel_index,
+        **{made.__name__: _itself_if_real(made) for made in (f.real, f.conj, f.conj_physical)},
+        **{made.__name__: _atleast(made) for made in (f.atleast_1d, f.atleast_2d, f.atleast_3d)}}
+    put(functions, ours, replaces=True)
+    put(Tensor, {"where": tensor_where})
+    put(functions, {"histogramdd": histogramdd, "resize_as_": Tensor.resize_as_})       # type: ignore[attr-defined]
+    put(Tensor, {**{n: ours[n] for n in ("abs_", "conj", "conj_physical", "diag", "as_strided_scatter", "ravel")},
+                 "absolute_": abs_, "float_power_": float_power_, "view": view,
+                 "repeat_interleave": repeat_interleave, "sum_to_size": sum_to_size, "real": property(ours["real"])},
+        replaces=True)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import jtorch.dtype as dtypes
+from jtorch._api import nn_functions
+from jtorch._api.names import put
 from jtorch.dispatch import call
 from jtorch.engine import call_of
 from jtorch.ops.registry import OPS, T
@@ -60,6 +62,6 @@ def _listed(x: Any) -> list:
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
-def bind(functional: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts these where PyTorch has them."""
-    functional.update(scaled_mm=scaled_mm, scaled_grouped_mm=scaled_grouped_mm, ScalingType=ScalingType, SwizzleType=SwizzleType)
+    put(nn_functions, {f.__name__: f for f in (scaled_mm, scaled_grouped_mm, ScalingType, SwizzleType)})

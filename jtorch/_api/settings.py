@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from jtorch._api import functions
 from jtorch._api.creation import empty_strided, from_host
 from jtorch._api.functional import _Deterministic, set_default_dtype, use_deterministic_algorithms
+from jtorch._api.names import put
 from jtorch._backward.view_history import requires_grad
 from jtorch.tensor import Tensor
 
@@ -230,11 +232,11 @@ NAMES = ("is_deterministic_algorithms_warn_only_enabled get_deterministic_debug_
          "is_inference is_conj is_neg resolve_conj resolve_neg empty_permuted").split()
 
 
-def bind(cls: Any, torch: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts these into the package and on tensors."""
-    torch.update({n: globals()[n] for n in NAMES if n not in torch})
-    cls.apply_, cls.map_, cls.dim_order, cls.to_dense = apply_, map_, dim_order, to_dense
-    cls.dense_dim, cls.sparse_dim, cls.const_data_ptr = _whole("dense_dim"), _whole("sparse_dim"), cls.data_ptr
+    put(functions, {n: globals()[n] for n in NAMES})
+    put(Tensor, {"apply_": apply_, "map_": map_, "dim_order": dim_order, "to_dense": to_dense, "dense_dim": _whole("dense_dim"),
+                 "sparse_dim": _whole("sparse_dim"), "const_data_ptr": Tensor.data_ptr})
     for name in ("is_xla", "is_ipu"):
-        if not hasattr(cls, name):
-            setattr(cls, name, property(lambda self: False, doc=f"False: no such device is known. See torch.Tensor.{name}."))
+        no = property(lambda self: False, doc=f"False: no such device is known. See torch.Tensor.{name}.")
+        put(Tensor, {name: no})

@@ -4,7 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 import jtorch.dtype as dtypes
+from jtorch._api import functions
 from jtorch._api.creation import legacy_tensor_of
+from jtorch._api.names import put
 from jtorch.tensor import Tensor
 
 
@@ -28,11 +30,9 @@ class MemoryFormat:
         return f"torch.{self.name}"
 
 
-def bind(torch: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the names into the package."""
-    for d in dtypes.ALL.values():
-        name = f"{d.scalar_name}Tensor"
-        torch[name] = _TypedMeta(name, (), {"dtype": d, "__module__": "torch"})
-    for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"):
-        torch[name] = MemoryFormat(name)
-    torch["memory_format"] = MemoryFormat
+    typed = {f"{d.scalar_name}Tensor": d for d in dtypes.ALL.values()}
+    put(functions, {name: _TypedMeta(name, (), {"dtype": d, "__module__": "torch"}) for name, d in typed.items()})
+    formats = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+    put(functions, {"memory_format": MemoryFormat, **{name: MemoryFormat(name) for name in formats}})

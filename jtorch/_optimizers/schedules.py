@@ -7,8 +7,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jtorch._optimizers.lr_scheduler import LRScheduler, ReduceLROnPlateau, _per_group, _set
 from jtorch._optimizers.optimizer import Optimizer
+from jtorch._optimizers.rate_schedules import ReduceLROnPlateau
+from jtorch._optimizers.scheduler import LRScheduler, _per_group, _set
 
 
 class _MomentumScheduler(LRScheduler):

@@ -8,8 +8,8 @@ from typing import Any
 
 import jtorch.dtype as dtypes
 from jtorch._api.creation import tensor
-from jtorch._optimizers.lr_scheduler import LRScheduler, _per_group
 from jtorch._optimizers.optimizer import Optimizer
+from jtorch._optimizers.scheduler import LRScheduler, _per_group
 from jtorch.nn.modules.batchnorm import _BatchNorm
 from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad

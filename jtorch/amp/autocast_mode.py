@@ -10,6 +10,8 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import cuda
+from jtorch._api import functions
+from jtorch._api.names import put
 from jtorch.amp import state as states
 from jtorch.amp.state import check_type, state
 from jtorch.tensor import Tensor
@@ -252,11 +254,10 @@ def _deprecated(old: str, function: Callable, device_type: str) -> Callable:
     return call
 
 
-def bind(torch: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the names into the package."""
-    for f in (autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache, get_autocast_dtype,
-              is_autocast_cache_enabled, is_autocast_enabled, set_autocast_cache_enabled, set_autocast_dtype,
-              set_autocast_enabled):
-        torch[f.__name__] = f
+    put(functions, {f.__name__: f for f in (
+        autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache, get_autocast_dtype,
+        is_autocast_cache_enabled, is_autocast_enabled, set_autocast_cache_enabled, set_autocast_dtype, set_autocast_enabled)})
     for device_type in ("cpu", "gpu", "ipu", "xla"):
-        torch.update(_of(device_type))
+        put(functions, _of(device_type))

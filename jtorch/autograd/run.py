@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from jtorch import engine, storage
-from jtorch._api.conversion import FUNCTIONS
+from jtorch._api import functions
 from jtorch._backward.backward import run_backward
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
 from jtorch._base.size import Size
@@ -199,7 +199,7 @@ def _materialized(found: tuple, inputs: tuple, create_graph: bool) -> tuple:
     """Zeros for the gradients that are not there."""
     if any([g is None and not isinstance(t, Tensor) for g, t in zip(found, inputs, strict=True)]):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-    return tuple([FUNCTIONS["zeros_like"](t, requires_grad=create_graph) if g is None else g
+    return tuple([functions.zeros_like(t, requires_grad=create_graph) if g is None else g
                   for g, t in zip(found, inputs, strict=True)])
 
 

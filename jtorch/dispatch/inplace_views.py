@@ -1,6 +1,7 @@
 """In-place calls that change a tensor's geometry or storage rather than its elements: ``t_``, ``squeeze_``, ``resize_`` …"""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -106,11 +107,7 @@ def _show(self: Tensor, source: Any, storage_offset: int, size: Any, stride: Any
     storage.resize(self, shape, tuple(stride) if stride is not None else None)
 
 
-def bind(cls: type) -> None:
-    """Puts the methods of this file on the tensor class."""
-    for name in ("t", "transpose", "swapaxes", "swapdims", "squeeze", "unsqueeze", "as_strided", "movedim"):
-        if name in OPS:
-            setattr(cls, f"{name}_", _inplace_view(name))
-    for fn in (resize_, resize_as_, set_):
-        setattr(cls, fn.__name__, fn)
-
+def methods() -> dict[str, Callable]:
+    """The methods of this file by name."""
+    names = ("t", "transpose", "swapaxes", "swapdims", "squeeze", "unsqueeze", "as_strided", "movedim")
+    return {**{f"{name}_": _inplace_view(name) for name in names}, **{f.__name__: f for f in (resize_, resize_as_, set_)}}

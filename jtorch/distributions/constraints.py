@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._base.dtype_info import finfo
-from jtorch.nn.modules._make import torch
+from jtorch.dtype import bool_
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
            "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
@@ -183,7 +184,7 @@ class _Cat(_Several):
         self._has_dim(value)
         starts = accumulate(self.lengths, initial=0)
         parts = [value.narrow(self.dim, i, n) for i, n in zip(starts, self.lengths, strict=False)]
-        return torch("cat")([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
+        return functions.cat([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
 
 
 class _Stack(_Several):
@@ -197,7 +198,7 @@ class _Stack(_Several):
         """See Constraint.check."""
         self._has_dim(value)
         parts = value.unbind(self.dim)
-        return torch("stack")([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
+        return functions.stack([c.check(v) for c, v in zip(self.cseq, parts, strict=True)], self.dim)
 
 
 # ---- numbers -------------------------------------------------------------------------------------------------------
@@ -330,7 +331,7 @@ class _Square(Constraint):
 
     def check(self, value: Any) -> Any:
         square = value.shape[-2] == value.shape[-1]
-        return torch("full")(value.shape[:-2], square, dtype=torch("bool"), device=value.device)
+        return functions.full(value.shape[:-2], square, dtype=bool_, device=value.device)
 
 
 class _Symmetric(_Square):
@@ -338,19 +339,19 @@ class _Symmetric(_Square):
         square = super().check(value)
         if not bool(square.all()):
             return square
-        return torch("isclose")(value, value.mT, atol=1e-6).all(-2).all(-1)
+        return functions.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
 
 
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value: Any) -> Any:
         symmetric = super().check(value)
-        return (torch("linalg").eigvalsh(value) >= 0).all(-1) if bool(symmetric.all()) else symmetric
+        return (functions.linalg.eigvalsh(value) >= 0).all(-1) if bool(symmetric.all()) else symmetric
 
 
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Any) -> Any:
         symmetric = super().check(value)
-        return torch("linalg").cholesky_ex(value).info == 0 if bool(symmetric.all()) else symmetric
+        return functions.linalg.cholesky_ex(value).info == 0 if bool(symmetric.all()) else symmetric
 
 
 dependent, dependent_property = _Dependent(), _DependentProperty

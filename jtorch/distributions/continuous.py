@@ -4,10 +4,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._base.dtype_info import finfo
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import AtLoc, ExponentialFamily, Parametrized, checked, standard_normal
-from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 EULER = 0.57721566490153286060
@@ -49,7 +49,7 @@ class Normal(_Located, ExponentialFamily):
         """See Distribution.sample."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
-            return torch("normal")(self.loc.expand(shape), self.scale.expand(shape))
+            return functions.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.rsample."""
@@ -96,7 +96,7 @@ class Laplace(_Located):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.rsample."""
-        u = torch("empty_like")(self.loc.expand(self._extended_shape(sample_shape)).contiguous())
+        u = functions.empty_like(self.loc.expand(self._extended_shape(sample_shape)).contiguous())
         u = u.detach().uniform_(finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
@@ -127,17 +127,17 @@ class Cauchy(_Located):
     @property
     def mean(self) -> Any:
         """nan."""
-        return torch("full_like")(self.loc, math.nan)
+        return functions.full_like(self.loc, math.nan)
 
     @property
     def variance(self) -> Any:
         """inf."""
-        return torch("full_like")(self.loc, math.inf)
+        return functions.full_like(self.loc, math.inf)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.rsample."""
         shape = self._extended_shape(sample_shape)
-        return self.loc + torch("empty")(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
+        return self.loc + functions.empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
 
     @checked
     def log_prob(self, value: Any) -> Any:
@@ -178,7 +178,7 @@ class Exponential(Parametrized, ExponentialFamily):
     @property
     def mode(self) -> Any:
         """0."""
-        return torch("zeros_like")(self.rate)
+        return functions.zeros_like(self.rate)
 
     @property
     def stddev(self) -> Any:
@@ -193,7 +193,7 @@ class Exponential(Parametrized, ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.rsample."""
         shape = self._extended_shape(sample_shape)
-        return torch("empty")(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
+        return functions.empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
 
     @checked
     def log_prob(self, value: Any) -> Any:
@@ -263,7 +263,7 @@ class Uniform(Parametrized):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.rsample."""
-        made = torch("rand")(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
+        made = functions.rand(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
         return self.low + made * (self.high - self.low)
 
     @checked

@@ -4,11 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._api import functions, nn_functions
 from jtorch.distributions import constraints
 from jtorch.distributions.discrete import Binary, OfCategorical
 from jtorch.distributions.distribution import Distribution, broadcast_all, checked, one_of
 from jtorch.distributions.gamma import Gamma
-from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 
@@ -62,7 +62,7 @@ class Binomial(_Trials):
     def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         with no_grad():
-            return torch("binomial")(self.total_count.expand(shape), self.probs.expand(shape))
+            return functions.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     @checked
     def log_prob(self, value: Any) -> Any:
@@ -85,7 +85,7 @@ class Binomial(_Trials):
     def enumerate_support(self, expand: bool = True) -> Any:
         """0 to total_count, which has to be the same everywhere."""
         count = self._one_count("enumerate_support")
-        return self._enumerated(torch("arange")(1 + count, dtype=self.total_count.dtype, device=self.total_count.device), expand)
+        return self._enumerated(functions.arange(1 + count, dtype=self.total_count.dtype, device=self.total_count.device), expand)
 
 
 class NegativeBinomial(_Trials):
@@ -116,11 +116,11 @@ class NegativeBinomial(_Trials):
     def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():
             rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
-            return torch("poisson")(rates.sample(sample_shape))
+            return functions.poisson(rates.sample(sample_shape))
 
     @checked
     def log_prob(self, value: Any) -> Any:
-        n, logsigmoid = self.total_count, torch("nn").functional.logsigmoid
+        n, logsigmoid = self.total_count, nn_functions.logsigmoid
         ways = (n + value).lgamma() - (1.0 + value).lgamma() - n.lgamma()
         return n * logsigmoid(-self.logits) + value * logsigmoid(self.logits) + ways.masked_fill(n + value == 0.0, 0.0)
 
@@ -153,8 +153,8 @@ class Multinomial(OfCategorical):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
-        counts = torch("zeros")(self._extended_shape(sample_shape), dtype=drawn.dtype, device=drawn.device)
-        return counts.scatter_add_(-1, drawn, torch("ones_like")(drawn)).type_as(self.probs)
+        counts = functions.zeros(self._extended_shape(sample_shape), dtype=drawn.dtype, device=drawn.device)
+        return counts.scatter_add_(-1, drawn, functions.ones_like(drawn)).type_as(self.probs)
 
     @checked
     def log_prob(self, value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._api import functions, nn_functions
 from jtorch._base.dtype_info import finfo
 from jtorch._base.size import Size
 from jtorch.distributions import constraints
@@ -18,12 +19,11 @@ from jtorch.distributions.distribution import (
     one_of,
     probs_of,
 )
-from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 
 def _cross_entropy(logits: Any, probs: Any) -> Any:
-    return torch("nn").functional.binary_cross_entropy_with_logits(logits, probs, reduction="none")
+    return nn_functions.binary_cross_entropy_with_logits(logits, probs, reduction="none")
 
 
 class Binary(Parametrized):
@@ -76,7 +76,7 @@ class Bernoulli(Binary, ExponentialFamily):
     def sample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.sample."""
         with no_grad():
-            return torch("bernoulli")(self.probs.expand(self._extended_shape(sample_shape)))
+            return functions.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     @checked
     def log_prob(self, value: Any) -> Any:
@@ -96,7 +96,7 @@ class Bernoulli(Binary, ExponentialFamily):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """0 and 1."""
-        return self._enumerated(torch("arange")(2, dtype=self.probs.dtype, device=self.probs.device), expand)
+        return self._enumerated(functions.arange(2, dtype=self.probs.dtype, device=self.probs.device), expand)
 
 
 class Geometric(Binary):
@@ -112,7 +112,7 @@ class Geometric(Binary):
     @property
     def mode(self) -> Any:
         """0."""
-        return torch("zeros_like")(self.probs)
+        return functions.zeros_like(self.probs)
 
     @property
     def variance(self) -> Any:
@@ -123,7 +123,7 @@ class Geometric(Binary):
         """See Distribution.sample."""
         shape, dtype = self._extended_shape(sample_shape), self.probs.dtype
         with no_grad():
-            u = torch("empty")(shape, dtype=dtype, device=self.probs.device).uniform_(finfo(dtype).tiny, 1)
+            u = functions.empty(shape, dtype=dtype, device=self.probs.device).uniform_(finfo(dtype).tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
     @checked
@@ -166,7 +166,7 @@ class Poisson(Parametrized, ExponentialFamily):
     def sample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.sample."""
         with no_grad():
-            return torch("poisson")(self.rate.expand(self._extended_shape(sample_shape)))
+            return functions.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     @checked
     def log_prob(self, value: Any) -> Any:
@@ -229,7 +229,7 @@ class Categorical(Distribution):
     @property
     def mean(self) -> Any:
         """nan: indices have none."""
-        return torch("full")(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
+        return functions.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     variance = mean
 
@@ -241,13 +241,13 @@ class Categorical(Distribution):
     def sample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.sample."""
         rows = self.probs.detach().reshape(-1, self._num_events)
-        drawn = torch("multinomial")(rows, Size(sample_shape).numel(), True).T
+        drawn = functions.multinomial(rows, Size(sample_shape).numel(), True).T
         return drawn.reshape(self._extended_shape(sample_shape))
 
     @checked
     def log_prob(self, value: Any) -> Any:
         """See Distribution.log_prob."""
-        value, log_pmf = torch("broadcast_tensors")(value.long().unsqueeze(-1), self.logits)
+        value, log_pmf = functions.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return log_pmf.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Any:
@@ -256,7 +256,7 @@ class Categorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """The indices."""
-        return self._enumerated(torch("arange")(self._num_events, device=self.probs.device), expand)
+        return self._enumerated(functions.arange(self._num_events, device=self.probs.device), expand)
 
 
 class OfCategorical(Distribution):
@@ -308,7 +308,7 @@ class OneHotCategorical(OfCategorical):
         return self._one_hot(self._categorical.mode)
 
     def _one_hot(self, index: Any) -> Any:
-        return torch("nn").functional.one_hot(index, self.event_shape[0]).to(self.probs.dtype)
+        return nn_functions.one_hot(index, self.event_shape[0]).to(self.probs.dtype)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """See Distribution.sample."""
@@ -325,7 +325,7 @@ class OneHotCategorical(OfCategorical):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         """The unit vectors."""
-        return self._enumerated(torch("eye")(self.event_shape[0], dtype=self.probs.dtype, device=self.probs.device), expand)
+        return self._enumerated(functions.eye(self.event_shape[0], dtype=self.probs.dtype, device=self.probs.device), expand)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

@@ -6,11 +6,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from jtorch import autograd
+from jtorch._api import functions
 from jtorch._api.creation import tensor
 from jtorch._base.dtype_info import finfo
 from jtorch._base.size import Size
 from jtorch.distributions.constraints import Constraint, is_dependent
-from jtorch.nn.modules._make import torch
 from jtorch.no_grad import enable_grad, no_grad
 from jtorch.tensor import Tensor
 
@@ -23,13 +24,13 @@ def broadcast_all(*values: Any) -> tuple:
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
                          "__torch_function__.")
     first = next((v for v in values if isinstance(v, Tensor)), None)
-    options = {"dtype": torch("get_default_dtype")()} if first is None else {"dtype": first.dtype, "device": first.device}
-    return tuple(torch("broadcast_tensors")(*[v if isinstance(v, Tensor) else tensor(v, **options) for v in values]))
+    options = {"dtype": functions.get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
+    return tuple(functions.broadcast_tensors(*[v if isinstance(v, Tensor) else tensor(v, **options) for v in values]))
 
 
 def standard_normal(like: Any, shape: Any) -> Any:
     """Standard normal numbers."""
-    return torch("empty")(shape, dtype=like.dtype, device=like.device).normal_()
+    return functions.empty(shape, dtype=like.dtype, device=like.device).normal_()
 
 
 def probs_of(logits: Any, binary: bool = False) -> Any:
@@ -285,7 +286,7 @@ class ExponentialFamily(Distribution):
         """The natural parameters, the log normalizer at them, and its gradients, which are the means of t(x)."""
         given = [p.detach().requires_grad_() for p in self._natural_params]
         value = self._log_normalizer(*given)
-        return given, value, torch("autograd").grad(value.sum(), given, create_graph=True)
+        return given, value, autograd.grad(value.sum(), given, create_graph=True)
 
     def entropy(self) -> Any:
         """See Distribution.entropy."""

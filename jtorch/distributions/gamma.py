@@ -4,7 +4,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jtorch._api.creation import tensor
+from jtorch._api import functions
+from jtorch._api.creation import as_tensor, tensor
 from jtorch._base.dtype_info import finfo
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import (
@@ -16,7 +17,6 @@ from jtorch.distributions.distribution import (
     checked,
     standard_normal,
 )
-from jtorch.nn.modules._make import torch
 
 
 class Gamma(Parametrized, ExponentialFamily):
@@ -55,12 +55,12 @@ class Gamma(Parametrized, ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
-        value = torch("_standard_gamma")(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value = functions._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=finfo(value.dtype).tiny)      # the value alone, so that gradients stay
         return value
 
     def log_prob(self, value: Any) -> Any:
-        value = torch("as_tensor")(value, dtype=self.rate.dtype, device=self.rate.device)
+        value = as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
         a = self.concentration
@@ -68,7 +68,7 @@ class Gamma(Parametrized, ExponentialFamily):
 
     @checked
     def cdf(self, value: Any) -> Any:
-        return torch("special").gammainc(self.concentration, self.rate * value)
+        return functions.special.gammainc(self.concentration, self.rate * value)
 
     def entropy(self) -> Any:
         a = self.concentration
@@ -207,9 +207,9 @@ class Dirichlet(ExponentialFamily):
     def mode(self) -> Any:
         """Where the density is highest; the first corner where all concentrations are below 1."""
         above = (self.concentration - 1).clamp(min=0.0)
-        corner = torch("zeros_like")(above)
+        corner = functions.zeros_like(above)
         corner[..., 0] = 1
-        return torch("where")((self.concentration < 1).all(-1, True), corner, above / above.sum(-1, True))
+        return functions.where((self.concentration < 1).all(-1, True), corner, above / above.sum(-1, True))
 
     @property
     def variance(self) -> Any:
@@ -218,7 +218,7 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        return torch("_sample_dirichlet")(self.concentration.expand(self._extended_shape(sample_shape)))
+        return functions._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     @checked
     def log_prob(self, value: Any) -> Any:
@@ -252,7 +252,7 @@ class Beta(ExponentialFamily):
         if isinstance(concentration1, Number) and isinstance(concentration0, Number):
             both = tensor([concentration1 * 1.0, concentration0 * 1.0])
         else:
-            both = torch("stack")(broadcast_all(concentration1, concentration0), -1)
+            both = functions.stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
 
@@ -287,7 +287,7 @@ class Beta(ExponentialFamily):
 
     @checked
     def log_prob(self, value: Any) -> Any:
-        return self._dirichlet.log_prob(torch("stack")([value, 1.0 - value], -1))
+        return self._dirichlet.log_prob(functions.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Any:
         return self._dirichlet.entropy()

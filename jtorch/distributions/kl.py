@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from jtorch._api import nn_functions
 from jtorch.distributions.continuous import EULER, Cauchy, Exponential, Laplace, Normal, Uniform
 from jtorch.distributions.counts import Binomial
 from jtorch.distributions.discrete import Bernoulli, Categorical, Geometric, OneHotCategorical, Poisson
@@ -14,7 +15,6 @@ from jtorch.distributions.gamma import Beta, Dirichlet, Gamma
 from jtorch.distributions.relaxed import ContinuousBernoulli
 from jtorch.distributions.transformed import Gumbel, HalfNormal, Pareto, TransformedDistribution
 from jtorch.distributions.vectors import Gaussian, Independent, LowRankMultivariateNormal, MultivariateNormal
-from jtorch.nn.modules._make import torch
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -74,7 +74,7 @@ def _independent(p: Any, q: Any) -> Any:
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Any, q: Any) -> Any:
-    softplus = torch("nn").functional.softplus
+    softplus = nn_functions.softplus
     yes = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     yes = yes.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0)
     no = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from jtorch._api import functions
 from jtorch.distributions.continuous import EULER, Exponential, Laplace, Normal, Uniform
 from jtorch.distributions.counts import Binomial
 from jtorch.distributions.discrete import Bernoulli, Poisson
@@ -17,7 +18,6 @@ from jtorch.distributions.gamma import Beta, Gamma
 from jtorch.distributions.kl import register_kl
 from jtorch.distributions.relaxed import ContinuousBernoulli
 from jtorch.distributions.transformed import Gumbel, Pareto
-from jtorch.nn.modules._make import torch
 
 # ---- means over p --------------------------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ _INFINITE: _Classes = {
 
 
 def _infinite(p: Any, q: Any) -> Any:
-    return torch("full_like")(p.mean, math.inf)
+    return functions.full_like(p.mean, math.inf)
 
 
 def _finite(type_p: type, type_q: type) -> Callable:

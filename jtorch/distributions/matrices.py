@@ -5,13 +5,13 @@ import math
 import warnings
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._api.creation import tensor
 from jtorch._base.dtype_info import finfo
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import Distribution, ExponentialFamily, Number, broadcast_all, checked
 from jtorch.distributions.gamma import Beta, Chi2
 from jtorch.distributions.vectors import OfCovariance
-from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 _LOG_2 = math.log(2)
@@ -38,7 +38,7 @@ class Wishart(OfCovariance, ExponentialFamily):
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         self.df = tensor(df, dtype=matrix.dtype, device=matrix.device) if isinstance(df, Number) else df
-        batch = torch("broadcast_shapes")(matrix.shape[:-2], self.df.shape)
+        batch = functions.broadcast_shapes(matrix.shape[:-2], self.df.shape)
         self.df = self.df.expand(batch)
         self._check_df(df, matrix.shape[-1])
         self._take(batch, names[0], matrix)
@@ -60,7 +60,7 @@ class Wishart(OfCovariance, ExponentialFamily):
     def _counts(self) -> Any:
         """df, df - 1 …: one per row."""
         tril = self._unbroadcasted_scale_tril
-        rows = torch("arange")(self._event_shape[-1], dtype=tril.dtype, device=tril.device)
+        rows = functions.arange(self._event_shape[-1], dtype=tril.dtype, device=tril.device)
         return self.df.unsqueeze(-1) - rows
 
     @property
@@ -84,8 +84,8 @@ class Wishart(OfCovariance, ExponentialFamily):
         n = self._event_shape[-1]
         sizes = Chi2(self._counts()).rsample(sample_shape).sqrt()
         noise = sizes.clamp(min=finfo(sizes.dtype).eps).diag_embed()
-        rows, columns = torch("tril_indices")(n, n, -1)
-        noise[..., rows, columns] = torch("randn")((*noise.shape[:-2], n * (n - 1) // 2), dtype=noise.dtype, device=noise.device)
+        rows, columns = functions.tril_indices(n, n, -1)
+        noise[..., rows, columns] = functions.randn((*noise.shape[:-2], n * (n - 1) // 2), dtype=noise.dtype, device=noise.device)
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
@@ -101,14 +101,14 @@ class Wishart(OfCovariance, ExponentialFamily):
     @checked
     def log_prob(self, value: Any) -> Any:
         df, n = self.df, self._event_shape[-1]
-        trace = torch("cholesky_solve")(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
-        return (-df * (n * _LOG_2 / 2 + self._half_log_det()) - torch("mvlgamma")(df / 2, n)
-                + (df - n - 1) / 2 * torch("linalg").slogdet(value)[1] - trace / 2)
+        trace = functions.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
+        return (-df * (n * _LOG_2 / 2 + self._half_log_det()) - functions.mvlgamma(df / 2, n)
+                + (df - n - 1) / 2 * functions.linalg.slogdet(value)[1] - trace / 2)
 
     def entropy(self) -> Any:
         df, n = self.df, self._event_shape[-1]
         slopes = (self._counts() / 2).digamma().sum(-1)
-        return ((n + 1) * (n * _LOG_2 / 2 + self._half_log_det()) + torch("mvlgamma")(df / 2, n)
+        return ((n + 1) * (n * _LOG_2 / 2 + self._half_log_det()) + functions.mvlgamma(df / 2, n)
                 - (df - n - 1) / 2 * slopes + df * n / 2)
 
     @property
@@ -118,7 +118,7 @@ class Wishart(OfCovariance, ExponentialFamily):
     def _log_normalizer(self, x: Any, y: Any) -> Any:       # type: ignore[override]
         n = self._event_shape[-1]
         y = y + (n + 1) / 2
-        return y * (-torch("linalg").slogdet(-2 * x)[1] + _LOG_2 * n) + torch("mvlgamma")(y, n)
+        return y * (-functions.linalg.slogdet(-2 * x)[1] + _LOG_2 * n) + functions.mvlgamma(y, n)
 
 
 class LKJCholesky(Distribution):
@@ -141,14 +141,14 @@ class LKJCholesky(Distribution):
     def _radii(self) -> Any:
         """The distribution of the squared length of each row without its last element."""
         c = self.concentration
-        row = (torch("arange")(self.dim, dtype=c.dtype, device=c.device) - 1).clamp(min=0)
+        row = (functions.arange(self.dim, dtype=c.dtype, device=c.device) - 1).clamp(min=0)
         return Beta(row + 0.5, (c + 0.5 * (self.dim - 2)).unsqueeze(-1) - 0.5 * row)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():
             squares = self._radii().sample(sample_shape).unsqueeze(-1)
             shape = self._extended_shape(sample_shape)
-            normal = torch("randn")(shape, dtype=squares.dtype, device=squares.device).tril(-1)
+            normal = functions.randn(shape, dtype=squares.dtype, device=squares.device).tril(-1)
             direction = normal / normal.norm(dim=-1, keepdim=True)
             direction[..., 0, :] = 0.0
             rows = squares.sqrt() * direction
@@ -159,7 +159,7 @@ class LKJCholesky(Distribution):
     def log_prob(self, value: Any) -> Any:
         c, n = self.concentration, self.dim - 1
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
-        powers = 2 * (c - 1).unsqueeze(-1) + torch("arange")(n - 1, -1, -1, dtype=c.dtype, device=c.device)
+        powers = 2 * (c - 1).unsqueeze(-1) + functions.arange(n - 1, -1, -1, dtype=c.dtype, device=c.device)
         top = c + 0.5 * n
-        normalizer = 0.5 * n * math.log(math.pi) + torch("mvlgamma")(top - 0.5, n) - top.lgamma() * n
+        normalizer = 0.5 * n * math.log(math.pi) + functions.mvlgamma(top - 0.5, n) - top.lgamma() * n
         return (powers * diagonal.log()).sum(-1) - normalizer

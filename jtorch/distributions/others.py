@@ -4,10 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._api import functions
 from jtorch.distributions import constraints
 from jtorch.distributions.discrete import Categorical
 from jtorch.distributions.distribution import AtLoc, Distribution, Parametrized, checked
-from jtorch.nn.modules._make import torch
+from jtorch.dtype import bool_
 from jtorch.no_grad import no_grad
 
 
@@ -33,13 +34,13 @@ class VonMises(AtLoc, Parametrized):
     @property
     def variance(self) -> Any:
         """1 - the mean's distance from the circle's centre."""
-        special = torch("special")
+        special = functions.special
         return 1 - special.i1e(self.concentration) / special.i0e(self.concentration)
 
     def _proposal(self, k: Any) -> Any:
         tau = 1 + (1 + 4 * k ** 2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * k)
-        return torch("where")(k < 1e-5, 1 / k + k, (1 + rho ** 2) / (2 * rho))
+        return functions.where(k < 1e-5, 1 / k + k, (1 + rho ** 2) / (2 * rho))
 
     def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():
@@ -48,11 +49,11 @@ class VonMises(AtLoc, Parametrized):
             return ((angle + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
     def _angles(self, k: Any, shape: Any) -> Any:
-        r, where = self._proposal(k), torch("where")
-        angle = torch("zeros")(shape, dtype=k.dtype, device=k.device)
-        done = torch("zeros")(shape, dtype=torch("bool"), device=k.device)
+        r, where = self._proposal(k), functions.where
+        angle = functions.zeros(shape, dtype=k.dtype, device=k.device)
+        done = functions.zeros(shape, dtype=bool_, device=k.device)
         while not bool(done.all()):
-            u1, u2, u3 = torch("rand")((3, *shape), dtype=k.dtype, device=k.device).unbind()
+            u1, u2, u3 = functions.rand((3, *shape), dtype=k.dtype, device=k.device).unbind()
             z = (math.pi * u1).cos()
             f = (1 + r * z) / (r + z)
             c = k * (r - f)
@@ -63,7 +64,7 @@ class VonMises(AtLoc, Parametrized):
     @checked
     def log_prob(self, value: Any) -> Any:
         k = self.concentration
-        return k * (value - self.loc).cos() - math.log(2 * math.pi) - (torch("special").i0e(k).log() + k)
+        return k * (value - self.loc).cos() - math.log(2 * math.pi) - (functions.special.i0e(k).log() + k)
 
 
 class GeneralizedPareto(Parametrized):
@@ -84,14 +85,14 @@ class GeneralizedPareto(Parametrized):
     def _tail(self) -> tuple:
         """Where the concentration is 0, and the concentration with 1 there, so that nothing is divided by 0."""
         c = self.concentration
-        exponential = torch("isclose")(c, torch("zeros_like")(c))
+        exponential = functions.isclose(c, functions.zeros_like(c))
         return exponential, c.masked_fill(exponential, 1.0)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:           # type: ignore[override]
         """From loc on, up to where the density ends if the concentration is negative."""
         c = self.concentration
-        return constraints.interval(self.loc, torch("where")(c < 0, self.loc - self.scale / c, math.inf))
+        return constraints.interval(self.loc, functions.where(c < 0, self.loc - self.scale / c, math.inf))
 
     @property
     def mean(self) -> Any:
@@ -110,21 +111,21 @@ class GeneralizedPareto(Parametrized):
         return self.scale ** 2 / ((1 - c) ** 2 * (1 - 2 * c))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        return self.icdf(torch("rand")(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device))
+        return self.icdf(functions.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device))
 
     @checked
     def log_prob(self, value: Any) -> Any:
         exponential, c = self._tail()
         z, power = (value - self.loc) / self.scale, 1 / c + 1
-        falls = torch("where")(power == 0, power, power * (c * z).log1p())
-        return -self.scale.log() - torch("where")(exponential, z, falls)
+        falls = functions.where(power == 0, power, power * (c * z).log1p())
+        return -self.scale.log() - functions.where(exponential, z, falls)
 
     @checked
     def log_survival_function(self, value: Any) -> Any:
         """The logarithm of the probability of more than ``value``."""
         exponential, c = self._tail()
         z = (value - self.loc) / self.scale
-        return torch("where")(exponential, -z, -(c * z).log1p() / c)
+        return functions.where(exponential, -z, -(c * z).log1p() / c)
 
     def log_cdf(self, value: Any) -> Any:
         """The logarithm of ``cdf``."""
@@ -137,7 +138,7 @@ class GeneralizedPareto(Parametrized):
         exponential, c = self._tail()
         log_rest = (-value).log1p()
         tail = self.loc + self.scale / c * (-c * log_rest).expm1()
-        return torch("where")(exponential, self.loc - self.scale * log_rest, tail)
+        return functions.where(exponential, self.loc - self.scale * log_rest, tail)
 
     def entropy(self) -> Any:
         return self.scale.log() + self.concentration + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._api import functions, nn_functions
 from jtorch.distributions import constraints
 from jtorch.distributions.discrete import Binary, OfCategorical
 from jtorch.distributions.distribution import (
@@ -19,12 +20,11 @@ from jtorch.distributions.distribution import (
 )
 from jtorch.distributions.transformed import TransformedDistribution
 from jtorch.distributions.transforms import ExpTransform, SigmoidTransform
-from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 
 def _uniform(like: Any, shape: Any) -> Any:
-    return torch("rand")(shape, dtype=like.dtype, device=like.device)
+    return functions.rand(shape, dtype=like.dtype, device=like.device)
 
 
 class LogitRelaxedBernoulli(Binary):
@@ -150,10 +150,10 @@ class ContinuousBernoulli(Binary, ExponentialFamily):
 
     def _cut(self) -> Any:
         """probs, and a number below ``lims`` where the series is used."""
-        return torch("where")(self._stable(), self.probs, self._lims[0])
+        return functions.where(self._stable(), self.probs, self._lims[0])
 
     def _or_series(self, value: Any, series: Any) -> Any:
-        return torch("where")(self._stable(), value, series)
+        return functions.where(self._stable(), value, series)
 
     def _cont_bern_log_norm(self) -> Any:
         p, x = self._cut(), (self.probs - 0.5).pow(2)
@@ -184,7 +184,7 @@ class ContinuousBernoulli(Binary, ExponentialFamily):
     @checked
     def log_prob(self, value: Any) -> Any:
         logits, value = broadcast_all(self.logits, value)
-        entropy = torch("nn").functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
+        entropy = nn_functions.binary_cross_entropy_with_logits(logits, value, reduction="none")
         return self._cont_bern_log_norm() - entropy
 
     @checked
@@ -210,6 +210,6 @@ class ContinuousBernoulli(Binary, ExponentialFamily):
     def _log_normalizer(self, x: Any) -> Any:       # type: ignore[override]
         low, high = self._lims[0] - 0.5, self._lims[1] - 0.5
         stable = (x <= low) | (x > high)
-        cut = torch("where")(stable, x, low)
+        cut = functions.where(stable, x, low)
         series = 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0
-        return torch("where")(stable, cut.expm1().abs().log() - cut.abs().log(), series)
+        return functions.where(stable, cut.expm1().abs().log() - cut.abs().log(), series)

@@ -6,10 +6,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._base.size import Size
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import sum_last
-from jtorch.nn.modules._make import torch
 
 
 class Transform:
@@ -228,7 +228,7 @@ class ComposeTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         if not self.parts:
-            return torch("zeros_like")(x)
+            return functions.zeros_like(x)
         terms, n = [], self.domain.event_dim
         for part in self.parts:
             after = y if part is self.parts[-1] else part(x)
@@ -373,13 +373,13 @@ class CatTransform(_OfParts):
         return value.split(self.lengths, self.dim)
 
     def _join(self, parts: list) -> Any:
-        return torch("cat")(parts, dim=self.dim)
+        return functions.cat(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         n = self.event_dim
         dets = [sum_last(d, n - t.event_dim) for t, d in zip(self.transforms, self._log_dets(x, y), strict=True)]
         dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + n
-        return torch("cat")(dets, dim=dim) if dim < 0 else sum(dets)
+        return functions.cat(dets, dim=dim) if dim < 0 else sum(dets)
 
     @constraints.dependent_property
     def domain(self) -> Any:
@@ -403,7 +403,7 @@ class StackTransform(_OfParts):
         return value.unbind(self.dim)
 
     def _join(self, parts: list) -> Any:
-        return torch("stack")(parts, dim=self.dim)
+        return functions.stack(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return self._join(self._log_dets(x, y))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._base.dtype_info import finfo
 from jtorch._base.size import Size
 from jtorch.distributions import constraints
@@ -20,7 +21,6 @@ from jtorch.distributions.transforms import (
     Transform,
 )
 from jtorch.distributions.vectors import Independent
-from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 
 
@@ -213,11 +213,11 @@ class _Half(TransformedDistribution):
     @property
     def mode(self) -> Any:
         """0."""
-        return torch("zeros_like")(self.scale)
+        return functions.zeros_like(self.scale)
 
     @checked
     def log_prob(self, value: Any) -> Any:
-        return torch("where")(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+        return functions.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     @checked
     def cdf(self, value: Any) -> Any:
@@ -254,7 +254,7 @@ class HalfCauchy(_Half):
     @property
     def mean(self) -> Any:
         """inf."""
-        return torch("full_like")(self.scale, math.inf)
+        return functions.full_like(self.scale, math.inf)
 
     @property
     def variance(self) -> Any:
@@ -273,7 +273,7 @@ class Gumbel(TransformedDistribution):
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         self.loc, self.scale = broadcast_all(loc, scale)
         info, log = finfo(self.loc.dtype), ExpTransform().inv
-        one = torch("ones_like")(self.scale)
+        one = functions.ones_like(self.scale)
         base = Uniform(one * info.tiny, one * (1 - info.eps), validate_args)
         steps = [log, AffineTransform(0, -one), log, AffineTransform(self.loc, -self.scale)]
         super().__init__(base, steps, validate_args)
@@ -331,7 +331,7 @@ class InverseGamma(TransformedDistribution):
     @property
     def mean(self) -> Any:
         """The mean; inf up to concentration 1."""
-        return torch("where")(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+        return functions.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
 
     @property
     def mode(self) -> Any:
@@ -342,7 +342,7 @@ class InverseGamma(TransformedDistribution):
     def variance(self) -> Any:
         """The variance; inf up to concentration 2."""
         a = self.concentration
-        return torch("where")(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
+        return functions.where(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
 
     def entropy(self) -> Any:
         a = self.concentration
@@ -361,7 +361,7 @@ class Kumaraswamy(TransformedDistribution):
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None):
         a, b = self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        base = Uniform(torch("zeros_like")(b), torch("ones_like")(b), validate_args)
+        base = Uniform(functions.zeros_like(b), functions.ones_like(b), validate_args)
         super().__init__(base, [PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal())],
                          validate_args)
 
@@ -400,7 +400,7 @@ class Weibull(TransformedDistribution):
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None):
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
-        base = Exponential(torch("ones_like")(self.scale), validate_args)
+        base = Exponential(functions.ones_like(self.scale), validate_args)
         super().__init__(base, [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)], validate_args)
 
     def _log_moment(self, n: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._api import functions, nn_functions
 from jtorch._base.dtype_info import finfo
 from jtorch._base.size import Size
 from jtorch.distributions import constraints
@@ -20,7 +21,6 @@ from jtorch.distributions.transform import (
     too_few,
 )
 from jtorch.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
-from jtorch.nn.modules._make import torch
 from jtorch.tensor import Tensor
 
 __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
@@ -28,10 +28,6 @@ __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform"
            "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
            "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
            "identity_transform"]
-
-
-def _f(name: str) -> Any:
-    return getattr(torch("nn").functional, name)
 
 
 # ---- numbers -------------------------------------------------------------------------------------------------------
@@ -77,7 +73,7 @@ class SigmoidTransform(_Rising):
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -_f("softplus")(-x) - _f("softplus")(x)
+        return -nn_functions.softplus(-x) - nn_functions.softplus(x)
 
 
 class SoftplusTransform(_Rising):
@@ -86,13 +82,13 @@ class SoftplusTransform(_Rising):
     codomain = constraints.positive
 
     def _call(self, x: Any) -> Any:
-        return _f("softplus")(x)
+        return nn_functions.softplus(x)
 
     def _inverse(self, y: Any) -> Any:
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -_f("softplus")(-x)
+        return -nn_functions.softplus(-x)
 
 
 class TanhTransform(_Rising):
@@ -107,7 +103,7 @@ class TanhTransform(_Rising):
         return y.atanh()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return 2.0 * (math.log(2.0) - x - _f("softplus")(-2.0 * x))
+        return 2.0 * (math.log(2.0) - x - nn_functions.softplus(-2.0 * x))
 
 
 class AbsTransform(OfItsKind):
@@ -124,7 +120,7 @@ class AbsTransform(OfItsKind):
 
 
 def _broadcast(shape: Any, *parameters: Any) -> Size:
-    return Size(torch("broadcast_shapes")(shape, *[getattr(p, "shape", ()) for p in parameters]))
+    return Size(functions.broadcast_shapes(shape, *[getattr(p, "shape", ()) for p in parameters]))
 
 
 class PowerTransform(Transform):
@@ -211,7 +207,7 @@ class AffineTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         if isinstance(self.scale, Number):
-            result = torch("full_like")(x, math.log(abs(self.scale)))
+            result = functions.full_like(x, math.log(abs(self.scale)))
         else:
             result = self.scale.abs().log()
         if not self.event_dim:
@@ -290,7 +286,7 @@ class StickBreakingTransform(OfItsKind):
 
     def _call(self, x: Any) -> Any:
         z = _inside_unit((x - _left(x).log()).sigmoid())
-        pad = _f("pad")
+        pad = nn_functions.pad
         return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y: Any) -> Any:
@@ -300,7 +296,7 @@ class StickBreakingTransform(OfItsKind):
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         x = x - _left(x).log()
-        return (-x + _f("logsigmoid")(x) + y[..., :-1].log()).sum(-1)
+        return (-x + nn_functions.logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
         return _longer(shape, 1)
@@ -317,7 +313,7 @@ def _longer(shape: Any, by: int) -> Size:
 def _left(x: Any) -> Any:
     """How many elements come after each one: n … 1."""
     n = x.shape[-1]
-    return torch("arange")(n, 0, -1, dtype=x.dtype, device=x.device)
+    return functions.arange(n, 0, -1, dtype=x.dtype, device=x.device)
 
 
 # ---- matrices ------------------------------------------------------------------------------------------------------
@@ -346,7 +342,7 @@ class PositiveDefiniteTransform(OfItsKind):
         return lower @ lower.mT
 
     def _inverse(self, y: Any) -> Any:
-        return LowerCholeskyTransform().inv(torch("linalg").cholesky(y))
+        return LowerCholeskyTransform().inv(functions.linalg.cholesky(y))
 
 
 class CorrCholeskyTransform(Transform):
@@ -364,16 +360,16 @@ class CorrCholeskyTransform(Transform):
         eps = finfo(x.dtype).eps
         r = vec_to_tril_matrix(x.tanh().clamp(min=-1 + eps, max=1 - eps), -1)
         left = (1 - r ** 2).sqrt().cumprod(-1)[..., :-1]
-        return (r + torch("eye")(r.shape[-1], dtype=r.dtype, device=r.device)) * _f("pad")(left, [1, 0], value=1)
+        return (r + functions.eye(r.shape[-1], dtype=r.dtype, device=r.device)) * nn_functions.pad(left, [1, 0], value=1)
 
     def _inverse(self, y: Any) -> Any:
-        left = _f("pad")((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1)
+        left = nn_functions.pad((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1)
         t = tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(left, -1).sqrt()
         return (t.log1p() - (-t).log1p()) / 2
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
         left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), -2)
-        return 0.5 * left.log().sum(-1) - 2 * (x + _f("softplus")(-2 * x) - math.log(2.0)).sum(-1)
+        return 0.5 * left.log().sum(-1) - 2 * (x + nn_functions.softplus(-2 * x) - math.log(2.0)).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
         too_few(shape, 1)

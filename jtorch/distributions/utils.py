@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from jtorch._api import functions
 from jtorch.distributions.continuous import EULER as euler_constant
 from jtorch.distributions.distribution import broadcast_all, clamp_probs, lazy_property, logits_of, probs_of
-from jtorch.nn.modules._make import torch
 
 __all__ = ["broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs", "probs_to_logits",
            "tril_matrix_to_vec", "vec_to_tril_matrix"]
@@ -22,7 +22,7 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 
 
 def _triangle(n: int, diag: int) -> tuple:
-    rows, columns = torch("tril_indices")(n, n, diag)
+    rows, columns = functions.tril_indices(n, n, diag)
     return ..., rows, columns
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._base.size import Size
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import AtLoc, Distribution, checked, lazy_property, standard_normal, sum_last
-from jtorch.nn.modules._make import torch
 
 
 class OfCovariance(Distribution):
@@ -29,13 +29,13 @@ class OfCovariance(Distribution):
         if "scale_tril" in vars(self):
             return self.scale_tril
         if "covariance_matrix" in vars(self):
-            return torch("linalg").cholesky(self.covariance_matrix)
+            return functions.linalg.cholesky(self.covariance_matrix)
         if "precision_matrix" not in vars(self):        # a subclass that is made another way has to say what this is
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '_unbroadcasted_scale_tril'")
         precision = self.precision_matrix
-        upper = torch("linalg").cholesky(precision.flip(-2, -1)).flip(-2, -1).mT
-        unit = torch("eye")(precision.size(-1), dtype=precision.dtype, device=precision.device)
-        return torch("linalg").solve_triangular(upper.mT, unit.expand_as(upper), upper=True).mT.tril()
+        upper = functions.linalg.cholesky(precision.flip(-2, -1)).flip(-2, -1).mT
+        unit = functions.eye(precision.size(-1), dtype=precision.dtype, device=precision.device)
+        return functions.linalg.solve_triangular(upper.mT, unit.expand_as(upper), upper=True).mT.tril()
 
     @lazy_property
     def covariance_matrix(self) -> Any:
@@ -45,7 +45,7 @@ class OfCovariance(Distribution):
     @lazy_property
     def precision_matrix(self) -> Any:
         """The inverse of the covariance."""
-        return self._of_batch(torch("cholesky_inverse")(self._unbroadcasted_scale_tril))
+        return self._of_batch(functions.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     def _half_log_det(self) -> Any:
         return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
@@ -102,7 +102,7 @@ class MultivariateNormal(OfCovariance, Gaussian):
         name, matrix = names[0], given[names[0]]
         if matrix.dim() < 2:
             raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
-        batch = torch("broadcast_shapes")(matrix.shape[:-2], loc.shape[:-1])
+        batch = functions.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self.loc = loc.expand((*batch, -1))
         self._take(batch, name, matrix)
         super().__init__(batch, self.loc.shape[-1:], validate_args)
@@ -118,7 +118,7 @@ class MultivariateNormal(OfCovariance, Gaussian):
         return self.loc + (self._unbroadcasted_scale_tril @ eps.unsqueeze(-1)).squeeze(-1)
 
     def _squares(self, columns: Any) -> Any:
-        return torch("linalg").solve_triangular(self._unbroadcasted_scale_tril, columns, upper=False).pow(2).sum((-2, -1))
+        return functions.linalg.solve_triangular(self._unbroadcasted_scale_tril, columns, upper=False).pow(2).sum((-2, -1))
 
     def _factors(self) -> list:
         return [self._unbroadcasted_scale_tril]
@@ -145,7 +145,7 @@ class LowRankMultivariateNormal(Gaussian):
         if cov_diag.shape[-1:] != event:
             raise ValueError(f"cov_diag must be a batch of vectors with shape {event}")
         try:
-            batch = torch("broadcast_shapes")(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
+            batch = functions.broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
         except RuntimeError as error:
             raise ValueError(f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, "
                              f"cov_diag {cov_diag.shape}") from error
@@ -160,7 +160,7 @@ class LowRankMultivariateNormal(Gaussian):
     @lazy_property
     def _capacitance_tril(self) -> Any:
         inner = self._weighed() @ self.cov_factor
-        return torch("linalg").cholesky(inner + torch("eye")(inner.size(-1), dtype=inner.dtype, device=inner.device))
+        return functions.linalg.cholesky(inner + functions.eye(inner.size(-1), dtype=inner.dtype, device=inner.device))
 
     @property
     def variance(self) -> Any:
@@ -175,12 +175,12 @@ class LowRankMultivariateNormal(Gaussian):
     @lazy_property
     def scale_tril(self) -> Any:
         """The lower Cholesky factor of the covariance."""
-        return torch("linalg").cholesky(self.covariance_matrix)
+        return functions.linalg.cholesky(self.covariance_matrix)
 
     @lazy_property
     def precision_matrix(self) -> Any:
         """The inverse of the covariance."""
-        inner = torch("linalg").solve_triangular(self._capacitance_tril, self._weighed(), upper=False)
+        inner = functions.linalg.solve_triangular(self._capacitance_tril, self._weighed(), upper=False)
         return self.cov_diag.reciprocal().diag_embed() - inner.mT @ inner
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -194,7 +194,7 @@ class LowRankMultivariateNormal(Gaussian):
         return self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) + 0.5 * self.cov_diag.log().sum(-1)
 
     def _squares(self, columns: Any) -> Any:
-        inner = torch("linalg").solve_triangular(self._capacitance_tril, self._weighed() @ columns, upper=False)
+        inner = functions.linalg.solve_triangular(self._capacitance_tril, self._weighed() @ columns, upper=False)
         return (columns.pow(2) / self.cov_diag.unsqueeze(-1)).sum((-2, -1)) - inner.pow(2).sum((-2, -1))
 
     def _factors(self) -> list:

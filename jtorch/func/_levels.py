@@ -9,9 +9,9 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from jtorch._api import functions
 from jtorch.autograd.run import grad
 from jtorch.func._trees import flatten, tree_map, unflatten
-from jtorch.nn.modules._make import torch
 from jtorch.no_grad import mode
 from jtorch.tensor import Tensor
 
@@ -44,7 +44,7 @@ def _own_leaf(t: Tensor) -> Tensor:
 
 def zeros_like(t: Any) -> Any:
     """Zeros of a tensor's form."""
-    return torch("zeros_like")(t)
+    return functions.zeros_like(t)
 
 
 class Inputs:

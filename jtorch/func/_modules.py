@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from jtorch.nn.modules._make import torch
+from jtorch._api import functions
 from jtorch.nn.utils import stateless
 
 
@@ -56,7 +56,7 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 def _stacked(tensors: list, name: str) -> Any:
     if len({t.requires_grad for t in tensors}) > 1:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-    made = torch("stack")(tensors)
+    made = functions.stack(tensors)
     return made.detach().requires_grad_() if tensors[0].requires_grad else made
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import jax
 
 from jtorch import random
+from jtorch._api import functions
 from jtorch._api.creation import from_jax
 from jtorch.autograd._calls import stack
 from jtorch.func._levels import tracking
 from jtorch.func._trees import flatten, spread, unflatten
-from jtorch.nn.modules._make import torch
 from jtorch.tensor import Tensor
 
 
@@ -138,7 +138,7 @@ def _in_chunks(func: Callable, batch: _Batch, out_dims: Any, randomness: str, si
         made.append(flatten(vmap(func, in_dims, out_dims, randomness)(*part)))
     form = made[0][1]
     dims = _out_dims(out_dims, made[0][0], form, func)
-    return unflatten([xs[0] if d is None else torch("cat")(list(xs), dim=d)
+    return unflatten([xs[0] if d is None else functions.cat(list(xs), dim=d)
                       for d, *xs in zip(dims, *[leaves for leaves, _ in made], strict=True)], form)
 
 

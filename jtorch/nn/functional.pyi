@@ -24,8 +24,8 @@ from jtorch.nn._functional.dropout import gumbel_softmax as gumbel_softmax
 from jtorch.nn._functional.dropout import rrelu as rrelu
 from jtorch.nn._functional.dropout import rrelu_ as rrelu_
 from jtorch.nn._functional.dropout import scaled_dot_product_attention as scaled_dot_product_attention
-from jtorch.nn.loss_functions import linear_cross_entropy as linear_cross_entropy
-from jtorch.nn.loss_functions import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
+from jtorch.nn._functional.loss_functions import linear_cross_entropy as linear_cross_entropy
+from jtorch.nn._functional.loss_functions import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from jtorch.tensor import Tensor
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from jtorch.autograd import grad
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules._make import empty
 from jtorch.no_grad import enable_grad, mode
 from jtorch.tensor import Tensor
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
-F: Any = functional
 Sizes = int | tuple[int, ...]
 
 

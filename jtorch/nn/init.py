@@ -5,7 +5,7 @@ import math
 import warnings
 from typing import Any
 
-from jtorch.nn.modules._make import torch
+from jtorch._api import functions
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
@@ -57,8 +57,8 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
         outside = (tensor < low) | (tensor > high)
         if not outside.any():
             return tensor
-        again = torch("empty_like")(tensor).normal_(mean, std, generator=generator)
-        tensor.copy_(torch("where")(outside, again, tensor))
+        again = functions.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(functions.where(outside, again, tensor))
 
 
 @no_grad()
@@ -83,7 +83,7 @@ def eye_(tensor: Any) -> Tensor:
     """The identity matrix."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(torch("eye")(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+    return tensor.copy_(functions.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
 @no_grad()
@@ -155,8 +155,8 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
         return tensor
     rows, cols = tensor.size(0), tensor.numel() // tensor.size(0)
     flat = tensor.new_empty((rows, cols)).normal_(0, 1, generator=generator)
-    q, r = torch("qr")(flat.t() if rows < cols else flat)
-    q = q * torch("diag")(r, 0).sign()
+    q, r = functions.qr(flat.t() if rows < cols else flat)
+    q = q * functions.diag(r, 0).sign()
     q = q.t() if rows < cols else q
     tensor.view_as(q).copy_(q)
     return tensor.mul_(gain)
@@ -170,7 +170,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     rows, cols = tensor.shape
     tensor.normal_(0, std, generator=generator)
     for col in range(cols):
-        tensor[torch("randperm")(rows)[: math.ceil(sparsity * rows)], col] = 0
+        tensor[functions.randperm(rows)[: math.ceil(sparsity * rows)], col] = 0
     return tensor
 
 

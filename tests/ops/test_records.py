@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import inspect
 import re
+import types
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jtorch
+from jtorch._api import functions, names, nn_functions, replaced
 from jtorch._api import generate as bind
 from jtorch.ops.registry import OPS, Op, Tensor, op
 
@@ -72,6 +74,38 @@ def test_parameters_are_pytorchs(name, torch):
     assert not unknown, f"PyTorch's: {sorted(anywhere)}"
 
 
+# ---------------------------------------------------------------- one name, one function
+
+def test_a_name_is_put_in_place_once():
+    space = types.ModuleType("space")
+    names.put(space, {"f": abs})
+    names.put(space, {"f": abs})        # the same again changes nothing
+    with pytest.raises(RuntimeError, match=r"space\.f is made twice"):
+        names.put(space, {"f": max})
+    assert space.f is abs
+
+
+def test_what_replaces_says_so_and_comes_second():
+    space = types.ModuleType("space")
+    with pytest.raises(RuntimeError, match=r"space\.f is replaced before it is made"):
+        names.put(space, {"f": abs}, replaces=True)
+    names.put(space, {"f": abs})
+    names.put(space, {"f": max}, replaces=True)
+    assert space.f is max
+
+
+def test_an_op_cannot_take_anothers_name(temporary):
+    def another(input: Tensor):
+        return input
+    with pytest.raises(RuntimeError, match=r"jtorch\.clone is made twice"):
+        temporary(another, aliases=("clone",))
+
+
+def test_what_was_replaced_is_kept():
+    assert functions.where is jtorch.where is not replaced.where
+    assert nn_functions.relu is jtorch.nn.functional.relu
+
+
 # ---------------------------------------------------------------- a record is all that an op needs
 
 @pytest.fixture
@@ -85,7 +119,7 @@ def temporary():
         made.append(record.name)
         others = {n: OPS.pop(n) for n in list(OPS) if n != record.name}
         try:
-            bind.bind({"": vars(jtorch)})
+            bind.bind({"": jtorch})
         finally:
             mine = dict(OPS)
             OPS.clear()

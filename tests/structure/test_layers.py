@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,6 +120,32 @@ def test_imports_point_up(path):
 def test_no_exception_is_left_over():
     used = {(name_of(p), found) for p in FILES for found, _, inside in imports(p) if inside}
     assert set(LATER) <= used
+
+
+def test_files_import_each_other_in_no_circle():
+    """Not even within a layer: a file can be read, and its names are all there, once what it imports has been read."""
+    try:
+        graphlib.TopologicalSorter({path: set(_files_imported(path)) for path in FILES}).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" imports ".join(str(path.relative_to(PACKAGE)) for path in reversed(error.args[1])))
+
+
+def _files_imported(path: Path) -> Iterator[Path]:
+    """The files whose names a file takes when it is imported itself."""
+    for node, inside in _walk(ast.parse(path.read_text()), inside=False):
+        found: list[Path | None] = []
+        if isinstance(node, ast.ImportFrom) and not inside:
+            found = [_file_of(f"{node.module}.{alias.name}") or _file_of(node.module or "") for alias in node.names]
+        elif isinstance(node, ast.Import) and not inside:
+            found = [_file_of(alias.name) for alias in node.names]
+        yield from [f for f in found if f is not None and f != path]
+
+
+def _file_of(module: str) -> Path | None:
+    """Where a module of the package lies."""
+    package, *parts = module.split(".")
+    place = PACKAGE.joinpath(*parts)
+    return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if package == "jtorch" and f in FILES), None)
 
 
 def test_ops_know_arrays_only():

@@ -5,6 +5,8 @@ import warnings
 from typing import Any
 
 import jtorch.dtype as dtypes
+from jtorch._api import nn_functions
+from jtorch._api.names import put
 from jtorch.dispatch import call
 from jtorch.engine import call_of
 from jtorch.nn._functional.dropout import _mask
@@ -157,6 +159,6 @@ def _call(given: list, statics: tuple) -> Any:
     return call(call_of(OPS["_multi_head_attention"], (*marks, *statics)), flat)
 
 
-def bind(functional: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the function into torch.nn.functional."""
-    functional["multi_head_attention_forward"] = multi_head_attention_forward
+    put(nn_functions, {"multi_head_attention_forward": multi_head_attention_forward})

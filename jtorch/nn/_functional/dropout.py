@@ -7,7 +7,9 @@ from typing import Any
 import jax
 
 import jtorch.dtype as dtypes
+from jtorch._api import functions, nn_functions, replaced
 from jtorch._api.conversion import clone
+from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
@@ -18,8 +20,6 @@ from jtorch.ops.registry import NUMBERS, OPS, T, freeze
 from jtorch.random import drawn
 from jtorch.storage import geometry_of, lay_out
 from jtorch.tensor import Tensor, wrap
-
-F: dict[str, Any] = {}      # the functions of nn.functional made from ops, filled when they are bound
 
 
 def _check_p(p: float) -> None:
@@ -129,7 +129,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
           inplace: bool = False) -> Tensor:
     """Leaky relu whose slopes are drawn in training. See torch.nn.functional.rrelu."""
     if not training:
-        return F["rrelu"](input, lower, upper, False, inplace=inplace)
+        return replaced.rrelu(input, lower, upper, False, inplace=inplace)
     shape, d = tuple(input.shape), input.dtype
     noise = wrap(drawn(shape, d, input.device, None, lambda s: draw.rrelu_noise(s, input._numpy_copy(), lower, upper),
                        lambda k: jax.random.uniform(k, shape, d.np, lower, upper)))
@@ -163,8 +163,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                                  enable_gqa: bool = False) -> Tensor:
     """Attention, with dropout of its weights. See torch.nn.functional.scaled_dot_product_attention."""
     if dropout_p == 0:
-        return F["scaled_dot_product_attention"](query, key, value, attn_mask, 0.0, is_causal, scale=scale,
-                                                 enable_gqa=enable_gqa)
+        return replaced.scaled_dot_product_attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale,
+                                                     enable_gqa=enable_gqa)
     batch = query.shape[:-2] if enable_gqa else broadcast_shapes(query.shape[:-2], key.shape[:-2])
     shape = (*batch, query.shape[-2], key.shape[-2])
     kept = _mask(query, shape, dropout_p, dtypes.bool_)
@@ -174,15 +174,12 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                 [query, key, value, kept, *([attn_mask] if attn_mask is not None else [])])
 
 
-_REPLACED = {f.__name__: f for f in (dropout, alpha_dropout, feature_alpha_dropout, rrelu, rrelu_, gumbel_softmax,
-                                     scaled_dot_product_attention)}
-
-
-def bind(namespaces: dict[str, dict[str, Any]]) -> None:
+def bind() -> None:
     """Puts the functions of this file where PyTorch has them."""
-    space = namespaces["nn.functional"]
-    F.update(space)
-    space.update(_REPLACED, **{f"dropout{n}d": _of_channels(n) for n in (1, 2, 3)})
-    namespaces[""].update(dropout=torch_dropout, alpha_dropout=alpha_dropout, feature_dropout=feature_dropout,
-                          feature_alpha_dropout=feature_alpha_dropout, rrelu=rrelu, rrelu_=rrelu_)
-
+    both = {"alpha_dropout": alpha_dropout, "feature_alpha_dropout": feature_alpha_dropout}
+    rrelus = {"rrelu": rrelu, "rrelu_": rrelu_}
+    put(nn_functions, {"dropout": dropout, **both, **{f"dropout{n}d": _of_channels(n) for n in (1, 2, 3)},
+                       "gumbel_softmax": gumbel_softmax})
+    put(nn_functions, {**rrelus, "scaled_dot_product_attention": scaled_dot_product_attention}, replaces=True)
+    put(functions, {"dropout": torch_dropout, "feature_dropout": feature_dropout, **both})
+    put(functions, rrelus, replaces=True)

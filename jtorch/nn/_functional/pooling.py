@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jtorch._api.conversion import FUNCTIONS
+from jtorch._api import functions, nn_functions
+from jtorch._api.names import put
 from jtorch.dispatch import call
 from jtorch.engine import call_of
 from jtorch.ops.registry import OPS, T, freeze
@@ -28,7 +29,7 @@ def _pooled(n: int, input: Tensor, kernel: Any, size: Any, ratio: Any, samples: 
         size = _output_size(n, input, ratio)
     if samples is None:
         batch = 1 if input.dim() == n + 1 else input.size(0)
-        samples = FUNCTIONS["rand"](batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)
+        samples = functions.rand(batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)
     statics = [freeze(tuple(v) if isinstance(v, (tuple, list)) else v) for v in (kernel, size)]
     return tuple(call(call_of(OPS[f"_fractional_max_pool{n}d"], (T, T, *statics)), [input, samples]))
 
@@ -69,11 +70,11 @@ def _adaptive_with_indices(n: int, pool: Callable) -> Callable:
     return with_indices
 
 
-def bind(namespaces: dict[str, dict[str, Any]]) -> None:
+def bind() -> None:
     """Puts the functions of this file where PyTorch has them."""
-    space = namespaces["nn.functional"]
     made = [f for n in (2, 3) for f in _fractional(n)]
     for n in (1, 2, 3):
-        made += [_max_with_indices(n, space[f"max_pool{n}d"]), _adaptive_with_indices(n, space[f"adaptive_max_pool{n}d"])]
-    space.update({f.__name__: f for f in made})
-    namespaces[""]["max_pool1d_with_indices"] = space["max_pool1d_with_indices"]
+        made += [_max_with_indices(n, getattr(nn_functions, f"max_pool{n}d")),
+                 _adaptive_with_indices(n, getattr(nn_functions, f"adaptive_max_pool{n}d"))]
+    put(nn_functions, {f.__name__: f for f in made})
+    put(functions, {"max_pool1d_with_indices": nn_functions.max_pool1d_with_indices})

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 import jtorch.dtype as dtypes
+from jtorch._api import functions
 from jtorch._api.creation import from_host
+from jtorch._api.names import put
 from jtorch._backward.view_history import requires_grad
 from jtorch.dispatch import call
 from jtorch.engine import call_of
@@ -155,7 +157,7 @@ _MODULES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 lstm, gru, rnn_tanh, rnn_relu = (_function(n) for n in _MODULES)
 
 
-def bind(torch: dict[str, Any]) -> None:
+def bind() -> None:
     """Puts the functions of this file into the package."""
-    torch.update(lstm=lstm, gru=gru, rnn_tanh=rnn_tanh, rnn_relu=rnn_relu, _pack_padded_sequence=pack_padded_sequence,
-                 _pad_packed_sequence=pad_packed_sequence)
+    put(functions, {"lstm": lstm, "gru": gru, "rnn_tanh": rnn_tanh, "rnn_relu": rnn_relu,
+                    "_pack_padded_sequence": pack_padded_sequence, "_pad_packed_sequence": pad_packed_sequence})

@@ -4,7 +4,8 @@ from __future__ import annotations
 from enum import IntEnum, auto
 from typing import Any
 
-from jtorch.nn.modules._make import torch
+import jtorch.dtype as dtypes
+from jtorch._api import functions
 from jtorch.tensor import Tensor
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
@@ -32,7 +33,7 @@ class CausalBias(Tensor):
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be an instance of CausalVariant, got {type(variant).__name__}")
         diagonal = 0 if variant is CausalVariant.UPPER_LEFT else seq_len_kv - seq_len_q
-        made = torch("ones")(seq_len_q, seq_len_kv, dtype=torch("bool")).tril(diagonal).as_subclass(cls)
+        made = functions.ones(seq_len_q, seq_len_kv, dtype=dtypes.bool_).tril(diagonal).as_subclass(cls)
         made.variant, made.seq_len_q, made.seq_len_kv = variant, seq_len_q, seq_len_kv
         return made
 

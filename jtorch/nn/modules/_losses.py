@@ -4,12 +4,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
 from jtorch.ops.nn._common import warn_of_legacy
 from jtorch.tensor import Tensor
-
-F: Any = functional
 
 
 class _Loss(Module):

@@ -1,4 +1,4 @@
-"""What modules are made of: empty parameters on a device, and torch's functions by name."""
+"""What modules are made of: empty parameters on a device."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch._api.conversion import FUNCTIONS
 from jtorch._api.creation import from_host, place_of
 from jtorch.tensor import Parameter, Tensor
 
@@ -24,11 +23,6 @@ def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
 def parameter(*shape: int, device: Any = None, dtype: Any = None) -> Parameter:
     """A parameter yet to be filled."""
     return Parameter(empty(*shape, device=device, dtype=dtype))
-
-
-def torch(name: str) -> Any:
-    """``torch.<name>``, which is bound after this package is imported."""
-    return FUNCTIONS[name]
 
 
 def ntuple(x: Any, n: int) -> tuple:

@@ -7,7 +7,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from jtorch.nn import functional, init
+from jtorch.nn import functional as F
+from jtorch.nn import init
 from jtorch.nn.modules._make import parameter
 from jtorch.nn.modules.module import Module
 from jtorch.nn.modules.multihead import MultiheadAttention as MultiheadAttention
@@ -18,7 +19,6 @@ __all__ = [
     "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
 ]
 
-F: Any = functional
 
 
 class _Activation(Module):

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules.container import ModuleList, Sequential
 from jtorch.nn.modules.linear import Linear
 from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
 
-F: Any = functional
 _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])   # noqa: PYI024
 _BAD_CUTOFFS = ("cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is "
                 "between 1 and n_classes-1")

@@ -5,7 +5,8 @@ from typing import Any
 
 from jtorch._api.creation import tensor
 from jtorch.dtype import int64
-from jtorch.nn import functional, init
+from jtorch.nn import functional as F
+from jtorch.nn import init
 from jtorch.nn.modules._make import empty, parameter
 from jtorch.nn.modules._spatial import Spatial
 from jtorch.nn.modules.lazy import LazyModuleMixin
@@ -15,7 +16,6 @@ __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "SyncBatchNorm",
 ]
 
-F: Any = functional
 _STATISTICS = ("running_mean", "running_var")
 
 

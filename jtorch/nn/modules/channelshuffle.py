@@ -1,14 +1,11 @@
 """Channels dealt out anew. See torch.nn.ChannelShuffle."""
 from __future__ import annotations
 
-from typing import Any
-
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
 
 __all__ = ["ChannelShuffle"]
 
-F: Any = functional
 
 
 class ChannelShuffle(Module):

@@ -5,7 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from jtorch.nn import functional, init
+from jtorch.nn import functional as F
+from jtorch.nn import init
 from jtorch.nn.modules._make import ntuple, parameter
 from jtorch.nn.modules._spatial import Spatial
 from jtorch.nn.modules.lazy import LazyModuleMixin
@@ -16,7 +17,6 @@ __all__ = [
     "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
 ]
 
-F: Any = functional
 Sizes = int | tuple[int, ...]
 _MODES = ("zeros", "reflect", "replicate", "circular")
 

@@ -1,13 +1,9 @@
 """Distances as modules."""
 from __future__ import annotations
 
-from typing import Any
-
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
-
-F: Any = functional
 
 
 class PairwiseDistance(Module):

@@ -1,14 +1,11 @@
 """Dropout layers. See https://docs.pytorch.org/docs/stable/nn.html#dropout-layers."""
 from __future__ import annotations
 
-from typing import Any
-
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
-F: Any = functional
 
 
 class _DropoutNd(Module):

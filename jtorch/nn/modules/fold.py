@@ -1,14 +1,11 @@
 """Images as columns of sliding blocks, and back. See torch.nn.Unfold."""
 from __future__ import annotations
 
-from typing import Any
-
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
 
 __all__ = ["Fold", "Unfold"]
 
-F: Any = functional
 Sizes = int | tuple[int, ...]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules.batchnorm import _STATISTICS, _LazyNormBase, _NormBase
 from jtorch.tensor import Tensor
 
@@ -12,7 +12,6 @@ __all__ = [
     "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d",
 ]
 
-F: Any = functional
 
 
 class _InstanceNorm(_NormBase):

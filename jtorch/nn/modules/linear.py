@@ -4,12 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jtorch.nn import functional, init
+from jtorch.nn import functional as F
+from jtorch.nn import init
 from jtorch.nn.modules._make import parameter
 from jtorch.nn.modules.lazy import LazyModuleMixin
 from jtorch.nn.modules.module import Module
-
-F: Any = functional
 
 
 class Identity(Module):

@@ -6,12 +6,10 @@ import math
 from typing import Any
 
 import jtorch.dtype as dtypes
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules._losses import _WeightedLoss
 from jtorch.nn.modules.linear import Linear
 from jtorch.tensor import Tensor
-
-F: Any = functional
 
 
 @dataclasses.dataclass(slots=True, frozen=True)

@@ -5,13 +5,13 @@ import numbers
 from typing import Any
 
 from jtorch._api.creation import tensor
-from jtorch.nn import functional, init
+from jtorch.nn import functional as F
+from jtorch.nn import init
 from jtorch.nn.modules._make import parameter
 from jtorch.nn.modules.module import Module
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
-F: Any = functional
 
 
 class _Affine(Module):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules._make import ntuple
 from jtorch.nn.modules._spatial import Spatial
 
@@ -13,7 +13,6 @@ __all__ = [
     "ZeroPad3d",
 ]
 
-F: Any = functional
 Padding = int | tuple[int, ...]
 
 

@@ -1,14 +1,11 @@
 """Channels and pixels exchanged. See torch.nn.PixelShuffle."""
 from __future__ import annotations
 
-from typing import Any
-
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
 
 __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
-F: Any = functional
 
 
 class PixelShuffle(Module):

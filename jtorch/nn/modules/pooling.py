@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules._make import ntuple
 from jtorch.nn.modules._spatial import Spatial
 from jtorch.tensor import Tensor
@@ -15,7 +15,6 @@ __all__ = [
     "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
 ]
 
-F: Any = functional
 Sizes = int | tuple[int, ...]
 
 

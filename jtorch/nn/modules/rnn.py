@@ -4,12 +4,14 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from collections.abc import Callable
 from typing import Any
 
+from jtorch._api import functions
 from jtorch.dispatch import calls
 from jtorch.nn import init
 from jtorch.nn._functional import recurrent
-from jtorch.nn.modules._make import parameter, torch
+from jtorch.nn.modules._make import parameter
 from jtorch.nn.modules.module import Module
 from jtorch.nn.utils.rnn import PackedSequence
 from jtorch.tensor import Tensor
@@ -175,7 +177,7 @@ class RNNBase(_Recurrent):
 
     def _zeros(self, input: Any, batch: int) -> Any:
         """The state to start from where none is given."""
-        return torch("zeros")(self.num_layers * self._directions, batch, self._state_size, dtype=input.dtype,
+        return functions.zeros(self.num_layers * self._directions, batch, self._state_size, dtype=input.dtype,
                               device=input.device)
 
     def _batched_hidden(self, hx: Any, batched: bool) -> Any:
@@ -302,7 +304,7 @@ class LSTM(RNNBase):
 
     def _zeros(self, input: Any, batch: int) -> tuple[Any, Any]:
         layers = self.num_layers * self._directions
-        c = torch("zeros")(layers, batch, self.hidden_size, dtype=input.dtype, device=input.device)
+        c = functions.zeros(layers, batch, self.hidden_size, dtype=input.dtype, device=input.device)
         return (super()._zeros(input, batch) if self.proj_size else c), c
 
     def _batched_hidden(self, hx: Any, batched: bool) -> tuple[Any, Any]:
@@ -347,19 +349,19 @@ class RNNCellBase(_Recurrent):
         if x.dim() not in (1, 2):
             raise ValueError(f"{self._get_name()}: Expected {what} to be 1D or 2D, got {x.dim()}D instead")
 
-    def _step(self, function: str, input: Any, hx: Any) -> Any:
+    def _step(self, function: Callable, input: Any, hx: Any) -> Any:
         """The new state by the cell's op; the inputs may lack the dimension of the batch."""
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         batched = input.dim() == 2
         x = input if batched else input.unsqueeze(0)
         if hx is None:
-            state = torch("zeros")(x.size(0), self.hidden_size, dtype=x.dtype, device=x.device)
-            given = (state, state) if function == "lstm_cell" else state
+            state = functions.zeros(x.size(0), self.hidden_size, dtype=x.dtype, device=x.device)
+            given = (state, state) if function is functions.lstm_cell else state
         elif isinstance(hx, Tensor):
             given = hx if batched else hx.unsqueeze(0)      # type: ignore[attr-defined]
         else:
             given = tuple(hx) if batched else tuple([h.unsqueeze(0) for h in hx])
-        made = torch(function)(x, given, *weights)
+        made = function(x, given, *weights)
         if batched:
             return made
         return made.squeeze(0) if isinstance(made, Tensor) else tuple([h.squeeze(0) for h in made])     # type: ignore[attr-defined]
@@ -382,7 +384,7 @@ class RNNCell(RNNCellBase):
             self._check_dim("hidden", hx)
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(f"rnn_{self.nonlinearity}_cell", input, hx)
+        return self._step(functions.rnn_tanh_cell if self.nonlinearity == "tanh" else functions.rnn_relu_cell, input, hx)
 
 
 class LSTMCell(RNNCellBase):
@@ -396,7 +398,7 @@ class LSTMCell(RNNCellBase):
         self._check_dim("input", input)
         for k, h in enumerate(hx or ()):
             self._check_dim(f"hx[{k}]", h)
-        return self._step("lstm_cell", input, hx)
+        return self._step(functions.lstm_cell, input, hx)
 
 
 class GRUCell(RNNCellBase):
@@ -410,4 +412,4 @@ class GRUCell(RNNCellBase):
         self._check_dim("input", input)
         if hx is not None:
             self._check_dim("hidden", hx)
-        return self._step("gru_cell", input, hx)
+        return self._step(functions.gru_cell, input, hx)

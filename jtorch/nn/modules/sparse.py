@@ -3,13 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch.nn import functional, init
+from jtorch.nn import functional as F
+from jtorch.nn import init
 from jtorch.nn.modules._make import parameter
 from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
-
-F: Any = functional
 
 
 def _check_table(weight: Tensor, rows: int, columns: int) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from jtorch._api import functions
 from jtorch.backends import mha
-from jtorch.nn import functional, init
+from jtorch.nn import functional as F
+from jtorch.nn import init
 from jtorch.nn._functional.attention import check_mask
-from jtorch.nn.modules._make import torch
 from jtorch.nn.modules.activation import GELU, ReLU
 from jtorch.nn.modules.container import ModuleList
 from jtorch.nn.modules.dropout import Dropout
@@ -24,12 +25,11 @@ from jtorch.tensor import Tensor
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
 
-F: Any = functional
 
 
 def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
     """(sz, sz) with -inf above the diagonal, where the future lies, and 0 elsewhere."""
-    return torch("triu")(torch("full")((sz, sz), -math.inf, dtype=dtype, device=device), diagonal=1)
+    return functions.triu(functions.full((sz, sz), -math.inf, dtype=dtype, device=device), diagonal=1)
 
 
 def _is_causal_mask(mask: Any, is_causal: bool | None, size: int, layers: Any) -> bool:
@@ -148,7 +148,7 @@ def _alike(padding: Any, attn: Any, x: Any) -> Any:
     """The padding mask as one that is added, where the other mask is: the warning about unlike masks has been given."""
     if padding is None or attn is None or padding.dtype is attn.dtype or padding.is_floating_point():
         return padding
-    return torch("zeros_like")(padding, dtype=attn.dtype).masked_fill_(padding, -math.inf)
+    return functions.zeros_like(padding, dtype=attn.dtype).masked_fill_(padding, -math.inf)
 
 
 class TransformerDecoderLayer(_Layer):

@@ -3,12 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch.nn import functional
+from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
-F: Any = functional
 Sizes = int | tuple[int, ...]
 Ratios = float | tuple[float, ...]
 

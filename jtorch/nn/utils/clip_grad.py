@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._api.creation import tensor
-from jtorch.nn.modules._make import torch
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
@@ -30,8 +30,8 @@ def get_total_norm(tensors: Tensor | Iterable[Any], norm_type: float = 2.0, erro
     tensors, norm_type = _tensors(tensors), float(norm_type)
     if not tensors:
         return tensor(0.0)
-    device, norm = tensors[0].device, torch("linalg").vector_norm
-    total = norm(torch("stack")([norm(t, norm_type).to(device) for t in tensors]), norm_type)
+    device, norm = tensors[0].device, functions.linalg.vector_norm
+    total = norm(functions.stack([norm(t, norm_type).to(device) for t in tensors]), norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
                            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "

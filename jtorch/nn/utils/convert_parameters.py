@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._api.settings import typename
-from jtorch.nn.modules._make import torch
 from jtorch.tensor import Tensor
 
 
@@ -18,7 +18,7 @@ def _on_one_device(parameters: Iterable[Any]) -> list[Any]:
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Tensor:
     """All parameters as one vector, with history. See torch.nn.utils.parameters_to_vector."""
-    return torch("cat")([p.view(-1) for p in _on_one_device(parameters)])
+    return functions.cat([p.view(-1) for p in _on_one_device(parameters)])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from jtorch.nn.modules._make import torch
+from jtorch._api import functions
 from jtorch.tensor import Parameter
 
 
@@ -39,8 +39,8 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any,
                          transpose: bool = False) -> tuple[Parameter, Parameter]:
     """Weight and bias of the fused convolution. See torch.nn.utils.fuse_conv_bn_weights."""
-    bn_w = torch("ones_like")(bn_rm) if bn_w is None else bn_w
-    bn_b = torch("zeros_like")(bn_rm) if bn_b is None else bn_b
+    bn_w = functions.ones_like(bn_rm) if bn_w is None else bn_w
+    bn_b = functions.zeros_like(bn_rm) if bn_b is None else bn_b
     shape = [1] * conv_w.dim()
     shape[int(transpose)] = -1
     return _fused(conv_w, conv_b, bn_rm, bn_w * (bn_rv + bn_eps).rsqrt(), bn_b, shape)
@@ -48,7 +48,7 @@ def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_ep
 
 def _fused(weight: Any, bias: Any, mean: Any, scale: Any, shift: Any, shape: list[int]) -> tuple[Parameter, Parameter]:
     dtype = weight.dtype if bias is None else bias.dtype
-    bias = torch("zeros_like")(mean) if bias is None else bias
+    bias = functions.zeros_like(mean) if bias is None else bias
     new_weight = (weight * scale.reshape(shape)).to(weight.dtype)
     new_bias = ((bias - mean) * scale + shift).to(dtype)
     return Parameter(new_weight, weight.requires_grad), Parameter(new_bias, bias.requires_grad)

@@ -3,14 +3,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch.nn import functional
-from jtorch.nn.modules._make import torch
+from jtorch._api import functions
+from jtorch._base.dtype_info import finfo
+from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
 from jtorch.nn.utils.parametrize import register_parametrization
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
-F: Any = functional
 _MAPS = ("matrix_exp", "cayley", "householder")
 
 
@@ -25,14 +25,14 @@ def _weight_of(module: Any, name: str) -> Any:
 
 def _is_orthogonal(q: Any) -> bool:
     rows, columns = q.shape[-2:]
-    eye = torch("eye")(columns, dtype=q.dtype, device=q.device)
-    return torch("allclose")(q.mH @ q, eye, atol=10.0 * rows * torch("finfo")(q.dtype).eps)
+    eye = functions.eye(columns, dtype=q.dtype, device=q.device)
+    return functions.allclose(q.mH @ q, eye, atol=10.0 * rows * finfo(q.dtype).eps)
 
 
 def _orthogonalized(a: Any) -> Any:
     """The Q of a QR decomposition whose R has a positive diagonal."""
-    x, tau = torch("geqrf")(a)
-    return torch("linalg").householder_product(x, tau) * x.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    x, tau = functions.geqrf(a)
+    return functions.linalg.householder_product(x, tau) * x.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
 class _Orthogonal(Module):
@@ -62,18 +62,18 @@ class _Orthogonal(Module):
         n, k = x.shape[-2:]
         x = x.tril()
         if n != k:
-            x = torch("cat")([x, x.new_zeros(n, n - k).expand(*x.shape[:-2], -1, -1)], dim=-1)
+            x = functions.cat([x, x.new_zeros(n, n - k).expand(*x.shape[:-2], -1, -1)], dim=-1)
         a = x - x.mH
         if self.orthogonal_map == "matrix_exp":
             return a.matrix_exp()[..., :k]
-        eye = torch("eye")(n, dtype=a.dtype, device=a.device)
-        return torch("linalg").solve(eye.add(a, alpha=-0.5), eye.add(a, alpha=0.5))[..., :k]
+        eye = functions.eye(n, dtype=a.dtype, device=a.device)
+        return functions.linalg.solve(eye.add(a, alpha=-0.5), eye.add(a, alpha=0.5))[..., :k]
 
     @staticmethod
     def _householder(x: Any) -> Any:
         a = x.tril(diagonal=-1)
         tau = 2.0 / (1.0 + (a * a).sum(dim=-2))
-        q = torch("linalg").householder_product(a, tau)
+        q = functions.linalg.householder_product(a, tau)
         return q * x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
 
     @no_grad()
@@ -84,13 +84,13 @@ class _Orthogonal(Module):
         tall = q.mT if q.size(-2) < q.size(-1) else q
         if hasattr(self, "base"):
             self.base = self._base_of(tall)
-            start = torch("zeros_like")(q)
+            start = functions.zeros_like(q)
             start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
             return start
         if self.orthogonal_map != "householder":
             raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley parametrizations "
                                       "when use_trivialization=False.")
-        a, tau = torch("geqrf")(tall)
+        a, tau = functions.geqrf(tall)
         a.diagonal(dim1=-2, dim2=-1).sign_()
         a.diagonal(dim1=-2, dim2=-1)[tau == 0.0] *= -1
         return a if tall is q else a.mT
@@ -100,8 +100,8 @@ class _Orthogonal(Module):
         """``q``, completed to a square orthogonal matrix."""
         n, k = q.shape[-2:]
         if n != k:
-            more = torch("randn")(*q.shape[:-2], n, n - k, dtype=q.dtype, device=q.device)
-            return _orthogonalized(torch("cat")([q, more], dim=-1))
+            more = functions.randn(*q.shape[:-2], n, n - k, dtype=q.dtype, device=q.device)
+            return _orthogonalized(functions.cat([q, more], dim=-1))
         return q.clone() if _is_orthogonal(q) else _orthogonalized(q)
 
 
@@ -138,11 +138,11 @@ class _WeightNorm(Module):
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
         """The weight."""
-        return torch("_weight_norm")(weight_v, weight_g, self.dim)
+        return functions._weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """Length and direction."""
-        return torch("norm_except_dim")(weight, 2, self.dim), weight
+        return functions.norm_except_dim(weight, 2, self.dim), weight
 
 
 class _OldKeys:

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jtorch.nn.modules._make import torch
+from jtorch._api import functions
 from jtorch.nn.utils.convert_parameters import parameters_to_vector
 
 
@@ -56,7 +56,7 @@ class BasePruningMethod(ABC):
         elif importance_scores.shape != original.shape:
             raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}, got "
                                  f"{importance_scores.shape} vs {original.shape}")
-        before = getattr(module, f"{name}_mask").detach().clone() if again else torch("ones_like")(original)
+        before = getattr(module, f"{name}_mask").detach().clone() if again else functions.ones_like(original)
         mask = method.compute_mask(importance_scores, default_mask=before)
         if not again:
             module.register_parameter(f"{name}_orig", original)
@@ -89,7 +89,7 @@ class BasePruningMethod(ABC):
         if importance_scores is not None and importance_scores.shape != t.shape:
             raise AssertionError(f"importance_scores should have the same shape as tensor t, got {importance_scores.shape} vs "
                                  f"{t.shape}")
-        mask = torch("ones_like")(t) if default_mask is None else default_mask
+        mask = functions.ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(t if importance_scores is None else importance_scores, default_mask=mask)
 
     def remove(self, module: Any) -> None:
@@ -184,7 +184,7 @@ def _channels(method: Any, t: Any) -> tuple[int, int]:
 
 def _only(t: Any, dim: int, channels: Any, mask: Any) -> Any:
     """The mask where ``channels`` of a dimension are chosen, else 0."""
-    chosen = torch("zeros_like")(t)
+    chosen = functions.zeros_like(t)
     index: list = [slice(None)] * t.dim()
     index[dim] = channels
     chosen[tuple(index)] = 1
@@ -220,7 +220,7 @@ class RandomUnstructured(_Amount):
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """Zeros at random places."""
         n = _how_many(self.amount, t.numel())
-        return self._without(default_mask, torch("rand_like")(t), n, largest=True) if n else default_mask.clone()
+        return self._without(default_mask, functions.rand_like(t), n, largest=True) if n else default_mask.clone()
 
 
 class L1Unstructured(_Amount):
@@ -246,7 +246,7 @@ class RandomStructured(_Amount):
         size, n = _channels(self, t)
         if not n:
             return default_mask
-        drawn = torch("rand")(size)
+        drawn = functions.rand(size)
         return _only(t, self.dim, drawn > drawn.kthvalue(n).values, default_mask)
 
 
@@ -264,7 +264,7 @@ class LnStructured(_Amount):
         size, n = _channels(self, t)
         if not n:
             return default_mask
-        norms = torch("norm")(t, p=self.n, dim=[d for d in range(t.dim()) if d != self.dim % t.dim()])
+        norms = functions.norm(t, p=self.n, dim=[d for d in range(t.dim()) if d != self.dim % t.dim()])
         return _only(t, self.dim, norms.topk(size - n).indices, default_mask)
 
 
@@ -334,7 +334,7 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
                         f"{pruning_method} of type {method.PRUNING_TYPE}")
     method._tensor_name = "temp"
     tensors = [getattr(m, n) for m, n in parameters]
-    masks = [getattr(m, f"{n}_mask", torch("ones_like")(t)) for (m, n), t in zip(parameters, tensors, strict=True)]
+    masks = [getattr(m, f"{n}_mask", functions.ones_like(t)) for (m, n), t in zip(parameters, tensors, strict=True)]
     given = parameters_to_vector([scores.get(p, t) for p, t in zip(parameters, tensors, strict=True)])
     mask: Any = PruningContainer(method).compute_mask(given, parameters_to_vector(masks))
     parts = mask.split([t.numel() for t in tensors])

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jtorch.dtype as dtypes
+from jtorch._api import functions
 from jtorch._api.creation import as_tensor
 from jtorch.dispatch import call
 from jtorch.engine import call_of
 from jtorch.nn._functional.recurrent import pack_padded_sequence as _pack
 from jtorch.nn._functional.recurrent import pad_packed_sequence as _pad
-from jtorch.nn.modules._make import torch
 from jtorch.ops.registry import NUMBERS, OPS, T
 from jtorch.tensor import Tensor
 
@@ -105,7 +105,7 @@ PackedSequence_.__name__ = "PackedSequence_"
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The inverse of a permutation given as indices."""
-    return None if permutation is None else torch("argsort")(permutation)
+    return None if permutation is None else functions.argsort(permutation)
 
 
 def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
@@ -116,7 +116,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     lengths = lengths.to(dtype=dtypes.int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=dtypes.int64)  # type: ignore[attr-defined]
     order = None
     if not enforce_sorted:
-        lengths, order = torch("sort")(lengths, descending=True)
+        lengths, order = functions.sort(lengths, descending=True)
         order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)      # type: ignore[attr-defined]
     data, batch_sizes = _pack(input, lengths, batch_first)

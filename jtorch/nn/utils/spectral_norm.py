@@ -3,15 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch.nn import functional
-from jtorch.nn.modules._make import torch
+from jtorch._api import functions
+from jtorch.nn import functional as F
 from jtorch.nn.parameter import UninitializedParameter
 from jtorch.nn.utils.parametrizations import output_dim
 from jtorch.nn.utils.weight_norm import has_hook, take_hook
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
-
-F: Any = functional
 
 
 class SpectralNorm:
@@ -115,7 +113,7 @@ class SpectralNormLoadStateDictPreHook:
 
 def _solved(matrix: Any, u: Any, sigma: Any) -> Any:
     """The v for which ``u @ matrix @ v`` is ``sigma``, up to least squares."""
-    v = torch("linalg").multi_dot([matrix.t().mm(matrix).pinverse(), matrix.t(), u.unsqueeze(1)]).squeeze(1)
+    v = functions.linalg.multi_dot([matrix.t().mm(matrix).pinverse(), matrix.t(), u.unsqueeze(1)]).squeeze(1)
     return v.mul_(sigma / u.dot(matrix.mv(v)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from jtorch.nn.modules._make import torch
+from jtorch._api import functions
 from jtorch.nn.parameter import UninitializedParameter
 from jtorch.tensor import Parameter, Tensor
 
@@ -28,7 +28,7 @@ class WeightNorm:
 
     def compute_weight(self, module: Any) -> Tensor:
         """The weight of length g and direction v."""
-        return torch("_weight_norm")(getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g"), self.dim)
+        return functions._weight_norm(getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g"), self.dim)
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
@@ -42,7 +42,7 @@ class WeightNorm:
             raise ValueError("The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the "
                              "dummy forward before applying weight normalization")
         del module._parameters[name]
-        module.register_parameter(f"{name}_g", Parameter(torch("norm_except_dim")(weight, 2, fn.dim).data))
+        module.register_parameter(f"{name}_g", Parameter(functions.norm_except_dim(weight, 2, fn.dim).data))
         module.register_parameter(f"{name}_v", Parameter(weight.data))
         setattr(module, name, fn.compute_weight(module))
         module.register_forward_pre_hook(fn)

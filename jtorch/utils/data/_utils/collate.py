@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch._api import indexing
+from jtorch._api import functions
 from jtorch._api.creation import as_tensor, from_host, tensor
 from jtorch.tensor import Tensor
 from jtorch.utils.data._utils import rows, worker
@@ -75,7 +75,7 @@ def _function_for(elem: Any, table: Table) -> Callable | None:
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Table | None = None) -> Tensor:
     """Tensors of one shape, stacked."""
     made = rows.stacked(batch, always=worker.get_worker_info() is not None)
-    return made if made is not None else indexing.OPS_FUNCTIONS["stack"](list(batch), 0)
+    return made if made is not None else functions.stack(list(batch), 0)
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Table | None = None) -> Any:

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jtorch.dtype as dtypes
-from jtorch.nn import functional
+from jtorch._api import nn_functions as F
 from jtorch.tensor import Tensor
 
 if TYPE_CHECKING:
     from jtorch.nn.modules.linear_cross_entropy import LinearCrossEntropyOptions
 
-F: Any = functional
 
 
 def _check_linear(input: Any, linear_weight: Any, linear_bias: Any) -> None:

@@ -1,0 +1,147 @@
+"""What schedulers of the learning rate have in common. A new rate is a new number for the step's program, which stays."""
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+from jtorch._optimizers.optimizer import Optimizer
+from jtorch.tensor import Tensor
+
+
+def _copy(x: Any) -> Any:
+    return x.clone() if isinstance(x, Tensor) else x        # type: ignore[attr-defined]
+
+
+def _set(group: dict[str, Any], key: str, value: Any) -> None:
+    if isinstance(group[key], Tensor):
+        group[key].fill_(float(value))      # type: ignore[attr-defined]
+    else:
+        group[key] = value
+
+
+def _per_group(optimizer: Optimizer, value: Any, name: str) -> list:
+    """One value for each group of an optimizer."""
+    n = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [value] * n
+    if len(value) != n:
+        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+                         f"param_groups has {n}.")
+    return list(value)
+
+
+def _note_steps(optimizer: Optimizer) -> None:
+    """Lets the optimizer remember that it has stepped, for the warning about the order of calls."""
+    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+        return
+    step = optimizer.step
+
+    @functools.wraps(step)
+    def counted(*args, **kwargs):
+        optimizer._opt_called = True        # type: ignore[attr-defined]
+        return step(*args, **kwargs)
+
+    counted._wrapped_by_lr_sched = True     # type: ignore[attr-defined]
+    optimizer.step = counted                # type: ignore[method-assign]
+
+
+_ORDER = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in "
+          "the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
+          "skipping the first value of the learning rate schedule. See more details at "
+          "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
+_OVERRIDDEN = ("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make "
+               "sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
+               "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is used "
+    "instead of the new chainable form, where available. Please open an issue if you are unable to replicate your use case: "
+    "https://github.com/pytorch/pytorch/issues/new/choose.")
+
+
+class LRScheduler:
+    """The base of schedulers: a subclass gives ``get_lr``. See torch.optim.lr_scheduler.LRScheduler."""
+
+    _get_lr_called_within_step = False
+    _is_initial = False
+    _hidden: tuple[str, ...] = ("optimizer",)       # what state_dict leaves out
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", _copy(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                               "last_epoch >= 0.")
+        self.base_lrs: list = [_copy(g["initial_lr"]) for g in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        _note_steps(optimizer)
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer."""
+        return {k: v for k, v in self.__dict__.items() if k not in self._hidden}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over the state of another scheduler."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self) -> list:
+        """The learning rates that the last step has set."""
+        return self._last_lr
+
+    def get_lr(self) -> list:
+        """The learning rates to set next."""
+        raise NotImplementedError
+
+    def _warn_if_asked(self) -> None:
+        if not self._get_lr_called_within_step:
+            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning,
+                          stacklevel=3)
+
+    def _lrs(self) -> list:
+        return [_copy(g["lr"]) for g in self.optimizer.param_groups]
+
+    def _scaled(self, factor: float) -> list:
+        return [g["lr"] * factor for g in self.optimizer.param_groups]
+
+    def step(self, epoch: int | None = None) -> None:
+        """Sets the learning rates of the next epoch."""
+        self._warn_about_order()
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        self._get_lr_called_within_step = True
+        try:
+            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+            values = self.get_lr() if epoch is None else getattr(self, "_get_closed_form_lr", self.get_lr)()
+        finally:
+            self._get_lr_called_within_step = False
+        self._take(values)
+
+    def _take(self, values: list) -> None:
+        for group, value in zip(self.optimizer.param_groups, values, strict=True):
+            _set(group, "lr", value)
+        self._last_lr = self._lrs()
+
+    def _warn_about_order(self) -> None:
+        if self._step_count == 1:
+            if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
+                warnings.warn(_OVERRIDDEN, UserWarning, stacklevel=3)
+            elif not getattr(self.optimizer, "_opt_called", False):
+                warnings.warn(_ORDER, UserWarning, stacklevel=3)
