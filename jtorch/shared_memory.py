@@ -76,7 +76,7 @@ def share(s: Storage) -> None:
     if not s.aval.numel:
         s.shared = True     # there is nothing that could be sent
         return
-    s.to_host(callers=2)
+    s.to_host()
     _place(s, Segment.new(s.aval.nbytes), s.host)
     s.generation += 1
 
