@@ -91,7 +91,7 @@ def _status(field: str) -> float:
 def _loops(only: str, steps: int) -> int:
     from benchmarks.leaks import LOOPS, chain, grown
     from jtorch.engine import local, stats
-    print("\nloops: growth after a warm-up, what is left alive, states of the trie of records, programs compiled")
+    print("\nloops: growth after a warm-up, what is left alive, states of the trie of traces, programs compiled")
     failed = 0
     for name, loop in LOOPS.items():
         if not re.search(only, name):

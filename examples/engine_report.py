@@ -26,7 +26,7 @@ def main():
     print("1. A plain loop. Each step is forward, backward, optimizer.step() and loss.item().\n")
     loop([lambda: train.step(BATCH).item()] * 300)
     print("   The steps ran call by call, as in PyTorch, until they had cost enough to pay for compiling.")
-    print("   A record ends at optimizer.step(), so reading the loss afterwards costs nothing more.\n")
+    print("   A trace of calls ends at optimizer.step(), so reading the loss afterwards costs nothing more.\n")
 
     print("2. The loss is read before backward(), say to stop where it is nan.\n")
     loop([lambda: train.step(BATCH, look=read)] * 300)
@@ -114,8 +114,8 @@ def print_times(seconds, compiled):
 
 def print_counters(before, after):
     """What the engine's counters say of one loop."""
-    records = after.records - before.records
-    print(f"   {records} records ended, {after.program_runs - before.program_runs} of them as programs; "
+    traces = after.traces - before.traces
+    print(f"   {traces} traces ended, {after.program_runs - before.program_runs} of them as programs; "
           f"{after.programs - before.programs} programs compiled; {after.departures - before.departures} departures")
 
 
@@ -125,7 +125,7 @@ def duration(seconds):
 
 
 def table(report):
-    """The programs of a report, each with the line at which its record ended."""
+    """The programs of a report, each with the line at which its trace ended."""
     rows = []
     for e in report.events:
         if e.kind == "program":
