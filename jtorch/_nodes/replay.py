@@ -1,8 +1,8 @@
-"""Walks: what backward recorded the last time it set out from the same state of the record.
+"""Walks: what backward recorded the last time it set out from the same state of the trace.
 
 Walking a tape costs about 5 µs a node, most of it looking up calls in the trie. Where a tape of the same form has been
-walked from the same state before, it is known which calls follow, and the record goes to the state behind them in one
-step. What the tape holds is compared with what it held then: calls, saved values by their place in the record, where
+walked from the same state before, it is known which calls follow, and the trace goes to the state behind them in one
+step. What the tape holds is compared with what it held then: calls, saved values by their place in the trace, where
 the gradients go, hooks and versions. Nothing is assumed of it.
 """
 from __future__ import annotations
@@ -26,7 +26,7 @@ def is_watched(leaf) -> bool:
 
 
 class Walk:
-    """One known walk: which of the nodes met it goes through, and the state of the record behind it."""
+    """One known walk: which of the nodes met it goes through, and the state of the trace behind it."""
 
     __slots__ = ("_meet", "after", "avals", "count", "entering", "leaves", "steps", "through")
 
@@ -73,7 +73,7 @@ class Walk:
         trace.noting = False
 
     def _enters(self, v: Value, slot: int, stamp: Any, entered: list) -> bool:
-        """Whether a value is where it was, or comes into the record now as it did then."""
+        """Whether a value is where it was, or comes into the trace now as it did then."""
         if v.stamp is stamp:
             return v.slot == slot
         if v.array is None or self.entering.get(slot) is not v.aval:
@@ -87,7 +87,7 @@ def _meeting(root_slot: int, steps: list, leaves: tuple[tuple[int, int], ...], c
     """A function that goes from a root along these steps: what it met, or None where anything is not as it was.
 
     A step is (call, which of the nodes met so far, the slots of the saved values, the edges as (number of the target in
-    the order met, output number) or None). The function changes nothing but the stamps of values that enter the record,
+    the order met, output number) or None). The function changes nothing but the stamps of values that enter the trace,
     which it notes in ``entered``. Its source is generated, since a loop over the steps takes two to three times as long.
     """
     lines = [*_value_lines("grad", root_slot)]
@@ -124,7 +124,7 @@ def _value_lines(name: str, slot: int | None) -> list[str]:
 
 
 def known(state: Any, root: Any, nr: int) -> list[Walk]:
-    """The walks known from a state of the record and a first node with a gradient of its output ``nr``."""
+    """The walks known from a state of the trace and a first node with a gradient of its output ``nr``."""
     found = state.walks.get((root.call, nr))
     return found.walks if found is not None else []
 

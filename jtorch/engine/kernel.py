@@ -29,7 +29,7 @@ UNKNOWN = -1.0
 
 
 class Call:
-    """An op with its static arguments (a template). Interned per op, so records compare calls by identity."""
+    """An op with its static arguments (a template). Interned per op, so traces compare calls by identity."""
 
     __slots__ = ("backward_name", "check", "creates", "fn", "kernels", "node_class", "nodes", "of_tape", "op", "template", "vjps")
 

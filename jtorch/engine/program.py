@@ -1,4 +1,4 @@
-"""Programs: a whole record compiled by XLA, keyed by which of its values somebody still holds.
+"""Programs: a whole trace compiled by XLA, keyed by which of its values somebody still holds.
 
 Values that nobody holds are not outputs, so XLA fuses them away; inputs that nobody else holds are donated, so that an
 optimizer's update happens in place.
@@ -53,7 +53,7 @@ def liveness_of(values: list[Value]) -> bytes:
 
 
 def results(path: list[State], held: bytes) -> list[int]:
-    """The slots of what a record must give, from the last to the first: what somebody holds, and what no later call uses."""
+    """The slots of what a trace must give, from the last to the first: what somebody holds, and what no later call uses."""
     kept = set(unconsumed(path))
     return [i for i in sorted(made_by(path), reverse=True) if held[i] or i in kept]
 
@@ -73,7 +73,7 @@ _programs: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictio
 
 
 class Program:
-    """Calls of a record compiled together: all of them, or a stretch.
+    """Calls of a trace compiled together: all of them, or a stretch.
 
     ``outs`` are the slots that it gives. ``spare`` says of a slot whether its value may be overwritten (donated).
     ``on``: the threads that it runs on, if its device is the CPU.
@@ -190,7 +190,7 @@ class Program:
         return *[env[i] for i in self.outs], *([jnp.stack(flags)] if flags else [])
 
     def _structure(self) -> tuple:
-        """What the compiled code depends on: two programs alike in this compute the same, wherever in a record they stand."""
+        """What the compiled code depends on: two programs alike in this compute the same, wherever in a trace they stand."""
         names = {i: k for k, i in enumerate(self.order)}
         for s in self.path:
             for k in range(len(s.outs)):

@@ -43,8 +43,8 @@ def mark_hot(trie: Trie, state: State) -> None:
     """Makes the calls on the way to ``state`` be held back from now on, and the trace be compiled at its next end."""
     profile = state.ends_here()
     profile.why = f"ran {profile.count} times call by call, about {profile.work(state).host * 1e3:.1f} ms each"
-    profile.set_aside = policy.compile_seconds(state.depth)
-    trie.budget.spent += profile.set_aside
+    profile.reserved = policy.compile_seconds(state.depth)
+    trie.budget.spent += profile.reserved
     at: State | None = state
     while at is not None and at.parent is not None and not at.hot:
         at.hot = True
@@ -87,8 +87,8 @@ def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> seg
     state, profile = trace.state, trace.state.ends_here()
     start = time.perf_counter()
     made = segments.compiled(trace, held, why, read)
-    trie.budget.spent += policy.compile_seconds(state.depth) - profile.set_aside
-    profile.set_aside = 0.0
+    trie.budget.spent += policy.compile_seconds(state.depth) - profile.reserved
+    profile.reserved = 0.0
     profile.programs[held] = made
     trie.programs[made] = (state, held)
     stats.counters.foreground_seconds += time.perf_counter() - start
@@ -113,7 +113,7 @@ def _cool(trie: Trie, state: State | None) -> None:
             return
         state.hot = ENGINE_MODE == "hot"
         if profile is not None:
-            trie.budget.spent -= profile.set_aside
+            trie.budget.spent -= profile.reserved
             state.profile = None
         state = state.parent
 

@@ -1,7 +1,7 @@
-"""Splits: a record compiled as two programs, so that the first runs while the rest of the record is still being recorded.
+"""Splits: a trace compiled as two programs, so that the first runs while the rest of the trace is still being recorded.
 
 A training step meets its last new input, the target, before ``backward``; what follows up to the optimizer's states needs
-nothing new. So forward and backward can start when the target is met. That the record will go on as it did is a guess: what
+nothing new. So forward and backward can start when the target is met. That the trace will go on as it did is a guess: what
 has started early writes over nothing, and if the guess was wrong its results are dropped.
 """
 from __future__ import annotations
@@ -21,33 +21,27 @@ if TYPE_CHECKING:
     from jtorch.engine.trace import Trace
     from jtorch.engine.trie import State
 
-MIN_AHEAD = 3               # calls that follow the start and need nothing new: fewer are not worth a program of their own
-MAX_CROSSING = 1 << 16      # bytes that the second program needs of the first and that nobody else wants, and as many as it
-PER_SECOND = 1e8            # takes for each second of work: to write and read them back costs about 2 % of it
-MAX_TRUST = 4
-LONG = 0.03                 # seconds of work: behind a program that takes longer freed memory may be given back
-MAX_CALLS = 500             # in one program: XLA took 2.3 GB for one of 1,667 calls, 0.9 for six of 278, which ran as quickly
-
 
 def compiled(trace: Trace, held: bytes, why: str, read: bool) -> Compiled:
     """The program of a trace, or two if the first can start early. ``read``: whether a read ends the trace."""
     path = trace.state.path()
     work = trace.state.ends_here().work(trace.state)
     made = _compiled(trace, path, results(path, held), held, why, read, work)
-    made.is_long = work.compiled > LONG
+    made.is_long = work.compiled > policy.LONG
     return made
 
 
 def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work) -> Compiled:
     pool = work.host > policy.POOL
-    if len(path) > MAX_CALLS:
+    if len(path) > policy.MAX_CALLS:
         return Chain(path, outs, held, why, pool)
     stretch = max(_stretches(path, trace), key=len)
     first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
     made = made_by(first)
     crossing = made & {i for s in rest for i in s.args} - set(outs)
     overlaps = ENGINE_MODE == "hot" or work.compiled > policy.OVERLAPPED
-    if len(stretch) < MIN_AHEAD or not overlaps or _bytes(crossing, trace) > MAX_CROSSING + PER_SECOND * work.host:
+    crosses = policy.MAX_CROSSING + policy.PER_SECOND * work.host
+    if len(stretch) < policy.MIN_AHEAD or not overlaps or _bytes(crossing, trace) > crosses:
         inline = read or (work.host < policy.INLINE and ENGINE_MODE != "hot")
         return Program(path, outs, _spare(held), why, Threads(inline, pool))
     on = Threads(pool=pool)
@@ -58,7 +52,7 @@ def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why
 
 
 def _spare(held: bytes, kept: Set[int] = frozenset()) -> Callable[[int], bool]:
-    """Which slots a program may overwrite: those that nobody holds but the record, and that are not ``kept``."""
+    """Which slots a program may overwrite: those that nobody holds but the trace, and that are not ``kept``."""
     return lambda i: not held[i] and i not in kept
 
 
@@ -67,7 +61,7 @@ def _bytes(slots: set[int], trace: Trace) -> int:
 
 
 class _Stretch:
-    """Calls behind ``path[start]`` up to ``path[stop]`` that need only what the record has met by then, or what is foreseen.
+    """Calls behind ``path[start]`` up to ``path[stop]`` that need only what the trace has met by then, or what is foreseen.
 
     Foreseen are the ones that backward starts from (``constants``, by slot), and numbers that came before, as an exponent comes
     again in backward (``copies``: of which number each is a copy).
@@ -85,7 +79,7 @@ class _Stretch:
 def _stretches(path: list[State], trace: Trace) -> list[_Stretch]:
     seen: dict[tuple, int] = {}     # numbers, and where each came first
     out: list[_Stretch] = [_Stretch(0)]
-    before = known = 0      # slots and numbers that the record has met
+    before = known = 0      # slots and numbers that the trace has met
     for at, s in enumerate(path):
         new = {i: trace.values[i] for i in range(before, s.first)}
         numbers = [(type(x), repr(x)) for x in trace.numbers[known:s.nnumbers]]
@@ -102,7 +96,7 @@ def _stretches(path: list[State], trace: Trace) -> list[_Stretch]:
 
 
 class Early:
-    """A program that starts where a record comes to ``state``. ``trust``: above 0 if it has been what was wanted of late."""
+    """A program that starts where a trace comes to ``state``. ``trust``: above 0 if it has been what was wanted of late."""
 
     def __init__(self, state: State, program: Program, stretch: _Stretch):
         self.state, self.program, self.trust = state, program, 2
@@ -136,7 +130,7 @@ class Early:
         foreseen = end - len(self.copies)
         if all([values[i] is v for i, v in self.constants.items()]) \
                 and all([repr(numbers[foreseen + n]) == repr(numbers[k]) for n, k in enumerate(self.copies)]):
-            self.trust = min(self.trust + 2, MAX_TRUST)
+            self.trust = min(self.trust + 2, policy.MAX_TRUST)
             if begun is not None and begun[0] is self:
                 stats.counters.early_starts_used += 1
                 return begun[1]
@@ -147,7 +141,7 @@ class Early:
 
 
 class Split:
-    """A record's two programs (or one, if all of it can start early)."""
+    """A trace's two programs (or one, if all of it can start early)."""
 
     def __init__(self, early: Early, rest: Program | None):
         self.early, self.rest, self.last_run, self.is_long = early, rest, 0, False
@@ -174,11 +168,11 @@ class Split:
 
 
 class Chain:
-    """The programs of a long record, one after the other."""
+    """The programs of a long trace, one after the other."""
 
     def __init__(self, path: list[State], outs: list[int], held: bytes, why: str, pool: bool):
         self.last_run, self.is_long = 0, False
-        pieces = -(-len(path) // MAX_CALLS)
+        pieces = -(-len(path) // policy.MAX_CALLS)
         at = [len(path) * k // pieces for k in range(pieces + 1)]
         self.parts: list[Program] = []
         wanted = set(outs)      # behind the piece
@@ -196,4 +190,4 @@ class Chain:
         """Nothing to take back when the programs are dropped."""
 
 
-Compiled = Program | Split | Chain      # what a record has been compiled to
+Compiled = Program | Split | Chain      # what a trace has been compiled to

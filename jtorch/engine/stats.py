@@ -9,7 +9,7 @@ from jtorch._base import caller
 
 @dataclass
 class Event:
-    """One compilation: of a kernel (one op) or of a program (a whole record)."""
+    """One compilation: of a kernel (one op) or of a program (a whole trace)."""
 
     kind: str
     what: str
@@ -62,7 +62,7 @@ def kernel_compiled(kernel, seconds: float) -> None:
 
 
 def program_compiled(program, why: str, seconds: float) -> None:
-    """Notes that a record was compiled."""
+    """Notes that a trace was compiled."""
     counters.programs += 1
     counters.compile_seconds += seconds
     events.append(Event("program", program.summary(), why, program.line, seconds, program))

@@ -51,14 +51,14 @@ class State:
 class Profile:
     """How often traces have ended at a state, and what has been compiled for them."""
 
-    __slots__ = ("_work", "count", "programs", "refused", "seen", "set_aside", "why")
+    __slots__ = ("_work", "count", "programs", "refused", "reserved", "seen", "why")
 
     def __init__(self):
         self.count = 0                      # ends of traces that ran call by call
         self.programs: dict[bytes, Compiled] = {}   # by which values were still held
         self.seen: dict[bytes, int] = {}    # ends of traces that were held back, by the same
         self.why: str | None = None         # why there is to be a program, once that is settled
-        self.set_aside = 0.0                # of the budget, while the first program is still to come
+        self.reserved = 0.0                # of the budget, while the first program is still to come
         self.refused = False                # whether XLA is expected to be slower than the calls one by one
         self._work: Work | None = None
 

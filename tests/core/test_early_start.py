@@ -201,8 +201,8 @@ print(str(jtorch.engine.report()).split(" programs")[0])
 
 def test_a_long_record_is_several_programs(torch, monkeypatch):
     from jtorch import engine
-    from jtorch.engine import policy, segments
-    monkeypatch.setattr(segments, "MAX_CALLS", 4)
+    from jtorch.engine import policy
+    monkeypatch.setattr(policy, "MAX_CALLS", 4)
     monkeypatch.setattr(policy, "FIRST", float("inf"))
     monkeypatch.setattr(policy, "compile_seconds", lambda calls: 0.0)
     engine.forget()

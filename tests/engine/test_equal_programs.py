@@ -3,8 +3,8 @@ import math
 
 PROGRAM = """
 import jtorch as torch
-from jtorch.engine import segments
-segments.MAX_CALLS = 50
+from jtorch.engine import policy
+policy.MAX_CALLS = 50
 def chain(x):
     for _ in range(120):
         x = x.sin()
