@@ -126,7 +126,7 @@ def check_all_is_there(tensors):
 def interrupt_often(make, first, tries, error):
     """Interrupts turns of a loop at places that lie evenly, with turns between that must succeed."""
     step, tensors = first()
-    total = min([interrupted(step, -1, error) for _ in range(3)])       # the first turn under a trace function may be a longer one
+    total = interrupted(step, -1, error)
     hit = 0
     for k in range(tries):
         step, tensors = make() if make is not None else (step, tensors)
@@ -134,7 +134,7 @@ def interrupt_often(make, first, tries, error):
         check_all_is_there(tensors())
         for _ in range(1 + k % 3):
             assert math.isfinite(step())
-    assert hit > tries // 2
+    assert hit > tries // 3     # a turn that goes on in a program has about half as many places as the one that was counted
 
 
 @pytest.mark.parametrize("make", LOOPS)
