@@ -10,7 +10,7 @@ _COMPLEX = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex
 class dtype:
     """An element type. ``np`` is its NumPy dtype, ``scalar_name`` the name PyTorch's errors use (``Float``, ``Long``)."""
 
-    __slots__ = ("_hash", "is_complex", "is_floating_point", "is_signed", "itemsize", "name", "np", "scalar_name")
+    __slots__ = ("is_complex", "is_floating_point", "is_signed", "itemsize", "name", "np", "scalar_name")
 
     def __init__(self, name: str, np_dtype, scalar_name: str):
         self.name, self.np, self.scalar_name = name, np.dtype(np_dtype), scalar_name
@@ -18,13 +18,9 @@ class dtype:
         self.is_floating_point = name.startswith(("float", "bfloat"))
         self.is_signed = self.is_complex or self.is_floating_point or name.startswith("int")
         self.itemsize = self.np.itemsize
-        self._hash = hash(name)
 
     def __repr__(self):
         return f"torch.{self.name}"
-
-    def __hash__(self):
-        return self._hash
 
     def __reduce__(self):
         return (named, (self.name,))

@@ -16,7 +16,7 @@ from jtorch._api import functions
 from jtorch._api.conversion import in_format
 from jtorch._api.creation import from_host, place_of
 from jtorch._api.names import put
-from jtorch._backward.view_history import edge_of
+from jtorch._backward.view_history import edge_of, start_history
 from jtorch._backward.view_history import requires_grad as _requires_grad
 from jtorch._base import generator
 from jtorch._base.generator import Generator
@@ -372,7 +372,7 @@ def _tracked(sources: tuple) -> list[Tensor]:
 
 
 def _with_node(made: Tensor, node: Any) -> Tensor:
-    made._node, made._requires_grad = node, True
+    start_history(made, node)
     return made
 
 

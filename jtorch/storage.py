@@ -88,6 +88,23 @@ class Storage:
         self.generation += 1
         self.value, self.host, self.was = Value(self.aval, self.host.reshape(self.aval.shape)), None, None
 
+    def become(self, value: Value, aval: Aval) -> None:
+        """Takes another content and form, which may be on another device."""
+        self.value, self.host, self.aval = value, None, aval
+        self.generation += 1
+
+    def give_form(self, aval: Aval) -> None:
+        """Takes another dtype and shape over the same bytes, where that is free; no tensor shows all of it yet."""
+        if self.host is not None:
+            self.host = self.host.view(aval.np)
+        elif aval.device.type == "meta":
+            self.value = Value(aval, engine.hollow(aval.shape, aval.np))
+        elif self.value.array.__class__ is np.ndarray:
+            self.value = Value(aval, self.value.array.reshape(-1).view(aval.np).reshape(aval.shape))
+        else:
+            return
+        self.aval = aval
+
     def to_host(self) -> None:
         """Moves the content into host memory that NumPy arrays may share and write to."""
         self.owned = False
@@ -115,6 +132,13 @@ class View:
     def key(self) -> tuple:
         """The static arguments of the two memory ops."""
         return (self.aval.shape, self.stride, self.offset, self.aval.dtype)
+
+
+def of_memory(aval: Aval, array: np.ndarray) -> Storage:
+    """A storage whose content is memory that NumPy arrays share, or that belongs to others: writes to it are writes there."""
+    s = Storage(Value(aval))
+    s.value, s.host = None, array
+    return s
 
 
 _ONLY_HERE = 2      # the storage's reference and getrefcount's argument
@@ -201,9 +225,29 @@ def geometry_of(t: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     return t._view.aval.shape, t._view.stride, t._view.offset
 
 
+def show_part(t: Tensor, aval: Aval, stride: tuple[int, ...], offset: int = 0) -> None:
+    """Makes a tensor show a part of its storage."""
+    t._view = View(aval, stride, offset, None, -1)
+
+
+def show(t: Tensor, s: Storage, view: View | None) -> None:
+    """Makes a tensor show a storage: all of it, or through a view."""
+    t._storage, t._view = s, view
+
+
+def count_write(t: Tensor) -> None:
+    """Notes that a tensor was written to, or is to be taken for it."""
+    (t._counter or t._storage).version += 1
+
+
+def set_version(t: Tensor, version: int) -> None:
+    """Takes back writes to a tensor that autograd need not know of, or notes one."""
+    (t._counter or t._storage).version = version
+
+
 def check_writable(t: Tensor) -> None:
     """RuntimeError where several elements of the tensor are one place in memory, as after ``expand``."""
-    if t._view is not None:
+    if t._view is not None and 0 in t._view.stride:
         require_not_expanded(t._view.aval.shape, t._view.stride)
 
 
@@ -295,7 +339,7 @@ def write(t: Tensor, value: Value) -> None:
         storage.value, view.value = None, value
     else:
         call = engine.call_of(WRITE, (T, T, *view.key()))
-        content = engine.record(call, (storage.content(), value))
+        content = engine.record(call, (storage.value or storage.content(), value))
         storage.generation += 1
         storage.value = content
         view.value = None if overlaps(view.aval.shape, view.stride) else value

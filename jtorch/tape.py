@@ -25,7 +25,7 @@ from jtorch.engine.values import stand_in
 from jtorch.ops.check import broadcast_shapes, expands_to
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides, is_contiguous
-from jtorch.storage import Storage, aval_of, count_saved, geometry_of, is_dense, lay_out, value_of, write
+from jtorch.storage import Storage, aval_of, count_saved, geometry_of, is_dense, lay_out, set_version, value_of, write
 
 sequence = itertools.count().__next__
 AT_ONCE = 2 ** 64 - 1       # the number of nodes that go before all others that are ready
@@ -150,7 +150,8 @@ class OpNode(Node):
 
     def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
         self.call, self.raw_edges, self.versions = call, edges, versions
-        count_saved(versions, 1)
+        if versions:
+            count_saved(versions, 1)
         self.saved = saved              # None once they are freed
         self.seq = sequence()
         self.watched, self.result = False, None
@@ -510,7 +511,7 @@ def _copied(t, grad):
     view = t._view
     if view is None or is_dense(view.aval.shape, view.stride):
         made = Above.call(engine.call_of(OPS["_copy_into"], (T, aval_of(t).shape, aval_of(t).dtype)), [grad])
-        made._storage.version = 1
+        set_version(made, 1)
         return laid_out_like(t, made)
     return Above.call(engine.call_of(OPS["clone"], (T,)), [grad])
 

@@ -11,7 +11,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import view_history
-from jtorch._backward.view_history import node_of, requires_grad
+from jtorch._backward.view_history import drop_history, node_of, requires_grad, set_requires_grad
 from jtorch._base.layout import strided
 from jtorch._base.size import Size
 from jtorch._base.size import of as size_of
@@ -228,7 +228,7 @@ class Tensor(Bound):
         back = storage.left.pop(other._storage, None) is not None       # as where averaged weights were shown for a while
         if before.saved and before is not other._storage and not back:      # a graph may have saved this tensor
             storage.left[before] = weakref.ref(self)
-        self._storage, self._view = other._storage, other._view
+        storage.show(self, other._storage, other._view)
         self._storage.apart = True
 
     # ------------------------------------------------------------ autograd
@@ -259,7 +259,7 @@ class Tensor(Bound):
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if self._requires_grad and not requires_grad and self._accumulator is None:
             self._accumulator = tape.no_accumulator
-        self._requires_grad = bool(requires_grad)
+        set_requires_grad(self, bool(requires_grad))
         return self
 
     @property
@@ -321,7 +321,7 @@ class Tensor(Bound):
         if self._node is not None:
             tape.detached.setdefault(self._node, {})[self._output_nr] = weakref.ref(self)
             self._leaf_hooks, self._kept_hooks = self._hooks_to_keep(), None
-        self._node, self._output_nr, self._requires_grad = None, 0, False
+        drop_history(self)
         return self
 
     def retain_grad(self) -> None:
@@ -499,7 +499,7 @@ class Tensor(Bound):
         t._storage = storage.deepcopy(self._storage, memo)
         if self._view is not None:
             t._view = View(self._view.aval, self._view.stride, self._view.offset, None, -1, self._view.order)
-        t._requires_grad = self.requires_grad
+        set_requires_grad(t, self.requires_grad)
         t._grad = copy.deepcopy(self._grad, memo)
         t.__dict__.update(copy.deepcopy(self._attributes(), memo))
         t._counter, t._storage.apart = VersionCounter(0 if t._is_parameter else 1), True

@@ -10,7 +10,7 @@ import numpy as np
 import jtorch.device as devices
 from jtorch import engine
 from jtorch.engine import Value
-from jtorch.storage import Storage, address, pinned
+from jtorch.storage import Storage, address, of_memory, pinned
 
 
 class UntypedStorage:
@@ -161,10 +161,8 @@ def _made(given: Any) -> Storage:
 
 def _of_array(array: np.ndarray) -> Storage:
     """A storage of bytes: of memory that belongs to others, where the array does not own it, else of a new value."""
-    s = Storage(Value(engine.aval_of(array.shape, array.dtype, engine.CPU), array))
-    if array.base is not None:
-        s.value, s.host = None, array
-    return s
+    aval = engine.aval_of(array.shape, array.dtype, engine.CPU)
+    return Storage(Value(aval, array)) if array.base is None else of_memory(aval, array)
 
 
 def _mapped(filename: str, shared: bool, nbytes: int) -> np.ndarray:

@@ -12,6 +12,7 @@ import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
 from jtorch._api import sequences
+from jtorch._backward.view_history import set_requires_grad
 from jtorch._base.size import Size
 from jtorch.dispatch import call_view
 from jtorch.engine import Value, call_of
@@ -20,7 +21,7 @@ from jtorch.ops import check, promotion
 from jtorch.ops.layout import preserved
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import extent
-from jtorch.storage import Storage, VersionCounter, View
+from jtorch.storage import Storage, VersionCounter
 from jtorch.tensor import Tensor, alias, with_grad, wrap
 from jtorch.untyped_storage import UntypedStorage
 
@@ -116,7 +117,7 @@ def _of_storage(s: UntypedStorage, dtype: dtypes.dtype | None) -> Tensor:
     """A tensor of all whole elements of a storage, whose memory it shares."""
     d = dtype or dtypes.int64
     t = wrap(None, None, s._storage)
-    t._view = View(engine.aval_of((s.nbytes() // d.itemsize,), d.np, s.device), (1,), 0, None, -1)
+    storage.show_part(t, engine.aval_of((s.nbytes() // d.itemsize,), d.np, s.device), (1,))
     return t
 
 
@@ -214,15 +215,13 @@ def _sharing(ndarray: np.ndarray) -> Tensor:
     shape = ndarray.shape if dense else (span,)
     t = _showing(engine.aval_of(shape, ndarray.dtype, engine.CPU), flat)
     if not dense:
-        t._view = View(engine.aval_of(ndarray.shape, ndarray.dtype, engine.CPU), stride, 0, None, -1)
+        storage.show_part(t, engine.aval_of(ndarray.shape, ndarray.dtype, engine.CPU), stride)
     return t
 
 
 def _showing(aval: engine.Aval, memory: np.ndarray) -> Tensor:
     """A tensor of host memory that NumPy arrays share."""
-    s = Storage(Value(aval))
-    s.value, s.host = None, memory
-    return made_here(wrap(None, None, s))
+    return made_here(wrap(None, None, storage.of_memory(aval, memory)))
 
 
 @functools.lru_cache(4096)
@@ -286,7 +285,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, 
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
     d, place = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), place_of(device)
     t = from_host(np.zeros(extent(size, stride), d.np), place)
-    t._view = View(engine.aval_of(size, d.np, place), stride, 0, None, -1)
+    storage.show_part(t, engine.aval_of(size, d.np, place), stride)
     return with_grad(t, requires_grad)
 
 
@@ -385,8 +384,9 @@ def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dty
     t = wrap(None, None, s)
     t.__class__ = cls
     if size != s.aval.shape or stride != storage.contiguous_strides(size) or offset or dtype is not s.aval.dtype:
-        t._view = View(engine.aval_of(size, dtype.np, s.aval.device), stride, offset, None, -1)
-    t._requires_grad, t._counter = requires_grad, VersionCounter(0 if t._is_parameter else 1)
+        storage.show_part(t, engine.aval_of(size, dtype.np, s.aval.device), stride, offset)
+    set_requires_grad(t, requires_grad)
+    t._counter = VersionCounter(0 if t._is_parameter else 1)
     t._storage.apart = True
     t.__dict__.update(attributes or {})
     return made_here(t)

@@ -20,7 +20,7 @@ from jtorch import engine, tape
 from jtorch._api.argument_errors import has_overloads, invalid_combination, needs_a_tensor
 from jtorch._api.conversion import in_format
 from jtorch._api.names import put
-from jtorch._backward.view_history import edge_of, requires_grad
+from jtorch._backward.view_history import edge_of, requires_grad, start_history
 from jtorch._nodes.vjp import backward_name
 from jtorch.dispatch import (
     call,
@@ -220,8 +220,7 @@ def _underived(c: engine.Call, flat: list, made: Any) -> Any:
         first = made if isinstance(made, Tensor) else made[0]
         name = backward_name(c)
         words = {"Unique2Backward0": "_unique2", "UniqueDimBackward0": "unique_dim"}
-        first._node = node_class(name, UnderivedNode)(words.get(name, c.op.name), (edge_of(flat[0]),))
-        first._requires_grad = True
+        start_history(first, node_class(name, UnderivedNode)(words.get(name, c.op.name), (edge_of(flat[0]),)))
     return made
 
 

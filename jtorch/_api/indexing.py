@@ -26,6 +26,7 @@ from jtorch.dispatch import (
     check_inplace,
     fit,
     make_node,
+    row_of,
     view_of,
     write_with_history,
 )
@@ -34,8 +35,8 @@ from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.promotion import warn_of_lost
 from jtorch.ops.registry import OPS, T
-from jtorch.storage import View, check_writable, value_of
-from jtorch.tensor import Tensor, wrap
+from jtorch.storage import check_writable, value_of
+from jtorch.tensor import Tensor
 
 _INTS = (int, np.integer)
 _MASKS = ("bool", "uint8")      # the dtypes of masks
@@ -47,7 +48,7 @@ def getitem(t: Tensor, index: Any) -> Tensor:
     """``t[index]``."""
     if index.__class__ is int:
         rows = t._storage.rows
-        row = _row(t, rows, index) if rows is not None else None
+        row = row_of(t, rows, index) if rows is not None else None
         if row is not None:
             return row
         if storage.aval_of(t).shape:
@@ -100,14 +101,12 @@ def _split(t: Tensor, index: Any, *, written: bool = False, filled: bool = False
         elif isinstance(item, slice):
             t = _slice(t, dim, item)
             dim += 1
-        elif isinstance(item, bool) or (isinstance(item, Tensor) and item.dim() == 0 and item.dtype.name in _MASKS):
+        elif _is_bool(item):
             t = call_view(call_of(OPS["unsqueeze"], (T, dim)), (t,))
             tensors += [None] * (dim - len(tensors))
             tensors.append(tensor([0] if bool(item) else [], dtype=_LONG))
             dim += 1
-        elif isinstance(item, _INTS):
-            t = _select(t, dim, int(item), (given, k, len(items)))
-        elif item.dim() == 0 and not requires_index(item):
+        elif _is_int(item):
             t = _select(t, dim, int(item), (given, k, len(items)))
         else:
             tensors += [None] * (dim - len(tensors))
@@ -120,6 +119,15 @@ def _split(t: Tensor, index: Any, *, written: bool = False, filled: bool = False
             tensors += columns
             dim += len(columns)
     return t, tensors or None
+
+
+def _is_bool(item: Any) -> bool:
+    return isinstance(item, bool) or (isinstance(item, Tensor) and item.dim() == 0 and item.dtype.name in _MASKS)
+
+
+def _is_int(item: Any) -> bool:
+    """Whether an item picks one place; a 0-dim tensor does, unless it is to stay one."""
+    return isinstance(item, _INTS) or (item.dim() == 0 and not requires_index(item))
 
 
 def _place(given: tuple, k: int, count: int) -> int:
@@ -299,30 +307,6 @@ def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
     return made
 
 
-def _row(t: Tensor, rows: tuple, i: int) -> Tensor | None:
-    """``t[i]`` where ``t`` shows a whole storage of which such rows were taken before, or None: what ``_rows`` gives, quicker.
-
-    What it shows is looked up when it is asked for. A batch is made of rows without that.
-    """
-    aval, n, shown, inner, apart = rows
-    s = t._storage
-    if t._view is not None or t._base is not None or s.aval is not aval or t._requires_grad or not -n <= i < n:
-        return None
-    if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.current()):
-        return None
-    made = wrap(None, None, s)
-    made._view = view = View(shown, inner, (i if i >= 0 else i + n) * apart, None, -1)
-    view.in_order, made._base = True, t
-    if t._counter is not None:
-        made._counter = t._counter
-    if t._inference:
-        made._inference = True
-    made._node_version = (t._counter or s).version
-    if not mode.grad:
-        made._creation = "no_grad"
-    return made
-
-
 @functools.lru_cache(4096)
 def _shown(aval: engine.Aval, stride: tuple[int, ...] | None, step: int, count: int) -> tuple[engine.Aval, tuple, int, bool]:
     """The aval of rows of such a tensor, their strides, the step from one row to the next, and whether they are in order."""
@@ -355,25 +339,30 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         if index:
             _assign(call_view(call_of(OPS["unsqueeze"], (T, 0)), (t,)), value)
         return
-    if isinstance(index, Tensor) and index.dtype.name in _MASKS and (number or not value.dim()) and \
-            index.dim() and index.shape == t.shape[:index.dim()]:
+    if (number or not value.dim()) and _is_fitting_mask(t, index):
         mask = index.reshape(*index.shape, *[1] * (t.dim() - index.dim()))     # type: ignore[attr-defined]
         call_inplace(call_of(OPS["masked_fill"], (T, T, T)), (t, mask, value), name="IndexPutBackward0")
         return
     given = index if index.__class__ is tuple else (index,)
     masked = _only_mask([x for x in given if isinstance(x, (Tensor, np.ndarray))])
     viewed, tensors = _split(t, index, written=True, filled=masked and value.numel() == 1)
-    if tensors is None:
-        if not value.dim() and viewed.dim():
-            replaced.fill_(viewed, value)
-        else:
-            _assign(viewed, value)
-        return
-    if masked:
-        value = _number_at_mask(t, value)
+    if tensors is not None:
+        _put(viewed, tensors, _number_at_mask(t, value) if masked else value)
+    elif not value.dim() and viewed.dim():
+        replaced.fill_(viewed, value)
+    else:
+        _assign(viewed, value)
+
+
+def _put(viewed: Tensor, tensors: Sequence[Tensor | None], value: Tensor) -> None:
     marks = tuple([None if x is None else T for x in tensors])
     c = call_of(OPS["index_put"], (T, marks, T, False))
     call_inplace(c, [viewed, *[x for x in tensors if x is not None], _without_leading_ones(value)])
+
+
+def _is_fitting_mask(t: Tensor, index: Any) -> bool:
+    """Whether an index is a mask of the tensor's first dims."""
+    return isinstance(index, Tensor) and index.dtype.name in _MASKS and index.dim() and index.shape == t.shape[:index.dim()]
 
 
 def _assign(viewed: Tensor, value: Tensor) -> None:
@@ -474,7 +463,7 @@ def _copied_onto_itself(target: Tensor, src: Tensor) -> Tensor:
     tracked = mode.grad and (requires_grad(target) or requires_grad(src))
     check_inplace(target, tracked, once=False)
     if not (tracked and storage.aval_of(target).kind):
-        tape.counter_of(target).version += 1
+        storage.count_write(target)
         return target
     args = [value_of(target), value_of(src)]
     c = call_of(OPS["_copy_over"], (T, T))

@@ -15,6 +15,7 @@ from jtorch.ops.check import wrap_dim
 from jtorch.ops.join import check_meshgrid
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import is_expanded
+from jtorch.storage import set_version
 from jtorch.tape import node_class
 from jtorch.tensor import Tensor
 
@@ -123,7 +124,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
         raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
                            f"{list(src.shape)}, slice size = {list(part.shape)}")
     part.copy_(src)
-    memory._storage.version = 0
+    set_version(memory, 0)
     return functions.as_strided(memory, input.shape, input.stride(), input.storage_offset()).detach()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jtorch import engine, storage, tape
 from jtorch._nodes import hooks
 from jtorch._nodes.version_errors import short_name
+from jtorch.engine import Call
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import geometry_of, value_of
 from jtorch.tape import Node, accumulator_of, node_class
@@ -29,10 +30,7 @@ def node_of(t: Tensor) -> Node | None:
     base = t._base
     if base is None or t._node_version == tape.counter_of(t).version or (t._node is None and not requires_grad(base)):
         return t._node
-    if t._creation is not None:
-        raise RuntimeError(forbidden_view(t, "its base or another view of its base has been"))
-    _regenerate(t, base)
-    t._node_version = tape.counter_of(t).version
+    regenerate(t, base)
     return t._node
 
 
@@ -61,32 +59,76 @@ _FORBIDDEN: dict = {
              "be modified inplace. You should replace the inplace operation by an out-of-place one."}
 
 
-def _regenerate(t: Tensor, base: Tensor) -> None:
-    """Gives a stale view the history of its base: an AsStridedBackward0 from the base as it is now.
+def regenerate(t: Tensor, base: Tensor) -> None:
+    """Gives a view the history of its base, which was written to: an AsStridedBackward0 from the base as it is now.
 
     A view of another dtype is made again by its call, which is an error if the base does not allow it by now. If it would
     have another shape now, gradients of the view do not fit.
     """
-    size, stride, offset = t._made_as or geometry_of(t)
-    bsize, bstride, boffset = geometry_of(base)
+    if t._creation is not None:
+        raise RuntimeError(forbidden_view(t, "its base or another view of its base has been"))
+    geometry, aval = t._made_as or geometry_of(t), storage.aval_of(t)
     name, call, earlier = t._view_op or ("AsStridedBackward0", None, None)
     if earlier is not None:
         earlier.op.geometry(earlier.template, geometry_of(base), (storage.aval_of(base),))
-    if t.dtype is not base.dtype and call is None:
-        aval = engine.aval_of(tuple(size), t.dtype.np, t.device)
-        storage.check_bounds(base, aval, stride, offset)        # (base may have been moved by ``set_``)
-    again = size if call is None else call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0]
-    if again == size:
-        call = engine.call_of(OPS["_read_through"], (T, bsize, bstride, size, stride, offset - boffset, t.dtype))
-    edge = edge_of(base) if requires_grad(base) else None
-    node = node_class(name)(call, [value_of(base)], (edge,), ())
-    move_retaining(t, node, 0)
-    t._node, t._output_nr, t._requires_grad, t._kept_hooks = node, 0, True, None
+    if call is None and aval.dtype is not storage.aval_of(base).dtype:
+        shown = engine.aval_of(tuple(geometry[0]), aval.np, aval.device)
+        storage.check_bounds(base, shown, *geometry[1:])        # (base may have been moved by ``set_``)
+    if call is None or call.op.geometry(call.template, geometry_of(base), (storage.aval_of(base),))[0] == geometry[0]:
+        call = read_through(base, geometry, aval.dtype)
+    edge = edge_of(base) if base._requires_grad or requires_grad(base) else None
+    set_history(t, node_class(name)(call, [value_of(base)], (edge,), ()), 0)
+    note_version(t)
+
+
+def place_in(base: Tensor, geometry: tuple) -> tuple:
+    """Where a geometry of the same memory lies from the base on: the static arguments of the ops that go through a base."""
+    size, stride, offset = geometry
+    bsize, bstride, boffset = geometry_of(base)
+    return bsize, bstride, size, stride, offset - boffset
+
+
+def read_through(base: Tensor, geometry: tuple, dtype: Any) -> Call:
+    """The call that gives of ``base`` what another geometry of its memory shows."""
+    return engine.call_of(OPS["_read_through"], (T, *place_in(base, geometry), dtype))
+
+
+def set_history(t: Tensor, node: Node, nr: int) -> None:
+    """Makes a node's output the history of a tensor. The hook of ``retain_grad`` moves to it; other hooks stay."""
+    if t._retains_grad:
+        move_retaining(t, node, nr)
+    t._node, t._output_nr, t._requires_grad, t._kept_hooks = node, nr, True, None
+
+
+def rebase(t: Tensor, node: Node, nr: int) -> None:
+    """Gives a tensor that was written to its new history."""
+    set_history(t, node, nr)
+    t._storage.written_by = weakref.ref(node)
+
+
+def start_history(t: Tensor, node: Node | None, nr: int = 0) -> None:
+    """Makes a node's output the history of a tensor that has had none."""
+    t._node, t._output_nr, t._requires_grad = node, nr, True
+
+
+def drop_history(t: Tensor) -> None:
+    """Makes a tensor a leaf that requires no grad."""
+    t._node, t._output_nr, t._requires_grad = None, 0, False
+
+
+def set_requires_grad(t: Tensor, value: bool) -> None:
+    """Says whether gradients are computed for a leaf."""
+    t._requires_grad = value
+
+
+def note_version(t: Tensor) -> None:
+    """Notes that the node of a view knows of all writes to its base."""
+    t._node_version = (t._counter or t._storage).version
 
 
 def move_retaining(t: Tensor, node: Node, nr: int) -> None:
     """Moves the hook of ``retain_grad`` to the node that the tensor is about to get."""
-    if t._retains_grad and t._node is not None and t._node.tensor_hooks:
+    if t._node is not None and t._node.tensor_hooks:
         keep = t._node.tensor_hooks_of(t._output_nr).pop(hooks.RETAIN, None)
         if keep is not None:
             node.tensor_hooks_of(nr)[hooks.RETAIN] = keep
@@ -94,7 +136,7 @@ def move_retaining(t: Tensor, node: Node, nr: int) -> None:
 
 def edge_of(t: Tensor):
     """Where the gradient of a tensor that requires grad goes."""
-    node = node_of(t)
+    node = t._node if t._base is None else node_of(t)
     if node is not None:
         return (node, t._output_nr)
     if t._base is not None and not t._requires_grad:

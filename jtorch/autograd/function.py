@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch import tape
-from jtorch._backward.view_history import edge_of, requires_grad
+from jtorch._backward.view_history import edge_of, note_version, requires_grad, start_history
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch._nodes.version_errors import FREED
 from jtorch.autograd._calls import filled
@@ -21,7 +21,7 @@ from jtorch.engine import call_of
 from jtorch.no_grad import mode, no_grad
 from jtorch.ops import check
 from jtorch.ops.registry import OPS, T
-from jtorch.storage import aval_of, value_of
+from jtorch.storage import aval_of, count_write, value_of
 from jtorch.tape import Node, sequence
 from jtorch.tensor import Tensor, alias, wrap
 
@@ -335,16 +335,17 @@ def _output(ctx: BackwardCFunction, t: Tensor, nr: int, inputs: list, executable
             t = call_view(call_of(OPS["alias"], (T,)), (t,))
     if not differentiable:
         return alias(t) if requires_grad(t) else t
-    t._requires_grad, t._node, t._output_nr = True, ctx, nr
+    start_history(t, ctx, nr)
     if t._base is not None:
-        t._creation, t._node_version = "custom", tape.counter_of(t).version
+        t._creation = "custom"
+        note_version(t)
     return t
 
 
 def _dirty_output(ctx: BackwardCFunction, t: Tensor, nr: int, differentiable: bool) -> Tensor:
     """An input that ``forward`` has written to: the function becomes its history, as an in-place operation would."""
     if not differentiable:
-        tape.counter_of(t).version += 1
+        count_write(t)
         return t
     if t._base is None and t._requires_grad and t._node is None:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")

@@ -39,7 +39,7 @@ class _unsafe_preserve_version_counter(_Context):
     def __exit__(self, *exc) -> None:
         for t, version in zip(self.tensors, self.before, strict=True):
             if tape.counter_of(t).version != version:
-                tape.counter_of(t).version = version
+                storage.set_version(t, version)
                 storage.silent[t._storage] = 0
 
     def clone(self):

@@ -12,6 +12,7 @@ from jtorch._backward.view_history import edge_of, requires_grad
 from jtorch._nodes.hooks import RemovableHandle
 from jtorch.autograd.saved import pack_node
 from jtorch.no_grad import mode as modes
+from jtorch.storage import count_write
 from jtorch.tape import Node
 from jtorch.tensor import Tensor
 
@@ -42,7 +43,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     for t in tensors:
         if t.is_inference():
             raise RuntimeError("Inference tensors do not track version counter.")
-        tape.counter_of(t).version += 1
+        count_write(t)
 
 
 # ---------------------------------------------------------------- hooks on several gradients

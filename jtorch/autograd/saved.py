@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch import tape
-from jtorch._backward.view_history import edge_of, requires_grad
+from jtorch._backward.view_history import edge_of, requires_grad, start_history
 from jtorch._nodes.version_errors import modified_message, short_name
 from jtorch.engine import Value
 from jtorch.no_grad import mode, no_grad
@@ -43,7 +43,7 @@ class Saved:
         if edge is None:
             return self.kept
         t = alias(self.kept)
-        t._requires_grad, (t._node, t._output_nr) = True, edge
+        start_history(t, *edge)
         return t
 
 

@@ -55,6 +55,14 @@ def call(c: Call, flat):
     return _wrapped(out)
 
 
+def any_requires_grad(flat) -> bool:
+    """Whether an argument of a call requires grad."""
+    for t in flat:      # noqa: SIM110  (the hot path)
+        if t.__class__ not in NUMBER_TYPES and (t._requires_grad or (t._base is not None and requires_grad(t))):
+            return True
+    return False
+
+
 def refuse_unusable(c: Call, flat) -> None:
     """Raises the error of a view that may not be used any more: it comes before all others that a call's arguments have."""
     if c.op.asks_history_first and mode.grad and not mode.inference:
@@ -75,7 +83,7 @@ def _call_laid_out(c: Call, flat, args: list, needs: bool):
         among = flat[0]._storage.content()
         if overlaps(*geometry_of(flat[0])[:2]):
             storage.write(made, merged(c, flat[0], value_of(made)))
-            made._storage.version = 0
+            storage.set_version(made, 0)
     for t in made if made.__class__ is list else (made,):
         stride, *offset = layout_of(c, flat, t._storage.aval.shape)
         storage.lay_out(t, stride, offset[0] if offset else 0, among)
@@ -270,7 +278,7 @@ def merged(c: Call, target: Tensor, value: Value) -> Value:
     size, stride, _ = geometry_of(target)
     if not overlaps(size, stride):
         return value
-    adds = c.op.name == "index_put" and storage.aval_of(target).dtype.name != "bool" and c.template[-1] is True
+    adds = c.op.adds is not None and storage.aval_of(target).dtype.name != "bool" and c.op.adds(c.template)
     return record(call_of(OPS["_merged"], (T, T, tuple(stride), adds)), (value_of(target), value))
 
 

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine, storage, tape
-from jtorch._backward.view_history import edge_of, node_of, requires_grad
+from jtorch._backward.view_history import (
+    edge_of,
+    node_of,
+    note_version,
+    requires_grad,
+    set_requires_grad,
+    start_history,
+)
 from jtorch.dispatch import call_view, check_inplace, rebase
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
@@ -32,12 +39,12 @@ def _inplace_view(name: str):
         if shown._node is not None:
             shown._node.__class__ = node_class(_renamed(type(shown._node).__name__))
         tape.keep_shape(self)
-        self._view, self._storage = shown._view, shown._storage
-        tape.counter_of(self).version += 1
+        storage.show(self, shown._storage, shown._view)
+        storage.count_write(self)
         if tracked:
             self._kept_hooks = self._hooks_to_keep()
-            self._node, self._output_nr, self._requires_grad = shown._node, shown._output_nr, True
-            self._node_version = tape.counter_of(self).version
+            start_history(self, shown._node, shown._output_nr)
+            note_version(self)
         return self
     method.__name__ = f"{name}_"
     method.__doc__ = f"The in-place form of {name}: changes how this tensor shows its memory. See torch.Tensor.{name}_."
@@ -58,7 +65,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if shape != tuple(self.shape):
         storage.resize(self, shape)
-        tape.counter_of(self).version += 1
+        storage.count_write(self)
     return self
 
 
@@ -80,11 +87,11 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     keep_counter(self)
     _show(self, source, storage_offset, size, stride)
     self._storage.apart = True
-    self._counter.version += 1
+    storage.count_write(self)
     if node is not None and self._base is not None:     # as any write to a view
         node.__class__ = node_class("CopySlices", NotImplementedNode)
         rebase(self._base, node, 0)
-        self._requires_grad = True
+        set_requires_grad(self, True)
         node_of(self)
     elif node is not None:
         rebase(self, node, 0)
@@ -93,17 +100,17 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 
 def _show(self: Tensor, source: Any, storage_offset: int, size: Any, stride: Any) -> None:
     if source is None:
-        self._storage = Storage(Value(engine.aval_of((0,), self.dtype.np, self.device), np.zeros(0, self.dtype.np)))
-        self._view = None
+        empty = Value(engine.aval_of((0,), self.dtype.np, self.device), np.zeros(0, self.dtype.np))
+        storage.show(self, Storage(empty), None)
         return
     if isinstance(source, Tensor) and size is None:
-        self._storage, self._view = source._storage, source._view
+        storage.show(self, source._storage, source._view)
         return
     s, dtype = source._storage, self.dtype
     shape = tuple(size) if size is not None else (s.aval.nbytes // dtype.itemsize,)
     if stride is None and shape == tuple(self.shape):
         stride = self.stride()      # kept where the size is
-    self._storage, self._view = s, View(engine.aval_of((), dtype.np, s.aval.device), (), storage_offset, None, -1)
+    storage.show(self, s, View(engine.aval_of((), dtype.np, s.aval.device), (), storage_offset, None, -1))
     storage.resize(self, shape, tuple(stride) if stride is not None else None)
 
 

@@ -5,14 +5,12 @@ import warnings
 from collections.abc import Sequence
 
 from jtorch import engine, storage
-from jtorch._backward.view_history import requires_grad
-from jtorch.dispatch.calls import NUMBER_TYPES, computing_in, layout_of, record, value_aval
+from jtorch.dispatch.calls import NUMBER_TYPES, any_requires_grad, computing_in, layout_of, record, value_aval
 from jtorch.dispatch.returns import return_type
 from jtorch.dispatch.writes import cast_value, check_inplace, expected_dtype, require_cast
 from jtorch.engine import Call, Value
 from jtorch.no_grad import mode
 from jtorch.ops.layout import COPIES_COMPLEX, ELEMENTWISE, KEPT
-from jtorch.ops.out_dtypes import NOT_EXPANDED
 from jtorch.ops.registry import Op
 from jtorch.storage import check_writable, value_of
 from jtorch.tensor import Tensor
@@ -22,13 +20,7 @@ def call_out(c: Call, flat, out):
     """Calls ``c`` and writes its results into ``out``."""
     outs = list(out) if isinstance(out, (tuple, list)) else [out]
     name = c.op.name.split(".")[-1]
-    for t in outs:
-        if not isinstance(t, Tensor):
-            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
-    known = c.op.differentiable or c.op.not_derived
-    if known and mode.grad and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in [*flat, *outs]):
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
-                           "the arguments requires grad.")
+    _check_given(c.op, name, flat, outs)
     _check_outs(c.op, flat, outs)
     if c.op.takes_dtype_of_out:
         c = computing_in(c, outs[0].dtype)
@@ -39,20 +31,36 @@ def call_out(c: Call, flat, out):
               for v, t in zip(made, outs, strict=True)]
     viewed = c.op.layout is not None and any([t._view is not None for t in flat if t.__class__ not in NUMBER_TYPES])
     viewed = viewed and not (c.op.layout is COPIES_COMPLEX and flat[0].dtype.is_complex)
-    for v, t in zip(fitted, outs, strict=True):
-        if v.aval.shape != storage.aval_of(t).shape and c.op.layout in ELEMENTWISE and any([x is t for x in flat]):
-            raise RuntimeError(f"output with shape {list(t.shape)} doesn't match the broadcast shape {list(v.aval.shape)}")
+    if c.op.layout in ELEMENTWISE:
+        _check_shapes(flat, fitted, outs)
     for v, t in zip(fitted, outs, strict=True):
         stride = layout_of(c, flat, v.aval.shape)[0] if viewed and c.op.layout is not KEPT and not v.aval.traced else None
         write_resized(t, v, warn=not c.op.creates, stride=stride)
     return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns and len(outs) == len(c.op.returns) else out
 
 
+def _check_given(op: Op, name: str, flat, outs: list) -> None:
+    """The errors of ``out=`` that come before all others: it is no tensor, or a call would have a history."""
+    for t in outs:
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
+    if (op.differentiable or op.not_derived) and mode.grad and any_requires_grad([*flat, *outs]):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
+                           "the arguments requires grad.")
+
+
+def _check_shapes(flat, made: list[Value], outs: list) -> None:
+    """RuntimeError where ``out=`` that is an argument too would take another shape."""
+    for v, t in zip(made, outs, strict=True):
+        if v.aval.shape != storage.aval_of(t).shape and any([x is t for x in flat]):
+            raise RuntimeError(f"output with shape {list(t.shape)} doesn't match the broadcast shape {list(v.aval.shape)}")
+
+
 def _check_outs(op: Op, flat, outs: list) -> None:
     """RuntimeError where ``out=`` is of a dtype, or shares memory with an argument in a way, that the op does not allow."""
     if op.refuses_out_first is not None and flat[0].dtype is not outs[0].dtype:
         op.refuses_out_first(storage.aval_of(flat[0]).sds, storage.aval_of(outs[0]).sds)
-    for t in outs if op.layout in ELEMENTWISE or op.name in NOT_EXPANDED else ():
+    for t in outs if op.layout in ELEMENTWISE or op.out_not_expanded else ():
         check_writable(t)
     if op.layout not in ELEMENTWISE and not op.apart:
         return

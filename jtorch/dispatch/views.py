@@ -3,15 +3,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch import engine, storage, tape
-from jtorch._backward.view_history import node_of, requires_grad
+from jtorch import engine, storage
+from jtorch._backward.view_history import node_of, read_through, requires_grad, start_history
 from jtorch._nodes.vjp import backward_name
 from jtorch.dispatch.calls import call, make_node, record, refuse_unusable
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.registry import OPS, Op, T
 from jtorch.ops.view import ITSELF
-from jtorch.ops.view_part import slices_of
 from jtorch.storage import View, geometry_of, value_of
 from jtorch.tape import node_class
 from jtorch.tensor import Tensor, wrap
@@ -19,66 +18,85 @@ from jtorch.tensor import Tensor, wrap
 
 def call_view(c: Call, flat):
     """Calls a view op: the result shares the storage of the first argument, unless the geometry says to copy."""
-    base = flat[0]
-    avals = tuple([storage.aval_of(t) for t in flat])
+    base, op = flat[0], c.op
+    shown = _what_is_shown(c, flat)
+    if shown.__class__ is str:
+        return base if shown == ITSELF else _copied(call(c, flat), op)
+    several = shown.__class__ is list
+    made = _views(c, flat, shown if several else [shown])
+    tracked = mode.grad and not mode.inference and (base._requires_grad or requires_grad(base))
+    if not made:
+        if tracked:
+            node_of(base)       # a view that may not be used raises though nothing is made of it
+        return made
+    if op.remade or op.replayed or base._view_op is not None or base._through:
+        _note_origin(c, base, made)
+    if not op.differentiable:
+        return _forgotten(made[0])
+    if tracked:
+        _track_views(c, flat, made)
+    if several or base._creation is not None or base._inference or not mode.grad:
+        _mark(base, made, several and op.node_each is None)
+    return made if several else made[0]
+
+
+def _what_is_shown(c: Call, flat) -> Any:
+    """The geometry of the result, looked up by those of the arguments: see ``_geometry``."""
+    place, avals = geometry_of(flat[0]), tuple(map(storage.aval_of, flat))
     traced = avals[0].traced
     if traced:      # a tracer's aval is its own, but its geometry is that of any tensor of its shape
         avals = (engine.aval_of(avals[0].shape, avals[0].np, avals[0].device), *avals[1:])
-    key = (geometry_of(base), avals)
-    found = c.nodes.get(key)
+    found = c.nodes.get((place, avals))
     if found is None:
         if len(c.nodes) > 256:
             c.nodes.clear()
         try:
-            found = _geometry(c, key[0], avals)
+            found = c.nodes[place, avals] = _geometry(c, place, avals)
         except Exception:
             refuse_unusable(c, flat)
             raise
-        c.nodes[key] = found
-    if found.__class__ is str:
-        return base if found == ITSELF else _copied(call(c, flat), c.op)
-    shown = found if found.__class__ is list else [found]
-    if traced:
-        shown = [(engine.traced_aval(aval.sds), *rest) for aval, *rest in shown]
-    made = _views(c, flat, shown)
-    if not made:
-        if mode.grad and not mode.inference and requires_grad(base):
-            node_of(base)       # a view that may not be used raises though nothing is made of it
-        return made
-    if c.op.remade or base._view_op is not None:
-        earlier = base._view_op and (base._view_op[1] or base._view_op[2])
-        for t in made:
-            t._view_op = (backward_name(c), c if base._base is None else None, earlier) if c.op.remade else (
-                "AsStridedBackward0", None, earlier)
-    if c.op.replayed or base._through:
-        for t in made:
-            t._through = (base, *base._through) if c.op.replayed else base._through
-    if not c.op.differentiable:
-        return _forgotten(made[0])
-    if mode.grad and not mode.inference and requires_grad(base):
-        _track_views(c, flat, made)
-        if c.op.reshapes and not base.is_contiguous():
-            made[0]._node.__class__ = node_class("ReshapeAliasBackward0")       # type: ignore[union-attr]
+    if not traced or found.__class__ is str:
+        return found
+    return [_as_traced(*g) for g in found] if found.__class__ is list else _as_traced(*found)
+
+
+def _as_traced(aval, *rest) -> tuple:
+    return (engine.traced_aval(aval.sds), *rest)
+
+
+def _note_origin(c: Call, base: Tensor, made: list[Tensor]) -> None:
+    """Notes how views of another dtype were made, and what views that are taken again were taken of."""
+    op = c.op
+    earlier = base._view_op and (base._view_op[1] or base._view_op[2])
+    for t in made:
+        if op.remade:
+            t._view_op = (backward_name(c), c if base._base is None else None, earlier)
+        elif base._view_op is not None:
+            t._view_op = ("AsStridedBackward0", None, earlier)
+        if op.replayed or base._through:
+            t._through = (base, *base._through) if op.replayed else base._through
+
+
+def _mark(base: Tensor, made: list[Tensor], among_several: bool) -> None:
+    """Notes of views in which mode they were made, or that they are some of several: whether they may be written to."""
     if base._inference:
         for t in made:
             t._base = None
-        return made if found.__class__ is list else made[0]
+        return
+    creation = base._creation
     if not mode.grad:
-        creation: str | None = "inference" if mode.inference else "no_grad"
-    elif found.__class__ is list and c.op.backward_name != "SliceBackward0":
+        creation = "inference" if mode.inference else "no_grad"
+    elif among_several:
         creation = "multi"
-    else:
-        creation = base._creation
     if creation is not None:
         for t in made:
             t._creation = creation
-    return made if found.__class__ is list else made[0]
 
 
 def _copied(t: Tensor, op: Op) -> Tensor:
     """What a view op gives where only a copy can show it."""
-    if op.backward_name == "ViewBackward0" and t._node is not None:
-        t._node.__class__ = node_class("UnsafeViewBackward0")
+    if op.copy_name is not None and t._node is not None:
+        t._node.__class__ = node_class(op.copy_name)
     return t
 
 
@@ -99,7 +117,7 @@ def _views(c: Call, flat, shown: list[tuple[Any, tuple, int, bool]]) -> list[Ten
             raise
     if base._storage.host is not None or c.op.through_storage:
         return [view_of(base, *g, None) for g in shown]
-    out = record(c, [value_of(t) for t in flat])
+    out = record(c, list(map(value_of, flat)))
     return [view_of(base, *g, v) for g, v in zip(shown, out if out.__class__ is list else [out], strict=True)]
 
 
@@ -107,24 +125,19 @@ def _track_views(c: Call, flat, made: list[Tensor]) -> None:
     if engine.current().after_backward:
         engine.end()
     if c.op.through_storage:        # the gradient of what it shows goes to where the base shows the same
-        c = read_through(flat[0], made[0])
-    args = [value_of(t) for t in flat]
-    if c.op.node_each:
-        dim, ranges = slices_of(c.op.name, c.template, args[0].aval.shape)
+        c = read_through(flat[0], geometry_of(made[0]), made[0].dtype)
+    args = list(map(value_of, flat))
+    if c.op.node_each is not None:
+        dim, ranges = c.op.node_each(c.template, args[0].aval.shape)
         nodes = [make_node(call_of(OPS["slice"], (T, dim, start, start + n, 1)), flat, args) for start, n in ranges]
     else:
         nodes = [make_node(c, flat[:1], args)]      # of a second only the shape counts
         nodes[0].raw_edges += (None,) * (len(args) - 1)
     for i, t in enumerate(made):
         if storage.aval_of(t).kind:
-            t._requires_grad, t._node, t._output_nr = True, nodes[i] if len(nodes) > 1 else nodes[0], i if len(nodes) == 1 else 0
-
-
-def read_through(base: Tensor, shown: Tensor) -> Call:
-    """The call that gives of ``base`` what another view of its memory shows."""
-    size, stride, offset = geometry_of(shown)
-    bsize, bstride, boffset = geometry_of(base)
-    return call_of(OPS["_read_through"], (T, bsize, bstride, size, stride, offset - boffset, shown.dtype))
+            start_history(t, *((nodes[i], 0) if len(nodes) > 1 else (nodes[0], i)))
+    if c.op.alias_name is not None and not flat[0].is_contiguous():
+        nodes[0].__class__ = node_class(c.op.alias_name)
 
 
 def _geometry(c: Call, key: tuple, avals: tuple):
@@ -156,5 +169,29 @@ def view_of(base: Tensor, aval, stride: tuple, offset: int, in_order: bool, valu
     t._counter = base._counter
     t._inference = base._inference
     t._base = base._base if base._base is not None else base
-    t._node_version = tape.counter_of(t).version
+    t._node_version = (base._counter or s).version
     return t
+
+
+def row_of(t: Tensor, rows: tuple, i: int) -> Tensor | None:
+    """``t[i]`` where ``t`` shows a whole storage of which such rows were taken before, or None: ``view_of``, quicker.
+
+    What it shows is looked up when it is asked for. A batch is made of rows without that.
+    """
+    aval, n, shown, inner, apart = rows
+    s = t._storage
+    if t._view is not None or t._base is not None or s.aval is not aval or t._requires_grad or not -n <= i < n:
+        return None
+    if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.current()):
+        return None
+    made = wrap(None, None, s)
+    made._view = view = View(shown, inner, (i if i >= 0 else i + n) * apart, None, -1)
+    view.in_order, made._base = True, t
+    if t._counter is not None:
+        made._counter = t._counter
+    if t._inference:
+        made._inference = True
+    made._node_version = (t._counter or s).version
+    if not mode.grad:
+        made._creation = "no_grad"
+    return made

@@ -1,18 +1,26 @@
 """Calls that write into a tensor, and what that does to its history."""
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from jtorch import engine, speedups, storage
-from jtorch._backward.view_history import edge_of, forbidden_view, move_retaining, node_of, requires_grad
+from jtorch._backward.view_history import (
+    edge_of,
+    forbidden_view,
+    place_in,
+    read_through,
+    rebase,
+    regenerate,
+    requires_grad,
+)
 from jtorch._nodes.replay import LEAF
 from jtorch.dispatch.calls import (
     NUMBER_TYPES,
     UNSAVED,
+    any_requires_grad,
     call,
     computing_in,
     inplace_name,
@@ -26,13 +34,9 @@ from jtorch.dispatch.calls import (
     value_aval,
 )
 from jtorch.dispatch.returns import named
-from jtorch.dispatch.views import read_through
 from jtorch.dtype import can_cast, of_numpy
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops import check
-from jtorch.ops.layout import ELEMENTWISE
-from jtorch.ops.out_dtypes import ALWAYS_OF
 from jtorch.ops.registry import OPS, Op, T
 from jtorch.ops.strided import extent, overlaps
 from jtorch.storage import check_writable, geometry_of, value_of
@@ -40,65 +44,112 @@ from jtorch.tape import CopySlices, Node, OpNode, node_class
 from jtorch.tensor import Tensor
 
 
-def call_inplace(c: Call, flat, target: Tensor | None = None, name: str | None = None) -> Tensor:
-    """Calls ``c`` and writes its result into ``target`` (the first argument), with PyTorch's rules and history.
+def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
+    """Calls ``c`` and writes its result into its first argument, with PyTorch's rules and history.
 
     ``name``: what PyTorch calls the node, where a call stands for another one.
     """
-    target = flat[0] if target is None else target
-    op, plain = c.op, not mode.grad and _is_plain(flat, target)
-    tracked = fills = False
-    if not plain:
-        tracked = (op.differentiable or op.not_derived or op.inplace_name is not None) and mode.grad and not mode.inference \
-            and any(t.__class__ not in NUMBER_TYPES and requires_grad(t) for t in flat)
-        fills = op.fills and (op.name != "fill" or c.template[1] is not T) and not _of_batches(op, target)
-        check_inplace(target, tracked or _refuses_leaves(op, flat), once=False)
+    target = flat[0]
+    if not mode.grad and _is_plain(flat, target):
+        return _update(c, flat, target)
+    op = c.op
+    tracked = mode.grad and not mode.inference and op.has_history_in_place and any_requires_grad(flat)
+    check_inplace(target, tracked or _refuses_leaves(op, flat), once=False)
     if op.takes_dtype_of_out:
+        c = computing_in(c, target.dtype)
+    w = _Write(c, flat, target)
+    args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
+    out = _computed(w, args, tracked)
+    fitted = out if out.aval is w.aval else fit(out, w.aval)
+    if w.fills and not op.uniform and target._view is not None:
+        fitted = merged(c, target, fitted)
+    node = _node_of_write(w, args, out, fitted, name) if tracked and w.aval.kind else None
+    write_with_history(target, fitted, node)
+    if op.keeps_result and node is not None and node.call is c:
+        save_result(node, seen(target), out.aval)
+    return target
+
+
+def _update(c: Call, flat, target: Tensor) -> Tensor:
+    """``call_inplace`` where ``_is_plain`` says that nothing has to be checked or noted."""
+    if c.op.takes_dtype_of_out:
         c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
     try:
-        if target._view is not None and not fills:
-            of_shapes = op.dtypes_first or (op.promote is None and op.layout not in ELEMENTWISE)
-            if of_shapes and overlaps(*geometry_of(target)[:2]):
-                try:
-                    errors_of_shapes(c, flat)
-                except NotImplementedError as error:        # "not implemented for 'Bool'" is the kernel's, which would come later
-                    if "_cpu" in str(error):
-                        check_writable(target)
-                    raise
-            check_writable(target)
-        if not plain and len(flat) > 1 and op.name != "fill":
-            _check_overlaps(c, flat, target)
-        if mode.grad and tracked and engine.current().after_backward:
-            engine.end()
         out = record(c, args)
     except Exception as error:
         _raise_instead(c, flat, target, error)
         raise
-    if out.__class__ is list:
-        out = out[0]
-    fitted = fit(out, storage.aval_of(target))
-    if plain:
-        storage.write(target, fitted)
-        return target
-    if fills and op.name not in ("fill", "zero") and target._view is not None:
-        fitted = merged(c, target, fitted)
-    node: Any = None
-    if tracked and storage.aval_of(target).kind and not (op.differentiable and out.aval.kind):
-        node = underived(c, flat, args)
-    elif tracked and storage.aval_of(target).kind:
-        node = make_node(c, flat, args if not op.idempotent else [out])
-        if name is not None or op.inplace_name is not None:
-            node.__class__ = node_class(name or inplace_name(c))
-        if node.versions:       # what the target was is kept, so that writing over it now is no error
-            first = next((i for i, t in enumerate(flat) if t is target), -1)
-            node.versions = tuple([UNSAVED if i == first else v for i, v in enumerate(node.versions)])
-        if fitted is not out:
-            node = _cast_node(out, fitted, node)
-    write_with_history(target, fitted, node)
-    if node is not None and c.op.keeps_result and node.call is c:
-        save_result(node, seen(target), out.aval)
+    aval = target._storage.aval
+    out = out[0] if out.__class__ is list else out
+    storage.write(target, out if out.aval is aval else fit(out, aval))
     return target
+
+
+class _Write:
+    """An in-place call on its way: what its checks and its node are told."""
+
+    __slots__ = ("aval", "call", "fills", "flat", "target")
+
+    def __init__(self, c: Call, flat, target: Tensor):
+        self.call, self.flat, self.target, view = c, flat, target, target._view
+        self.aval = target._storage.aval if view is None else view.aval
+        self.fills = c.op.fills and c.op.fills_expanded(c.template, *geometry_of(target)[:2])       # expanded tensors too
+
+
+def _computed(w: _Write, args: list, tracked: bool) -> Value:
+    """The result of an in-place call whose memory allows it, or PyTorch's error."""
+    try:
+        for check_memory in _CHECKS:
+            check_memory(w)
+        if tracked and engine.current().after_backward:
+            engine.end()
+        out = record(w.call, args)
+    except Exception as error:
+        _raise_instead(w.call, w.flat, w.target, error)
+        raise
+    return out[0] if out.__class__ is list else out
+
+
+def _check_places(w: _Write) -> None:
+    """RuntimeError where several elements of the target are one place in memory; for some ops other errors come before."""
+    view, op = w.target._view, w.call.op
+    if view is None or w.fills:
+        return
+    if op.shapes_first and overlaps(view.aval.shape, view.stride):
+        try:
+            errors_of_shapes(w.call, w.flat)
+        except NotImplementedError as error:        # "not implemented for 'Bool'" is the kernel's, which would come later
+            if "_cpu" in str(error):
+                check_writable(w.target)
+            raise
+    check_writable(w.target)
+
+
+def _check_shared(w: _Write) -> None:
+    """RuntimeError where an argument shares a part of the target's memory, or any of it where the op wants them apart."""
+    op = w.call.op
+    for t in w.flat[1:] if not op.uniform else ():
+        if t.__class__ not in NUMBER_TYPES and t._storage is w.target._storage:
+            if op.apart:
+                errors_of_shapes(w.call, w.flat)
+            storage.check_overlap(w.target, t, entirely=not op.apart)
+
+
+_CHECKS = (_check_places, _check_shared)        # of memory, in the order of PyTorch's errors; those of autograd come before
+
+
+def _node_of_write(w: _Write, args: list, out: Value, fitted: Value, name: str | None) -> Any:
+    """The node of an in-place call that has been recorded."""
+    c, op = w.call, w.call.op
+    if not (op.differentiable and out.aval.kind):
+        return underived(c, w.flat, args)
+    node = make_node(c, w.flat, args if not op.idempotent else [out])
+    if name is not None or op.inplace_name is not None:
+        node.__class__ = node_class(name or inplace_name(c))
+    if node.versions:       # what the target was is kept, so that writing over it now is no error
+        node.versions = (UNSAVED, *node.versions[1:])
+    return node if fitted is out else _cast_node(out, fitted, node)
 
 
 def _raise_instead(c: Call, flat, target: Tensor, error: Exception) -> None:
@@ -125,7 +176,7 @@ def _refuse_cast(c: Call, flat, target: Tensor) -> None:
 
 def expected_dtype(c: Call, avals: Sequence) -> np.dtype:
     """The dtype that a call's result would have, where no kernel says so."""
-    return np.dtype(ALWAYS_OF.get(c.op.name) or c.op.common_dtype(c.template, avals))
+    return np.dtype(c.op.always or c.op.common_dtype(c.template, avals))
 
 
 def _has_room(c: Call, target: Tensor) -> bool:
@@ -137,20 +188,11 @@ def _has_room(c: Call, target: Tensor) -> bool:
 
 
 def errors_of_shapes(c: Call, flat) -> None:
-    """Raises the errors of an op that come before those of shared memory; of ``index_copy`` only that of its dim does."""
-    if c.op.name == "index_copy":
-        check.wrap_dim(c.template[1], flat[0].dim())
+    """Raises the errors of an op that come before those of shared memory."""
+    if c.op.checks_first is not None:
+        c.op.checks_first(c.template, flat[0].dim())
     else:
         engine.kernel_of(c, tuple([value_aval(t) for t in flat]))
-
-
-def _check_overlaps(c: Call, flat, target: Tensor) -> None:
-    apart = c.op.apart
-    for t in flat[1:]:
-        if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
-            if apart:
-                errors_of_shapes(c, flat)
-            storage.check_overlap(target, t, entirely=not apart)
 
 
 def _refuses_leaves(op: Op, flat) -> bool:
@@ -182,20 +224,6 @@ def _cast_node(out: Value, fitted: Value, node: OpNode) -> OpNode:
     return node_class(node.name())(cast, [out], ((node, 0),), ())
 
 
-def _of_batches(op: Op, target: Tensor) -> bool:
-    """Whether ``tril`` and ``triu`` copy their result, since the matrices do not lie one behind the other."""
-    size, stride, _ = geometry_of(target)
-    if op.name not in ("tril", "triu") or len(size) <= 3:
-        return False
-    apart = size[-1] * size[-2]
-    for d in range(len(size) - 3, -1, -1):
-        if d or (stride[d] and size[d] != 1):
-            if stride[d] != apart:
-                return True
-            apart *= size[d]
-    return False
-
-
 def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
     """Raises PyTorch's error where an in-place call on ``target`` is not allowed; ``once``: on expanded tensors too."""
     if once:
@@ -224,30 +252,25 @@ def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int 
             rebase(target, node, nr)
         return
     before = value_of(base)
-    edge = edge_of(base) if requires_grad(base) else None
+    edge = edge_of(base) if base._requires_grad or requires_grad(base) else None
     elsewhere = target._storage is not base._storage
     if isinstance(node, OpNode) and (elsewhere or _unlike_the_geometry(target._node, edge and edge[0])):
         _lead_past(target, node, base, before, edge)
+    place = place_in(base, geometry_of(target))
     storage.write(target, value)
-    size, stride, offset = geometry_of(target)
-    bsize, bstride, boffset = geometry_of(base)
-    c = call_of(OPS["_write_through"], (T, T, bsize, bstride, size, stride, offset - boffset, value.aval.dtype))
+    c = call_of(OPS["_write_through"], (T, T, *place, value.aval.dtype))
     rebase(base, CopySlices(c, [before, value], (edge, (node, nr)), ()), 0)
-    target._requires_grad = True
-    node_of(target)     # now, not when somebody asks, since the base's history may be another by then
+    regenerate(target, base)        # now, not when somebody asks, since the base's history may be another by then
 
 
 def _unlike_the_geometry(node: Node | None, end: Any) -> bool:
     """Whether a way from a view to its base gives other gradients than the memory they share: by hooks, or past its ends."""
     while isinstance(node, OpNode) and node is not end and node.raw_edges:
         first = node.raw_edges[0]
-        if node.watched or (node.call.op.name in _ANYWHERE and first is not None and first[0] is not end):
+        if node.watched or (node.call.op.through_storage and first is not None and first[0] is not end):
             return True
         node = first[0] if first is not None and first[1] != LEAF else None
     return False
-
-
-_ANYWHERE = ("as_strided", "_read_through")     # what they show need not be a part of what they were called on
 
 
 def _lead_past(target: Tensor, node: OpNode, base: Tensor, before: Value, edge: Any) -> None:
@@ -255,17 +278,10 @@ def _lead_past(target: Tensor, node: OpNode, base: Tensor, before: Value, edge: 
 
     Nor does it ask how the target was a view of its base, if it is elsewhere by now (``target.data = other``).
     """
-    past = node_class("AsStridedBackward0")(read_through(base, target), [before], (edge,), ())
+    past = node_class("AsStridedBackward0")(read_through(base, geometry_of(target), target.dtype), [before], (edge,), ())
     first, *others = node.raw_edges
     if first is not None and first[0] is target._node:
         node.raw_edges = ((past, 0), *others)
-
-
-def rebase(t: Tensor, node: Node, nr: int) -> None:
-    """Gives a tensor that was written to its new history. The hook of ``retain_grad`` moves to it; other hooks stay."""
-    move_retaining(t, node, nr)
-    t._node, t._output_nr, t._requires_grad, t._kept_hooks = node, nr, True, None
-    t._storage.written_by = weakref.ref(node)
 
 
 def call_writing(c: Call, flat, targets: list[Tensor | None]):

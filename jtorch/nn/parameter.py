@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from jtorch._backward.view_history import set_requires_grad
 from jtorch.nn.modules._make import empty
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter as Parameter
@@ -159,7 +160,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: 
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None):
         t: Any = blank(cls)
-        t._empty, t._requires_grad = empty(0, device=device, dtype=dtype), bool(requires_grad)
+        t._empty = empty(0, device=device, dtype=dtype)
+        set_requires_grad(t, bool(requires_grad))
         return t
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None):
@@ -173,7 +175,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):        # type: igno
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True):
         t: Any = blank(cls)
-        t._empty, t._requires_grad = empty(0, device=device, dtype=dtype), bool(requires_grad)
+        t._empty = empty(0, device=device, dtype=dtype)
+        set_requires_grad(t, bool(requires_grad))
         t.persistent, t._is_buffer = persistent, True
         return t
 

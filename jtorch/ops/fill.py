@@ -12,7 +12,8 @@ from jtorch.ops.registry import Number, T, Tensor, op
 
 @op(inplace=True, out=False, method=True, saves="none",
     backward_name=lambda template: f"FillBackward{int(template[1] is T)}",
-    inplace_name=lambda template: f"FillBackward{2 + int(template[1] is T)}", fills=True)
+    inplace_name=lambda template: f"FillBackward{2 + int(template[1] is T)}",
+    fills=lambda template, size, stride: template[1] is not T, uniform=True)
 def fill(input: Tensor, value: Tensor | Number):
     """All elements replaced by one value. See torch.Tensor.fill_."""
     require(jnp.ndim(value) == 0, "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -20,7 +21,7 @@ def fill(input: Tensor, value: Tensor | Number):
     return jnp.broadcast_to(promotion.cast(value, input.dtype), input.shape)
 
 
-@op(inplace=True, out=False, method=True, function=True, saves="none", fills=True)
+@op(inplace=True, out=False, method=True, function=True, saves="none", fills=True, uniform=True)
 def zero(input: Tensor):
     """All elements replaced by 0. See torch.Tensor.zero_."""
     return jnp.zeros_like(input)

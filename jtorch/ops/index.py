@@ -117,7 +117,8 @@ def index(input: Tensor, indices: list[Tensor | None]):
     return input.at[_slots(input, indices)].get(mode="promise_in_bounds")
 
 
-@op(value_check=(_indices_outside, _index_error), inplace=True, apart=True, fills=True)
+@op(value_check=(_indices_outside, _index_error), inplace=True, apart=True, fills=True,
+    adds=lambda template: template[-1] is True)
 def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False):
     """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
     at = _slots(input, indices)
@@ -283,7 +284,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @op(inplace=True,
     value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}",
                                      reads=False),
-    saves="all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (1,), apart=True)
+    saves="all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (1,), apart=True,
+    checks_first=lambda template, ndim: check.wrap_dim(template[1], ndim))
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
     """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
     dim = check.wrap_dim(dim, input.ndim)

@@ -296,14 +296,27 @@ def rot90(input: Tensor, k: int = 1, dims: tuple[int, ...] = (0, 1)):
 # triangles and diagonals
 
 
-@op(saves="none", inplace=True, fills=True)
+def _one_behind_the_other(template: tuple, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether matrices lie so in memory; of others PyTorch copies the result, and then refuses expanded tensors."""
+    if len(size) <= 3:
+        return True
+    apart = size[-1] * size[-2]
+    for d in range(len(size) - 3, -1, -1):
+        if d or (stride[d] and size[d] != 1):
+            if stride[d] != apart:
+                return False
+            apart *= size[d]
+    return True
+
+
+@op(saves="none", inplace=True, fills=_one_behind_the_other)
 def tril(input: Tensor, diagonal: int = 0):
     """The lower triangle, zeros elsewhere. See torch.tril."""
     check.require(input.ndim >= 2, "tril: input tensor must have at least 2 dimensions")
     return jnp.tril(input, diagonal)
 
 
-@op(saves="none", inplace=True, fills=True)
+@op(saves="none", inplace=True, fills=_one_behind_the_other)
 def triu(input: Tensor, diagonal: int = 0):
     """The upper triangle, zeros elsewhere. See torch.triu."""
     check.require(input.ndim >= 2, "triu: input tensor must have at least 2 dimensions")

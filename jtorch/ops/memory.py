@@ -108,7 +108,8 @@ def clone(input: Tensor):
     return jnp.array(input)
 
 
-@op(name="_read_through", function=False, method=False, out=False, saves="none", backward_name="AsStridedBackward0", tested=False)
+@op(name="_read_through", function=False, method=False, out=False, saves="none", backward_name="AsStridedBackward0", tested=False,
+    through_storage=True)
 def read_through(base: Tensor, base_size: tuple[int, ...], base_stride: tuple[int, ...], size: tuple[int, ...],
                  stride: tuple[int, ...], offset: int, dtype: np.dtype):
     """What a view of the base shows, its offset counted from the base's start; zeros for what the base does not show."""

@@ -162,14 +162,20 @@ class Op:
     composite: bool = False
     looks_at_history: bool = False
     writes_leaves: bool = False
-    fills: bool = False
+    fills: bool | Callable = False
+    uniform: bool = False
+    adds: Callable | None = None
     apart: bool = False
     dtypes_first: bool = False
+    checks_first: Callable | None = None
+    always: Any = None
+    out_not_expanded: bool = False
     numbers_count: bool = True
-    reshapes: bool = False
+    alias_name: str | None = None
+    copy_name: str | None = None
     replayed: bool = False
     remade: bool = False
-    node_each: bool = False
+    node_each: Callable | None = None
     loops: bool = False
     layout: Any = None          # which strides results have: see layout.py
     _functions: dict = field(default_factory=dict)
@@ -177,9 +183,8 @@ class Op:
     def __post_init__(self):
         self.keeps_result = self.saves in ("result", "both")
         self.asks_history_first = (self.differentiable or self.not_derived or self.looks_at_history) and not self.composite
-
-    def __hash__(self):
-        return id(self)
+        self.has_history_in_place = self.differentiable or self.not_derived or self.inplace_name is not None
+        self.shapes_first = self.dtypes_first or (self.promote is None and self.layout not in layout.ELEMENTWISE)
 
     def __repr__(self):
         return f"<op {self.name}>"
@@ -228,6 +233,10 @@ class Op:
         taking = [(t, a) for p, t, a in given if (p.name in self.promotes if self.promotes else p.kind.startswith("tensor"))]
         common = promotion.RULES[self.promote](promotion.result_type(_operand(t, a.sds) for t, a in taking))    # type: ignore[index]
         return common, [a for _, a in taking], [a for _, _, a in given]
+
+    def fills_expanded(self, template: tuple, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+        """Whether the in-place form may write to a tensor of this geometry though several elements are one place in memory."""
+        return self.fills if self.fills.__class__ is bool else self.fills(template, size, stride)       # type: ignore[operator,return-value]
 
     @property
     def counts_numbers(self) -> bool:
@@ -320,7 +329,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
                 ``bool`` (compute in the common dtype, the body returns bool). The promoted arguments are cast and
                 broadcast against each other before the body sees them. ``promotes``: their names, where not all tensors.
     view:       the function from (size, stride, offset, *other arguments) to the same of the result: makes it a view.
-    through_storage: the view shows elements of the storage that the argument itself may not show (as_strided).
+    through_storage: the result shows elements of the storage that the argument itself may not show (as_strided).
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
     saves:      ``inputs`` (the default: those that the vjp uses), ``all`` (where the vjp depends on inputs whose values it
@@ -354,13 +363,22 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     composite:  PyTorch makes it of other calls, so that the error of a view that may not be used any more comes after its own.
     looks_at_history: that error is raised though the op is not differentiable.
     writes_leaves: the in-place form of an op that is not differentiable may write to a leaf that requires grad.
-    fills:      the in-place form may write to expanded tensors, as all their elements become the same.
+    fills:      the in-place form may write to expanded tensors; a function of the template and the tensor's size and stride
+                where it depends on these. ``uniform``: all their elements become the same, so nothing of them has to be merged,
+                and the number may lie in the memory that is written to. ``adds``: a function of the template: whether what is
+                written to one place several times is added up.
     apart:      what is written (in place, or by ``out=``) must not share memory with an argument at all.
     dtypes_first: errors of dtypes come before those of memory that is shared.
+    checks_first: a function of the template and the first argument's number of dims, which raises what comes before the errors
+                of memory that is shared; by default all errors of dtypes and shapes do.
+    always:     the dtype of results whatever the arguments' common dtype is, where no kernel is asked.
+    out_not_expanded: an expanded ``out=`` is refused even where it will take another shape.
     numbers_count: False where a number among the operands is no tensor in PyTorch, and counts for no strides.
-    reshapes, replayed, remade, node_each:  of views: the node has another name where the base is not contiguous; a view of it
-                is taken again of the same tensors once the base was written to; it is made again by the same call then; each of
-                the results has a node of its own.
+    alias_name, copy_name:  of views: the node's name where the base is not contiguous, and where only a copy shows the result.
+    replayed, remade:  of views: a view of it is taken again of the same tensors once the base was written to; it is made again by
+                the same call then.
+    node_each:  of views: each result is a slice with a node of its own, and may be written to: a function of the template and the
+                base's size that gives the dim and the (start, length) of each.
     layout:     the rule of ``layout.py`` for the strides of results, where its table does not have it.
     loops:      there may be a loop in the body, in JAX's functions too (or in its derivative): it is traced with the jits inside.
                 Without them, which is quicker, a loop would be unrolled.
@@ -374,6 +392,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool 
     facts.setdefault("layout", None if is_view else layout.rule_of(full, facts.get("promote") is not None))
     facts.setdefault("refuses_out", out_dtypes.rule_of(full))
     facts.setdefault("takes_dtype_of_out", full in out_dtypes.COMPUTED_IN_IT)
+    facts.setdefault("out_not_expanded", full in out_dtypes.NOT_EXPANDED)
+    facts.setdefault("always", out_dtypes.ALWAYS_OF.get(full))
     record = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
                 method=("." not in full and not facts.get("creates")) if method is None else method,
                 inplace=(facts.get("promote") in ("numeric", "int_to_float", "bool")) if inplace is None else inplace,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -52,20 +53,23 @@ def view(input: Tensor, size: Size):
 
 
 @op(view=lambda size, stride, offset, other: _view(size, stride, offset, other.shape), saves="none", function=False,
-    backward_name="ViewBackward0")
+    backward_name="ViewBackward0", copy_name="UnsafeViewBackward0")
 def view_as(input: Tensor, other: Tensor):
     """``view`` with the shape of another tensor. See torch.Tensor.view_as."""
     return _reshaped(input, other.shape)
 
 
-@op(view=_reshape, saves="none", backward_name="ViewBackward0", reshapes=True)
+_NAMES: dict[str, Any] = {"alias_name": "ReshapeAliasBackward0", "copy_name": "UnsafeViewBackward0"}
+
+
+@op(view=_reshape, saves="none", backward_name="ViewBackward0", **_NAMES)
 def reshape(input: Tensor, shape: Size):
     """The same elements in another shape, a copy if strides allow no view. See torch.reshape."""
     return _reshaped(input, shape)
 
 
 @op(view=lambda size, stride, offset, other: _reshape(size, stride, offset, other.shape), saves="none", function=False,
-    backward_name="ViewBackward0", reshapes=True)
+    backward_name="ViewBackward0", **_NAMES)
 def reshape_as(input: Tensor, other: Tensor):
     """``reshape`` with the shape of another tensor. See torch.Tensor.reshape_as."""
     return _reshaped(input, other.shape)
@@ -75,7 +79,7 @@ def _ravel(size, stride, offset) -> Geometry | None:
     return ((math.prod(size),), (1,), offset) if strided.is_contiguous(size, stride) else None
 
 
-@op(view=_ravel, saves="none", backward_name="ViewBackward0")
+@op(view=_ravel, saves="none", backward_name="ViewBackward0", copy_name="UnsafeViewBackward0")
 def ravel(input: Tensor):
     """All elements in one dim. See torch.ravel."""
     return input.reshape(input.size)
@@ -92,7 +96,7 @@ def _flatten(size, stride, offset, start_dim=0, end_dim=-1) -> Geometry | str | 
     return ITSELF if len(shape) == len(size) and size else _reshape(size, stride, offset, shape)
 
 
-@op(view=_flatten, saves="none", backward_name="ViewBackward0", composite=True, reshapes=True)
+@op(view=_flatten, saves="none", backward_name="ViewBackward0", composite=True, **_NAMES)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1):
     """Several dims made one. See torch.flatten."""
     return input.reshape(_flat_size(input.shape, start_dim, end_dim))

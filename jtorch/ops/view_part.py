@@ -270,7 +270,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0):
     return _cut_parts(input, *_chunk_sizes(input.shape, chunks, dim))
 
 
-@op(view=_tensor_split_geometry, saves="none", backward_name="SliceBackward0", composite=True, node_each=True)
+@op(view=_tensor_split_geometry, saves="none", backward_name="SliceBackward0", composite=True,
+    node_each=lambda template, size: _tensor_split(size, *template[1:]))
 def tensor_split(input: Tensor, indices_or_sections: int | tuple[int, ...], dim: int = 0):
     """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
     dim, ranges = _tensor_split(input.shape, indices_or_sections, dim)
@@ -318,25 +319,25 @@ def _split_along(dim_of):
     return geometry
 
 
-def slices_of(name: str, template: tuple, size: tuple[int, ...]) -> tuple[int, list[tuple[int, int]]]:
-    """The dim, and the (start, length) of each part, of an op whose results PyTorch makes by slicing one after the other."""
-    dim_of = {"hsplit": _hdim, "vsplit": _vdim, "dsplit": _ddim}.get(name)
-    return _tensor_split(size, template[1], template[2] if dim_of is None else dim_of(size, template[1]))
+def _slices_along(dim_of):
+    def slices(template: tuple, size: tuple[int, ...]) -> tuple[int, list[tuple[int, int]]]:
+        return _tensor_split(size, template[1], dim_of(size, template[1]))
+    return slices
 
 
-@op(view=_split_along(_hdim), saves="none", backward_name="SliceBackward0", node_each=True)
+@op(view=_split_along(_hdim), saves="none", backward_name="SliceBackward0", node_each=_slices_along(_hdim))
 def hsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along columns. See torch.hsplit."""
     return tensor_split(input, indices_or_sections, _hdim(input.shape, indices_or_sections))
 
 
-@op(view=_split_along(_vdim), saves="none", backward_name="SliceBackward0", node_each=True)
+@op(view=_split_along(_vdim), saves="none", backward_name="SliceBackward0", node_each=_slices_along(_vdim))
 def vsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along rows. See torch.vsplit."""
     return tensor_split(input, indices_or_sections, _vdim(input.shape, indices_or_sections))
 
 
-@op(view=_split_along(_ddim), saves="none", backward_name="SliceBackward0", node_each=True)
+@op(view=_split_along(_ddim), saves="none", backward_name="SliceBackward0", node_each=_slices_along(_ddim))
 def dsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along the third dim. See torch.dsplit."""
     return tensor_split(input, indices_or_sections, _ddim(input.shape, indices_or_sections))

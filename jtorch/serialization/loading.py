@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
-from jtorch.engine import Value
 from jtorch.serialization import legacy, locations, names, settings, weights_only
 from jtorch.serialization.archive import Reader, failed
 from jtorch.serialization.legacy import flat_storage, text
 from jtorch.serialization.rebuild import Stored
 from jtorch.serialization.settings import LoadEndianness, Settings
-from jtorch.storage import Storage
+from jtorch.storage import Storage, of_memory
 from jtorch.untyped_storage import UntypedStorage
 
 UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
@@ -202,9 +201,7 @@ class Archive:
 
 def _shared(array: np.ndarray) -> Storage:
     """A storage whose content is memory that it does not own: writes to its tensors are writes to the memory."""
-    storage = Storage(Value(engine.aval_of(array.shape, array.dtype, engine.CPU)))
-    storage.value, storage.host = None, array
-    return storage
+    return of_memory(engine.aval_of(array.shape, array.dtype, engine.CPU), array)
 
 
 def _explained(message: str) -> str:

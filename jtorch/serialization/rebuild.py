@@ -55,26 +55,15 @@ class Stored(UntypedStorage):
         self.__dict__ = {"_storage": self.content}
 
     def _become(self, there: Storage) -> None:
-        self.content.value, self.content.host, self.content.aval = there.content(), None, there.aval
-        self.content.generation += 1
+        self.content.become(there.content(), there.aval)
         for view in self.views:
             view.aval = engine.aval_of(view.aval.shape, view.aval.np, there.aval.device)
 
     def give_form(self, dtype: dtype_class, shape: tuple[int, ...]) -> None:
         """Gives the content another dtype and shape over the same bytes, where that is free; no tensor shows all of it yet."""
-        content = self.content
-        aval = engine.aval_of(shape, dtype.np, content.aval.device)
-        if aval is content.aval:
-            return
-        if content.host is not None:
-            content.host = content.host.view(dtype.np)
-        elif aval.device.type == "meta":
-            content.value = Value(aval, engine.hollow(shape, dtype.np))
-        elif content.value.array.__class__ is np.ndarray:
-            content.value = Value(aval, content.value.array.reshape(-1).view(dtype.np).reshape(shape))
-        else:
-            return
-        content.aval = aval
+        aval = engine.aval_of(shape, dtype.np, self.content.aval.device)
+        if aval is not self.content.aval:
+            self.content.give_form(aval)
 
 
 def _dims(what: str, given: Any) -> tuple[int, ...]:
@@ -112,8 +101,8 @@ def _tensor(stored: Any, offset: Any, size: Any, stride: Any, dtype: dtype_class
     if whole and (content.aval.shape, content.aval.np) == (size, dtype.np):
         stored.shown = True
     else:
-        t._view = View(engine.aval_of(size, dtype.np, content.aval.device), stride, offset, None, -1)
-        stored.views.append(t._view)
+        storage.show_part(t, engine.aval_of(size, dtype.np, content.aval.device), stride, offset)
+        stored.views.append(t._view)     # type: ignore[arg-type]
     return _finished(with_grad(t, bool(requires_grad)), stored, metadata)
 
 
@@ -159,7 +148,7 @@ def _rebuild_tensor_v3(storage: Stored, storage_offset: int, size: Any, stride: 
 
 def _showing_the_same(made: Any, t: Tensor) -> Any:
     """An alias just made of a tensor, with the view that its storage knows of."""
-    made._view = t._view
+    storage.show(made, made._storage, t._view)
     return made
 
 

@@ -160,7 +160,7 @@ static PyObject *fitted(PyObject *out, PyObject *target)
     return made;
 }
 
-/* call_inplace(c, flat, target=None, name=None) */
+/* call_inplace(c, flat, name=None) */
 PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssize_t nargs, PyObject *names)
 {
     PyObject *modes = current_mode();

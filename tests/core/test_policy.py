@@ -111,7 +111,8 @@ if "thread" in sys.argv:        # other work, in another thread
         while not stop.is_set():
             a = (a * 1.5 - 0.5).tanh() + 1
             a.sum().item()
-    threading.Thread(target=others, daemon=True).start()
+    thread = threading.Thread(target=others)
+    thread.start()
 model = torch.nn.Sequential(torch.nn.Linear(20, 48), torch.nn.GELU(), torch.nn.Dropout(0.3), torch.nn.Linear(48, 5))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
 for turn in range(90):
@@ -125,6 +126,7 @@ for turn in range(90):
         loss.item()
 if "thread" in sys.argv:
     stop.set()
+    thread.join()
 digest = hashlib.sha256()
 for p in model.parameters():
     digest.update(p.detach().numpy().tobytes())
