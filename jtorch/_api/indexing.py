@@ -362,7 +362,8 @@ def _put(viewed: Tensor, tensors: Sequence[Tensor | None], value: Tensor) -> Non
 
 def _is_fitting_mask(t: Tensor, index: Any) -> bool:
     """Whether an index is a mask of the tensor's first dims."""
-    return isinstance(index, Tensor) and index.dtype.name in _MASKS and index.dim() and index.shape == t.shape[:index.dim()]
+    return isinstance(index, Tensor) and index.dtype.name in _MASKS and index.dim() > 0 \
+        and index.shape == t.shape[:index.dim()]
 
 
 def _assign(viewed: Tensor, value: Tensor) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parent.parent / "jtorch"
+PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
 
 HISTORY, STORAGE = "_backward/view_history.py", "storage.py"
 OWNERS = {      # attribute -> the file
