@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from libraries import HAS_TORCH, NO_TORCH, library
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 NEEDS_TORCH = pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="descriptors are not sent on Windows")
 
