@@ -81,7 +81,7 @@ static PyObject *class_of_node(PyObject *call, long facts, PyObject *args)
     return found;
 }
 
-/* The positions of what the version check looks at (with "result"), borrowed; None where it looks at all that is saved.
+/* The positions of what the version check looks at (with "result"), a new reference; None where it looks at all that is saved.
    It depends on the call and on which arguments need a gradient. */
 static PyObject *checked(PyObject *call, PyObject *edges)
 {
@@ -91,10 +91,9 @@ static PyObject *checked(PyObject *call, PyObject *edges)
         pattern = pattern << 1 | !is_none(PyTuple_GET_ITEM(edges, i));
     PyObject *known = SLOT(call, Call_.nodes), *key = PyLong_FromUnsignedLong(n < 31 ? pattern : 0);
     PyObject *found = key != NULL && n < 31 ? PyDict_GetItemWithError(known, key) : NULL;
-    if (found == NULL && key != NULL && !PyErr_Occurred()) {
+    Py_XINCREF(found);
+    if (found == NULL && key != NULL && !PyErr_Occurred())
         found = PyObject_CallFunctionObjArgs(checked_in_python, call, edges, key, NULL);
-        Py_XDECREF(found);      /* it is kept in ``known`` */
-    }
     Py_XDECREF(key);
     return found;
 }
@@ -103,8 +102,12 @@ static PyObject *checked(PyObject *call, PyObject *edges)
 static PyObject *kept_versions(PyObject *call, PyObject *edges, PyObject *versions)
 {
     PyObject *few = checked(call, edges);
-    if (few == NULL || is_none(few))
-        return Py_XNewRef(few == NULL ? NULL : versions);
+    if (few == NULL)
+        return NULL;
+    if (is_none(few)) {
+        Py_DECREF(few);
+        return Py_NewRef(versions);
+    }
     Py_ssize_t n = PyTuple_GET_SIZE(versions);
     PyObject *kept = PyTuple_New(n);
     for (Py_ssize_t i = 0; kept != NULL && i < n; i++) {
@@ -115,6 +118,7 @@ static PyObject *kept_versions(PyObject *call, PyObject *edges, PyObject *versio
         }
         PyTuple_SET_ITEM(kept, i, Py_NewRef(here ? PyTuple_GET_ITEM(versions, i) : unsaved));
     }
+    Py_DECREF(few);
     return kept;
 }
 
@@ -179,8 +183,9 @@ static PyObject *wrap_saved(PyObject *out, PyObject *node, long facts, PyObject 
 {
     if (is_special(modes))
         return PyObject_CallFunctionObjArgs(saving_result, out, node, NULL);
-    PyObject *few = facts & HAS_CHECKS ? checked(SLOT(node, OpNode_.call), SLOT(node, OpNode_.raw_edges)) : Py_None;
+    PyObject *few = facts & HAS_CHECKS ? checked(SLOT(node, OpNode_.call), SLOT(node, OpNode_.raw_edges)) : Py_NewRef(Py_None);
     int counts = few == NULL ? -1 : is_none(few) ? 1 : PySequence_Contains(few, result_name);
+    Py_XDECREF(few);
     PyObject *t = counts < 0 ? NULL : wrap_value(out, node, 0, NULL);
     if (t == NULL || !counts)
         return t;
