@@ -78,7 +78,6 @@ def share(s: Storage) -> None:
         return
     s.to_host()
     _place(s, Segment.new(s.aval.nbytes), s.host)
-    s.generation += 1
 
 
 def _place(s: Storage, segment: Segment, content: np.ndarray | None) -> None:
@@ -86,7 +85,8 @@ def _place(s: Storage, segment: Segment, content: np.ndarray | None) -> None:
     memory = np.frombuffer(segment.memory, s.aval.np)
     if content is not None:
         memory[...] = content
-    s.host, s.value, s.shared = memory, None, segment
+    s.move_into(memory)
+    s.shared = segment
     _storages[segment.key] = s
 
 
