@@ -241,6 +241,7 @@ def _in_another_thread(run: Callable[[], Any]) -> Any:
     made: list[tuple[Any, BaseException | None]] = []
 
     def begin() -> None:
+        own = Modes()
         modes.restore()
         running.node = node
         try:
@@ -249,6 +250,8 @@ def _in_another_thread(run: Callable[[], Any]) -> Any:
             made.append((found, None))
         except BaseException as error:
             made.append((None, error))
+        finally:
+            own.restore()       # the process counts the threads that have autocast on
 
     thread = threading.Thread(target=contextvars.copy_context().run, args=(begin,))
     thread.start()
