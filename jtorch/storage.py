@@ -93,10 +93,10 @@ class Storage:
         self.value, self.host, self.aval = value, None, aval
         self.generation += 1
 
-    def move_into(self, memory: np.ndarray) -> None:
+    def move_into(self, array: np.ndarray) -> None:
         """Makes host memory the content, which holds the same already or is to hold it from now on."""
         self.generation += 1
-        self.host, self.value = memory, None
+        self.host, self.value = array, None
 
     def give_form(self, aval: Aval) -> None:
         """Takes another dtype and shape over the same bytes, where that is free; no tensor shows all of it yet."""

@@ -2,8 +2,20 @@
 from __future__ import annotations
 
 import pytest
+from libraries import HAS_TORCH, library
 
 pytestmark = pytest.mark.core
+
+
+@pytest.fixture(autouse=True)
+def blocks_of_autocast_have_ended():
+    """Some tests enter a block and never leave it, which the libraries count."""
+    yield
+    for name in ("torch", "jtorch") if HAS_TORCH else ("jtorch",):
+        xp = library(name)
+        depth = xp.autocast_increment_nesting()
+        while depth > 0:
+            depth = xp.autocast_decrement_nesting()
 
 
 def leaf(xp, *values):
