@@ -135,16 +135,16 @@ class Kernel:
     def work(self) -> cost.Work:
         """About what a run takes."""
         if self._work is None:
-            self._work = self.on_host.work if self.on_host is not None else self._traced_work()
+            self._work = self.on_host.work if self.on_host is not None else self._work_of(self._traced())
         return self._work
 
-    def _traced_work(self) -> cost.Work:
-        with traced_again():
-            seconds = work_of(self._traced().jaxpr).compiled
+    def _work_of(self, traced) -> cost.Work:
+        seconds = work_of(traced.jaxpr).compiled
         return cost.Work(seconds, seconds)
 
     def _traced(self):
-        return jax.jit(self._flat).trace(*[a.placed for a in self._placed()])
+        with traced_again():
+            return jax.jit(self._flat).trace(*[a.placed for a in self._placed()])
 
     def _run_compiled(self, arrays: list) -> list:
         if self.foreign:
@@ -168,8 +168,11 @@ class Kernel:
         _require_xla(self.call)
         start = perf_counter()
         with traced_again():
+            traced = self._traced()
+            if self._work is None and self.on_host is None:     # or it would be traced once more
+                self._work = self._work_of(traced)
             on = Threads(inline=True, pool=self.work.host > policy.POOL) if self.on_cpu else ELSEWHERE
-            self.compiled = cache.compiled(self._traced().lower(), on)
+            self.compiled = cache.compiled(traced.lower(), on)
         stats.kernel_compiled(self, perf_counter() - start)
 
     def _flat(self, *arrays):
