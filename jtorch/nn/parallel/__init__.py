@@ -18,9 +18,20 @@ class DataParallel(Module):
     of ``device_ids`` and inputs are moved there, but batches are not split among the others (layers that look at the batch,
     as batch normalization, see all of it).
 
-    >>> net = torch.nn.DataParallel(torch.nn.Linear(2, 1))
-    >>> list(net.state_dict()), net(torch.ones(3, 2)).shape
-    (['module.weight', 'module.bias'], torch.Size([3, 1]))
+    Shape: whatever ``forward`` takes and gives.
+
+    Args:
+        module (Module): called.
+        device_ids (list or None): accepted.
+        output_device (device or None): accepted.
+        dim (int): accepted.
+
+    Example::
+
+        >>> net = torch.nn.DataParallel(torch.nn.Linear(2, 1))
+        >>> list(net.state_dict()), net(torch.ones(3, 2)).shape
+        (['module.weight', 'module.bias'], torch.Size([3, 1]))
+
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0):
@@ -55,9 +66,9 @@ def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_de
     return DataParallel(module, device_ids, output_device, dim)(*given, **(module_kwargs or {}))
 
 
-class DistributedDataParallel(Module):
-    """Not built: there is no torch.distributed here."""
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        raise NotImplementedError("DistributedDataParallel needs torch.distributed, which jtorch does not have. In one process, "
-                                  "jax.sharding spreads a computation over several devices.")
+def __getattr__(name: str) -> Any:
+    """``DistributedDataParallel``, imported when it is asked for: it needs ``torch.distributed``."""
+    if name == "DistributedDataParallel":
+        from jtorch.nn.parallel.distributed import DistributedDataParallel
+        return DistributedDataParallel
+    raise AttributeError(f"module 'torch.nn.parallel' has no attribute {name!r}")

@@ -1,0 +1,85 @@
+"""A small language model whose parameters two processes share: fully_shard, a checkpoint, and loading it on any number.
+
+Run it with ``python -m jtorch -m torch.distributed.run --standalone --nproc-per-node 2 examples/sharded_lm.py``.
+"""
+import argparse
+import tempfile
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+import torch.nn.functional as F
+from torch.distributed.checkpoint.state_dict import get_state_dict
+from torch.distributed.fsdp import fully_shard
+
+
+class Block(torch.nn.Module):
+    """Adds to each vector what a network of two layers makes of it."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(width)
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return x + self.down(F.gelu(self.up(self.norm(x))))
+
+
+class Model(torch.nn.Module):
+    """Guesses a character from the four before it."""
+
+    def __init__(self, characters: int, width: int = 64, blocks: int = 2):
+        super().__init__()
+        self.table = torch.nn.Embedding(characters, width // 4)
+        self.blocks = torch.nn.ModuleList([Block(width) for _ in range(blocks)])
+        self.out = torch.nn.Linear(width, characters)
+
+    def forward(self, x):
+        x = self.table(x).flatten(1)
+        for block in self.blocks:
+            x = block(x)
+        return self.out(x)
+
+
+def main(steps: int) -> None:
+    dist.init_process_group("gloo")
+    rank, n = dist.get_rank(), dist.get_world_size()
+    text = ("the quick brown fox jumps over the lazy dog; pack my box with five dozen liquor jugs. " * 20)
+    letters = sorted(set(text))
+    numbers = torch.tensor([letters.index(c) for c in text])
+    inputs, targets = numbers.unfold(0, 4, 1)[:-1], numbers[4:]
+
+    torch.manual_seed(0)                        # the same parameters on all ranks; each then keeps its part
+    net = Model(len(letters))
+    for block in net.blocks:
+        fully_shard(block)                      # one block at a time is whole
+    fully_shard(net)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3)
+    for step in range(steps):
+        chosen = (torch.arange(64) + step * 64 * n + rank * 64) % len(inputs)       # each rank its own batch
+        loss = F.cross_entropy(net(inputs[chosen]), targets[chosen])
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.)
+        optimizer.step()
+        optimizer.zero_grad()
+        if step % 20 == 0 or step == steps - 1:
+            mean = loss.detach() / n
+            dist.all_reduce(mean)
+            if rank == 0:
+                print(f"step {step:3d}  loss {mean.item():.3f}", flush=True)
+
+    folder = [tempfile.mkdtemp() if rank == 0 else None]
+    dist.broadcast_object_list(folder)
+    model, optim = get_state_dict(net, optimizer)
+    dcp.save({"model": model, "optim": optim}, checkpoint_id=folder[0])
+    if rank == 0:
+        held = sum(p.to_local().numel() for p in net.parameters())
+        total = sum(p.numel() for p in net.parameters())
+        print(f"rank 0 holds {held} of {total} parameters; checkpoint in {folder[0]}", flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=100)
+    main(parser.parse_args().steps)

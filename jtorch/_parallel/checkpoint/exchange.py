@@ -1,0 +1,96 @@
+"""How ranks tell one another what they are about to write, and what went wrong."""
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import jtorch.distributed as dist
+
+
+class CheckpointException(BaseException):
+    """Some ranks could not save or load: ``failures`` says which, and why.
+
+    See torch.distributed.checkpoint.CheckpointException.
+    """
+
+    def __init__(self, msg: str, failures: dict[int, Any]):
+        super().__init__(msg, failures)
+        self._failures = failures
+
+    @property
+    def failures(self) -> dict[int, Any]:
+        """The exceptions, by rank."""
+        return self._failures
+
+    def __str__(self) -> str:
+        parts = ["".join([f"Traceback (most recent call last): (RANK {rank})\n", *trace, *traceback.format_exception_only(error)])
+                 for rank, (error, trace) in self._failures.items()]
+        return f"CheckpointException ranks:{self._failures.keys()}\n{''.join(parts)}"
+
+
+class Alone:
+    """One process."""
+
+    rank, size = 0, 1
+
+    def gather(self, obj: Any) -> list[Any]:
+        """What all ranks have."""
+        return [obj]
+
+
+class Together:
+    """The ranks of a group, which meet by a collective."""
+
+    def __init__(self, group: Any):
+        self.group = dist._get_default_group() if group is None else group
+        self.rank, self.size = self.group.rank(), self.group.size()
+
+    def gather(self, obj: Any) -> list[Any]:
+        """What all ranks have."""
+        found: list[Any] = [None] * self.size
+        dist.all_gather_object(found, obj, self.group)
+        return found
+
+
+_count = [0]
+
+
+class ByStore(Together):
+    """The ranks of a group, which meet by the job's store: beside what the program's own thread does."""
+
+    def __init__(self, group: Any):
+        super().__init__(group)
+        _count[0] += 1
+        self.prefix, self.step = f"checkpoint {_count[0]}", 0
+
+    def gather(self, obj: Any) -> list[Any]:
+        """What all ranks have."""
+        store, self.step = self.group.store, self.step + 1
+        keys = [f"{self.prefix}/{self.step}/{rank}" for rank in range(self.size)]
+        store.set(keys[self.rank], pickle.dumps(obj))
+        # Only ranks of the job can write to its store.
+        return [pickle.loads(store.get(key)) for key in keys]
+
+
+def done_by_all(ranks: Any, step: str, do: Callable[[], Any]) -> list[Any]:
+    """What ``do`` gives on each rank; CheckpointException on all, where it raises on one."""
+    try:
+        mine: Any = (do(), None)
+    except Exception as error:      # noqa: BLE001  (all ranks are told)
+        mine = (None, (_plain(error), traceback.format_tb(error.__traceback__)))
+    found = ranks.gather(mine)
+    failures = {rank: failure for rank, (_, failure) in enumerate(found) if failure is not None}
+    if failures:
+        raise CheckpointException(step, failures)
+    return [result for result, _ in found]
+
+
+def _plain(error: Exception) -> Exception:
+    """The error, or one that says the same and can travel."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:      # noqa: BLE001  (any error may have any pickle)
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error

@@ -1,0 +1,66 @@
+"""Nested state dicts as flat ones, whose keys are paths."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jtorch.tensor import Tensor
+
+Path = tuple[Any, ...]
+
+
+def paths_of(state_dict: Mapping) -> Iterator[tuple[Path, Any]]:
+    """(path, value) of all that a state dict has. Lists are gone into where there are tensors or dicts in them."""
+    def visit(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
+        if isinstance(value, Mapping):
+            for k, v in value.items():
+                yield from visit((*path, str(k)), v)
+        elif _is_one(value):
+            yield path, value
+        else:
+            for i, v in enumerate(value):
+                yield from visit((*path, i), v)
+    for key, value in state_dict.items():
+        yield from visit((str(key),), value)
+
+
+def _is_one(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return False
+    return not isinstance(value, list) or not any(
+        isinstance(v, Tensor) or (isinstance(v, (Mapping, list)) and not _is_one(v)) for v in value)
+
+
+def flattened(state_dict: Mapping) -> tuple[dict[str, Any], dict[str, Path]]:
+    """({key: value}, {key: path})."""
+    values: dict[str, Any] = {}
+    paths: dict[str, Path] = {}
+    for path, value in paths_of(state_dict):
+        key = ".".join(map(str, path))
+        if key in values:
+            raise ValueError(f"duplicated flatten key {key}")
+        values[key], paths[key] = value, path
+    return values, paths
+
+
+def set_at(root: Any, path: Path, value: Any) -> None:
+    """Puts a value where a path leads, whose beginning may be there or not."""
+    at = root
+    for key, following in zip(path, path[1:], strict=False):
+        new: Any = [] if isinstance(following, int) else {}
+        if isinstance(at, list):
+            at += [None] * (key + 1 - len(at))
+            at[key] = new if at[key] is None else at[key]
+            at = at[key]
+        else:
+            at = at.setdefault(_own_key(at, key), new)
+    if isinstance(at, list):
+        at += [None] * (path[-1] + 1 - len(at))
+        at[path[-1]] = value
+    else:
+        at[_own_key(at, path[-1])] = value
+
+
+def _own_key(at: Mapping, key: Any) -> Any:
+    """The key of a dict that is written so: keys may be numbers."""
+    return key if key in at else next((k for k in at if str(k) == key), key)

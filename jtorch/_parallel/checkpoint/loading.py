@@ -1,0 +1,95 @@
+"""Loading: each rank reads what overlaps with its parts. See torch.distributed.checkpoint.load."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch._parallel.checkpoint.exchange import done_by_all
+from jtorch._parallel.checkpoint.files import FileSystemReader, read_back
+from jtorch._parallel.checkpoint.flattening import flattened, set_at
+from jtorch._parallel.checkpoint.metadata import BytesStorageMetadata, Metadata, MetadataIndex
+from jtorch._parallel.checkpoint.saving import chunk_of, is_stateful, ranks_of
+from jtorch._parallel.dtensor import local_of
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Tensor
+
+
+class DefaultLoadPlanner:
+    """Everything that a state dict asks for. See torch.distributed.checkpoint.DefaultLoadPlanner."""
+
+    def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, allow_partial_load: bool = False):
+        self.allow_partial_load = allow_partial_load
+        if not flatten_state_dict:
+            raise NotImplementedError("DefaultLoadPlanner: flatten_state_dict=False is not built")
+
+
+def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: Any = None, planner: Any = None,
+         process_group: Any = None, no_dist: bool = False) -> None:
+    """Reads a checkpoint into the tensors of a state dict. See torch.distributed.checkpoint.load.
+
+    It may have been written by any number of ranks, with any placements. What is no tensor is replaced.
+
+    Raises:
+        CheckpointException: on all ranks, where one could not read: a key is missing, a tensor has another size.
+
+    """
+    if planner is not None and type(planner) is not DefaultLoadPlanner:
+        raise NotImplementedError("checkpoints with a planner of one's own are not built: change the state dict after load")
+    if storage_reader is None and checkpoint_id is None:
+        raise RuntimeError("`checkpoint_id` must be specified if storage_reader/storage_writer is None.")
+    reader = FileSystemReader(checkpoint_id) if storage_reader is None else storage_reader
+    if not isinstance(reader, FileSystemReader):
+        raise NotImplementedError(f"checkpoints by {type(reader).__name__} are not built: FileSystemReader reads folders")
+    partial = planner is not None and planner.allow_partial_load
+    ranks = ranks_of(process_group, no_dist, "load")
+    given = {k: state_dict[k].state_dict() if is_stateful(state_dict[k]) else state_dict[k] for k in sorted(state_dict)}
+    done_by_all(ranks, "read", lambda: _read_all(given, reader, partial))
+    for key, value in given.items():
+        if is_stateful(state_dict[key]):
+            state_dict[key].load_state_dict(value)
+        else:
+            state_dict[key] = value
+
+
+def _read_all(state_dict: dict, reader: FileSystemReader, partial: bool) -> None:
+    metadata = reader.read_metadata()
+    values, paths = flattened(state_dict)
+    for key, value in values.items():
+        known = metadata.state_dict_metadata.get(key)
+        if known is None:
+            if not partial:
+                raise RuntimeError(f"Missing key in checkpoint state_dict: {key}.")
+        elif isinstance(known, BytesStorageMetadata):
+            data = reader.read(metadata.storage_data[MetadataIndex(key)])
+            set_at(state_dict, paths[key], read_back(data, weights_only=False))
+        elif not isinstance(value, Tensor):
+            raise ValueError(f"Invalid checkpoint metadata for {key}, expected BytesStorageMetadata but found {type(known)}")
+        else:
+            _read_tensor(key, value, known, metadata, reader)
+
+
+@no_grad()
+def _read_tensor(key: str, value: Tensor, known: Any, metadata: Metadata, reader: FileSystemReader) -> None:
+    if tuple(known.size) != tuple(value.shape):
+        raise ValueError(f"Size mismatch between saved {known.size} and current: {value.shape} for {key}")
+    mine, target = chunk_of(value), local_of(value).detach()
+    for chunk in known.chunks:
+        overlap = _overlap(mine, chunk)
+        if overlap is None:
+            continue
+        data = reader.read(metadata.storage_data[MetadataIndex(key, chunk.offsets)])
+        source, to = read_back(data, weights_only=True), target
+        for dim, (start, length) in enumerate(overlap):
+            source = source.narrow(dim, start - chunk.offsets[dim], length)
+            to = to.narrow(dim, start - mine.offsets[dim], length)      # type: ignore[attr-defined]
+        to.copy_(source)      # type: ignore[attr-defined]
+
+
+def _overlap(a: Any, b: Any) -> list[tuple[int, int]] | None:
+    """(start, length) along each dim of what two parts share; None where that is nothing."""
+    made = []
+    for x, m, y, n in zip(a.offsets, a.sizes, b.offsets, b.sizes, strict=True):
+        start, end = max(x, y), min(x + m, y + n)
+        if end <= start:
+            return None
+        made.append((start, end - start))
+    return made

@@ -1,0 +1,113 @@
+"""What a checkpoint's ``.metadata`` says: a pickle of these classes, under PyTorch's names."""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from jtorch._base.layout import strided
+from jtorch._base.size import Size
+from jtorch.serialization import names
+
+
+@dataclass
+class ChunkStorageMetadata:
+    """A part of a tensor: where it begins, and its size."""
+
+    offsets: Any
+    sizes: Any
+
+
+class _MEM_FORMAT_ENCODING(Enum):       # noqa: N801
+    TORCH_CONTIGUOUS_FORMAT = 0
+    TORCH_CHANNELS_LAST = 1
+    TORCH_PRESERVE_FORMAT = 2
+
+
+@dataclass
+class TensorProperties:
+    """What a tensor is beside its elements."""
+
+    dtype: Any = None
+    layout: Any = strided
+    requires_grad: bool = False
+    memory_format: Any = _MEM_FORMAT_ENCODING.TORCH_CONTIGUOUS_FORMAT
+    pin_memory: bool = False
+
+    def __getstate__(self) -> tuple:
+        return self.dtype, self.layout, self.requires_grad, self.memory_format, self.pin_memory
+
+    def __setstate__(self, state: tuple) -> None:
+        self.dtype, self.layout, self.requires_grad, self.memory_format, self.pin_memory = state
+
+
+@dataclass
+class TensorStorageMetadata:
+    """A tensor and its parts."""
+
+    properties: TensorProperties
+    size: Any
+    chunks: list[ChunkStorageMetadata]
+
+
+@dataclass
+class BytesStorageMetadata:
+    """Something else than a tensor."""
+
+
+@dataclass
+class StorageMeta:
+    """Where a checkpoint is, and by which save it was made."""
+
+    checkpoint_id: str | os.PathLike | None = None
+    save_id: str | None = None
+    load_id: str | None = None
+    modules: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Metadata:
+    """A checkpoint."""
+
+    state_dict_metadata: dict[str, Any]
+    planner_data: Any = None
+    storage_data: Any = None
+    storage_meta: StorageMeta | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class MetadataIndex:
+    """Which part of which tensor; ``index`` is a hint where in the list of its parts."""
+
+    fqn: str
+    offset: Any = None
+    index: int | None = field(hash=False, compare=False, default=None)
+
+    def __init__(self, fqn: str, offset: Sequence[int] | None = None, index: int | None = None):
+        object.__setattr__(self, "fqn", fqn)
+        object.__setattr__(self, "index", index)
+        if offset is not None:
+            object.__setattr__(self, "offset", Size(offset))
+
+
+@dataclass
+class _StorageInfo:
+    """Where a part lies: in which file, from which byte on, how many of them."""
+
+    relative_path: str
+    offset: int
+    length: int
+    transform_descriptors: Sequence[str] | None = None
+
+    def __getstate__(self) -> dict:
+        return {k: v for k, v in self.__dict__.items() if v is not None}
+
+
+CLASSES = (ChunkStorageMetadata, _MEM_FORMAT_ENCODING, TensorProperties, TensorStorageMetadata, BytesStorageMetadata, StorageMeta,
+           Metadata, MetadataIndex)
+for _cls in CLASSES:
+    names.register(_cls, "torch.distributed.checkpoint.metadata", _cls.__name__)
+names.register(_StorageInfo, "torch.distributed.checkpoint.filesystem", "_StorageInfo")

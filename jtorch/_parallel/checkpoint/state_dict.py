@@ -1,0 +1,198 @@
+"""State dicts of models and optimizers by the names of parameters. See torch.distributed.checkpoint.state_dict."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import jtorch.distributed as dist
+from jtorch._api.functions import zeros_like
+from jtorch._base.pytree import tree_map
+from jtorch._parallel.create import distribute_tensor
+from jtorch._parallel.dtensor import DTensor, whole
+from jtorch.nn.modules.module import Module
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Tensor
+
+
+@dataclass
+class StateDictOptions:
+    """How state dicts are made and taken. See torch.distributed.checkpoint.state_dict.StateDictOptions."""
+
+    full_state_dict: bool = False
+    cpu_offload: bool = False
+    ignore_frozen_params: bool = False
+    keep_submodule_prefixes: bool = True
+    strict: bool = True
+    broadcast_from_rank0: bool = False
+    flatten_optimizer_state_dict: bool = False
+
+
+def _plain_name(name: str) -> str:
+    """A parameter's name without what wrappers add."""
+    return ".".join([part for part in name.split(".") if part not in ("module", "_fsdp_wrapped_module", "_orig_mod")]) \
+        if name.startswith(("module.", "_fsdp_wrapped_module.", "_orig_mod.")) or "_fsdp_wrapped_module" in name else name
+
+
+def _checked(options: StateDictOptions | None) -> StateDictOptions:
+    options = options or StateDictOptions()
+    if options.broadcast_from_rank0 and not options.full_state_dict:
+        raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
+    return options
+
+
+def _told(tree: Any, options: StateDictOptions) -> Any:
+    """As the options want it: whole, on the first rank only where it is moved to the CPU too."""
+    if not options.full_state_dict:
+        return tree
+    made = tree_map(whole, tree)
+    return {} if options.cpu_offload and dist.is_initialized() and dist.get_rank() else made
+
+
+def _entries(model: Module) -> dict[str, Any]:
+    """The tensors that a model's state dict has, as they are."""
+    return Module.state_dict(model, keep_vars=True)
+
+
+def get_model_state_dict(model: Module, *, submodules: set | None = None,
+                         options: StateDictOptions | None = None) -> dict[str, Any]:
+    """A model's state dict. See torch.distributed.checkpoint.state_dict.get_model_state_dict."""
+    options = _checked(options)
+    if submodules:
+        raise NotImplementedError("get_model_state_dict: submodules is not built; give the submodule as the model")
+    frozen = {n for n, p in model.named_parameters() if not p.requires_grad} if options.ignore_frozen_params else set()
+    with no_grad():
+        found = {_plain_name(n): t.detach() if isinstance(t, Tensor) else t for n, t in _entries(model).items()
+                 if n not in frozen}
+        return _told(found, options)
+
+
+def _like(value: Any, target: Any) -> Any:
+    """A value that lies as its target does."""
+    if not isinstance(target, DTensor) or isinstance(value, DTensor) or not isinstance(value, Tensor):
+        return value
+    return distribute_tensor(value.detach(), target.device_mesh, target.placements, src_data_rank=None)
+
+
+def _everywhere(tree: Any, options: StateDictOptions) -> Any:
+    """The first rank's, where only that has it."""
+    if not options.broadcast_from_rank0:
+        return tree
+    found = [tree]
+    dist.broadcast_object_list(found, 0)
+    return found[0]
+
+
+def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None) -> Any:
+    """Gives a model a state dict. See torch.distributed.checkpoint.state_dict.set_model_state_dict."""
+    options = _checked(options)
+    given = _everywhere(model_state_dict, options)
+    targets = _entries(model)
+    named = {_plain_name(n): n for n in targets}
+    with no_grad():
+        return Module.load_state_dict(model, {named.get(k, k): _like(v, targets.get(named.get(k, k))) for k, v in given.items()},
+                                      strict=options.strict)
+
+
+# ---------------------------------------------------------------- optimizers
+
+def _optimizers(optimizers: Any) -> list[Any]:
+    return list(optimizers) if isinstance(optimizers, Iterable) else [optimizers]
+
+
+def _with_states(optimizer: Any) -> None:
+    """Lets an optimizer that has not stepped make its states, as a step without gradients and learning rate does."""
+    params = [p for group in optimizer.param_groups for p in group["params"]]
+    if optimizer.state or any(p.grad is not None for p in params):
+        return
+    for p in params:
+        if p.requires_grad:
+            p.grad = zeros_like(p)
+    rates = [group["lr"] for group in optimizer.param_groups]
+    for group in optimizer.param_groups:
+        group["lr"] = zeros_like(group["lr"]) if isinstance(group["lr"], Tensor) else 0.0
+    optimizer.step()
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        group["lr"] = rate
+    optimizer.zero_grad(set_to_none=True)
+
+
+def _names(model: Module) -> dict[int, str]:
+    return {id(p): _plain_name(n) for n, p in model.named_parameters()}
+
+
+def get_optimizer_state_dict(model: Module, optimizers: Any, *, submodules: set | None = None,
+                             options: StateDictOptions | None = None) -> dict[str, Any]:
+    """The state dict of optimizers. See torch.distributed.checkpoint.state_dict.get_optimizer_state_dict."""
+    options, of = _checked(options), _names(model)
+    made: dict[str, Any] = {"state": {}, "param_groups": []}
+    for optimizer in _optimizers(optimizers):
+        _with_states(optimizer)
+        for group in optimizer.param_groups:
+            made["state"].update({of[id(p)]: dict(optimizer.state[p]) for p in group["params"] if p in optimizer.state})
+            made["param_groups"].append({**{k: v for k, v in group.items() if k != "params"},
+                                         "params": [of[id(p)] for p in group["params"]]})
+    return _told(_flat(made) if options.flatten_optimizer_state_dict else made, options)
+
+
+def _flat(nested: dict[str, Any]) -> dict[str, Any]:
+    made = {f"state.{name}.{k}": v for name, state in nested["state"].items() for k, v in state.items()}
+    for group in nested["param_groups"]:
+        made.update({f"param_groups.{name}.{k}": v for name in group["params"] for k, v in group.items() if k != "params"})
+    return made
+
+
+def set_optimizer_state_dict(model: Module, optimizers: Any, optim_state_dict: dict[str, Any], *,
+                             options: StateDictOptions | None = None) -> None:
+    """Gives optimizers a state dict. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict."""
+    options, of = _checked(options), _names(model)
+    given = _everywhere(optim_state_dict, options)
+    for optimizer in _optimizers(optimizers):
+        _with_states(optimizer)
+        nested = given if "state" in given else _nested(given, optimizer, of)
+        number, state, groups = 0, {}, []
+        for group in optimizer.param_groups:
+            numbers = list(range(number, number + len(group["params"])))
+            number += len(numbers)
+            for i, p in zip(numbers, group["params"], strict=True):
+                state.update({i: {k: _like(v, optimizer.state[p].get(k)) for k, v in nested["state"][of[id(p)]].items()}}
+                             if _has(nested, of[id(p)], p, options) else {})
+            first = of[id(group["params"][0])] if group["params"] else None
+            saved: dict[str, Any] = next((g for g in nested["param_groups"] if first in g["params"]), {})
+            groups.append({**{k: v for k, v in {**group, **saved}.items() if k != "params"}, "params": numbers})
+        optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+def _has(nested: dict, name: str, p: Tensor, options: StateDictOptions) -> bool:
+    if name in nested["state"]:
+        return True
+    if p.requires_grad and options.strict and nested["state"]:
+        raise RuntimeError(f"Missing optimizer state for parameter '{name}' in checkpoint. The parameter requires gradients but "
+                           "has no saved optimizer state. To load anyway, use StateDictOptions(strict=False).")
+    return False
+
+
+def _nested(flat: dict[str, Any], optimizer: Any, of: dict[int, str]) -> dict[str, Any]:
+    made: dict[str, Any] = {"state": {}, "param_groups": []}
+    for group in optimizer.param_groups:
+        params = [of[id(p)] for p in group["params"]]
+        for name, p in zip(params, group["params"], strict=True):
+            made["state"][name] = {k: flat[f"state.{name}.{k}"] for k in optimizer.state[p]} if p in optimizer.state else {}
+        made["param_groups"].append({**{k: flat[f"param_groups.{params[0]}.{k}"] for k in group if k != "params"},
+                                     "params": params})
+    return made
+
+
+def get_state_dict(model: Module, optimizers: Any, *, submodules: set | None = None,
+                   options: StateDictOptions | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(of the model, of the optimizers). See torch.distributed.checkpoint.state_dict.get_state_dict."""
+    return (get_model_state_dict(model, submodules=submodules, options=options),
+            get_optimizer_state_dict(model, optimizers, submodules=submodules, options=options))
+
+
+def set_state_dict(model: Module, optimizers: Any, *, model_state_dict: dict[str, Any], optim_state_dict: dict[str, Any],
+                   options: StateDictOptions | None = None) -> Any:
+    """Gives a model and optimizers their state dicts. See torch.distributed.checkpoint.state_dict.set_state_dict."""
+    if optim_state_dict:
+        set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
+    return set_model_state_dict(model, model_state_dict, options=options)

@@ -1,0 +1,42 @@
+# Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.
+# mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"
+# pyright: reportIncompatibleMethodOverride=false, reportOverlappingOverload=false
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
+
+import numpy as _np
+
+from jtorch.device import device as _device
+from jtorch.dtype import dtype as _dtype
+from jtorch._base.generator import Generator as _Generator
+from jtorch._base.size import Size as _Size
+from jtorch._C import Any as Any
+from jtorch._api.settings import Iterable as Iterable
+from jtorch._base.pytree import dataclass as dataclass
+from jtorch._base.pytree import tree_map as tree_map
+from jtorch._parallel.create import distribute_tensor as distribute_tensor
+from jtorch._parallel.dtensor import DTensor as DTensor
+from jtorch._parallel.dtensor import whole as whole
+from jtorch.nn.modules.module import Module as Module
+from jtorch.no_grad import no_grad as no_grad
+from jtorch.tensor import Tensor as Tensor
+
+_Number: TypeAlias = builtins.int | builtins.float | builtins.complex
+_DeviceLike: TypeAlias = _device | builtins.str | builtins.int
+
+StateDictOptions: Any
+def get_model_state_dict(model: Any, *, submodules: builtins.set | None = None, options: Any = None) -> builtins.dict[builtins.str, Any]:
+    """A model's state dict. See torch.distributed.checkpoint.state_dict.get_model_state_dict."""
+def get_optimizer_state_dict(model: Any, optimizers: Any, *, submodules: builtins.set | None = None, options: Any = None) -> builtins.dict[builtins.str, Any]:
+    """The state dict of optimizers. See torch.distributed.checkpoint.state_dict.get_optimizer_state_dict."""
+def get_state_dict(model: Any, optimizers: Any, *, submodules: builtins.set | None = None, options: Any = None) -> builtins.tuple[builtins.dict[builtins.str, Any], builtins.dict[builtins.str, Any]]:
+    """(of the model, of the optimizers). See torch.distributed.checkpoint.state_dict.get_state_dict."""
+def set_model_state_dict(model: Any, model_state_dict: builtins.dict[builtins.str, Any], *, options: Any = None) -> Any:
+    """Gives a model a state dict. See torch.distributed.checkpoint.state_dict.set_model_state_dict."""
+def set_optimizer_state_dict(model: Any, optimizers: Any, optim_state_dict: builtins.dict[builtins.str, Any], *, options: Any = None) -> None:
+    """Gives optimizers a state dict. See torch.distributed.checkpoint.state_dict.set_optimizer_state_dict."""
+def set_state_dict(model: Any, optimizers: Any, *, model_state_dict: builtins.dict[builtins.str, Any], optim_state_dict: builtins.dict[builtins.str, Any], options: Any = None) -> Any:
+    """Gives a model and optimizers their state dicts. See torch.distributed.checkpoint.state_dict.set_state_dict."""
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+    """Zeros in the shape of another tensor. See torch.zeros_like."""

@@ -1,0 +1,129 @@
+"""DTensors of whole tensors, and made on all ranks. See torch.distributed.tensor.distribute_tensor."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jtorch.distributed as dist
+from jtorch import random
+from jtorch._api import functions
+from jtorch._base.layout import strided
+from jtorch._base.size import Size
+from jtorch._parallel.dtensor import DTensor, wrapped
+from jtorch._parallel.layout import Layout, contiguous_stride, local_part, normalized
+from jtorch._parallel.placements import Partial, Placement, Replicate, Shard
+from jtorch._parallel.rules.making import part_of
+from jtorch.distributed.device_mesh import DeviceMesh, current_mesh
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Tensor
+
+
+def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *,
+                      src_data_rank: int | None = 0) -> DTensor:
+    """Spreads a tensor over a mesh: the first rank's, along each dimension. See torch.distributed.tensor.distribute_tensor.
+
+    Raises:
+        RuntimeError: the tensor was computed, and is no leaf.
+        ValueError: not one placement for each dimension of the mesh, or a DTensor that lies otherwise.
+
+    """
+    mesh = device_mesh or current_mesh()
+    if not tensor.is_leaf:
+        raise RuntimeError("`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!")
+    if placements is not None and len(placements) != mesh.ndim:
+        raise ValueError("`placements` must have the same length as `device_mesh.ndim`! Found placements length: "
+                         f"{len(placements)}, and device_mesh.ndim: {mesh.ndim}.")
+    given = normalized(placements, mesh, tensor.dim())
+    if isinstance(tensor, DTensor):
+        return _as_it_is(tensor, mesh, given)
+    unknown = next((p for p in given if not isinstance(p, (Shard, Replicate, Partial))), None)
+    if unknown is not None:
+        raise RuntimeError(f"Trying to distribute tensor with unsupported placements {unknown} on device mesh dimension "
+                           f"{given.index(unknown)}!")
+    full = tensor.detach().contiguous()
+    if src_data_rank is not None and mesh.get_coordinate() is not None:
+        full = _of_source(full, mesh, src_data_rank)
+    spec = Layout(mesh, given, tuple(tensor.shape), tuple(tensor.stride()))
+    return wrapped(_cut(full, spec), spec).requires_grad_(tensor.requires_grad)
+
+
+def _as_it_is(tensor: DTensor, mesh: DeviceMesh, placements: tuple) -> DTensor:
+    if tensor.device_mesh != mesh:
+        raise ValueError(f"Cannot distribute a DTensor with device mesh {tensor.device_mesh} to a different device mesh {mesh}.")
+    if tensor.placements != placements:
+        raise ValueError(f"Cannot distribute a DTensor with placements {tensor.placements} to a different placements "
+                         f"{list(placements)}. do you want to call `redistribute` instead?")
+    return tensor
+
+
+def _of_source(full: Tensor, mesh: DeviceMesh, source: int) -> Tensor:
+    made = full.clone()
+    with no_grad():
+        for i in range(mesh.ndim):
+            dist.broadcast(made, group=mesh.get_group(i), group_src=source)
+    return made
+
+
+def _cut(full: Tensor, spec: Layout) -> Tensor:
+    """This rank's part of a tensor that all ranks have, in memory of its own."""
+    if spec.mesh.get_coordinate() is None:
+        return full.new_empty(0)        # type: ignore[attr-defined]
+    return part_of(full, spec).detach().clone()
+
+
+# ---------------------------------------------------------------- made on all ranks
+
+def _size(given: tuple) -> tuple[int, ...]:
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list, Size)) else tuple(given)
+
+
+def _made(make: Callable[[tuple[int, ...]], Tensor], size: tuple[int, ...], requires_grad: bool, layout: Any,
+          mesh: DeviceMesh | None, placements: Sequence[Placement] | None, drawn: bool = False) -> DTensor:
+    if layout is not strided:
+        raise AssertionError("layout value not supported!")
+    mesh = mesh or current_mesh()
+    if placements is not None and len(placements) != mesh.ndim:
+        raise AssertionError("mesh dimension does not match the length of placements")
+    given = normalized(placements or None, mesh, len(size))
+    spec = Layout(mesh, given, size, contiguous_stride(size))
+    local = _cut(make(size), spec) if drawn else make(local_part(size, mesh, given)[0])
+    return wrapped(local, spec).requires_grad_(requires_grad)
+
+
+def zeros(*size: Any, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
+          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
+    """A DTensor of zeros. See torch.distributed.tensor.zeros."""
+    return _made(lambda s: functions.zeros(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements)
+
+
+def ones(*size: Any, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
+         device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
+    """A DTensor of ones. See torch.distributed.tensor.ones."""
+    return _made(lambda s: functions.ones(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements)
+
+
+def empty(*size: Any, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
+          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
+    """A DTensor of any numbers. See torch.distributed.tensor.empty."""
+    return _made(lambda s: functions.empty(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = strided, requires_grad: bool = False,
+         device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
+    """A DTensor of one number. See torch.distributed.tensor.full."""
+    return _made(lambda s: functions.full(s, fill_value, dtype=dtype), _size((size,)), requires_grad, layout, device_mesh,
+                 placements)
+
+
+def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = strided,
+         device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
+    """A DTensor of random numbers in [0, 1): those that one process would draw. See torch.distributed.tensor.rand."""
+    return _made(lambda s: random.rand(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements, True)
+
+
+def randn(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = strided,
+          device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:
+    """A DTensor of normal random numbers: those that one process would draw. See torch.distributed.tensor.randn."""
+    return _made(lambda s: random.randn(s, dtype=dtype), _size(size), requires_grad, layout, device_mesh, placements, True)
+
+

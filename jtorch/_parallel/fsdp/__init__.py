@@ -1,0 +1,1 @@
+"""Modules whose parameters are shared out over ranks, and whole only while they are used."""

@@ -1,0 +1,302 @@
+"""fully_shard: parameters are gathered before a module's forward, and its gradients reduced after its backward."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jtorch._base.pytree import tree_map
+from jtorch._parallel.dtensor import local_of, wrapped
+from jtorch._parallel.fsdp.group import Gathered, ParameterGroup, ShardedParameter
+from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy, OffloadPolicy
+from jtorch._parallel.placements import Shard
+from jtorch.autograd.graph import saved_tensors_hooks
+from jtorch.distributed import membership
+from jtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from jtorch.nn.modules.container import ModuleDict, ModuleList
+from jtorch.nn.modules.module import Module
+from jtorch.no_grad import is_grad_enabled
+from jtorch.tensor import Tensor
+
+
+class _State:
+    """What a module that was sharded knows: its parameters, and what its hooks have to undo."""
+
+    def __init__(self, group: ParameterGroup, reshards: bool | None, policy: MixedPrecisionPolicy):
+        self.group, self.reshards, self.policy = group, reshards, policy
+        self.is_root = True
+        self.depth = 0
+        self.sharded: list[Any] = []
+        self.packing: saved_tensors_hooks | None = None
+
+    # ------------------------------------------------------------ around forward
+
+    def before(self, module: Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """Puts whole parameters in the place of parts."""
+        self.depth += 1
+        if self.depth == 1:
+            self.unshard()
+        dtype = self.policy.param_dtype
+        if dtype is not None and self.policy.cast_forward_inputs:
+            args, kwargs = tree_map(lambda x: _cast(x, dtype), (args, kwargs))
+        return args, kwargs
+
+    def unshard(self) -> None:
+        """Gathers the parameters; in a forward with gradients, so that they can be let go until backward."""
+        params = self.group.params
+        self.sharded = [p.sharded for p in params]
+        whole = Gathered.apply(self.group, *[local_of(s) for s in self.sharded]) if params else ()
+        for p, t in zip(params, whole, strict=True):
+            p.put(t if p.inner is None else wrapped(t, p.inner))
+        if params and is_grad_enabled() and self._lets_go():
+            self.packing = _packing(self.group, list(whole))
+            self.packing.__enter__()
+
+    def _lets_go(self) -> bool:
+        return not self.is_root if self.reshards is None else bool(self.reshards)
+
+    def after(self, module: Module, args: tuple, output: Any) -> Any:
+        """Puts parts in their place again."""
+        self.depth -= 1
+        if self.depth == 0:
+            self.reshard()
+        dtype = self.policy.output_dtype
+        return output if dtype is None else tree_map(lambda x: _cast(x, dtype), output)
+
+    def reshard(self) -> None:
+        """Lets whole parameters go."""
+        if self.packing is not None:
+            self.packing.__exit__()
+            self.packing = None
+        for p, s in zip(self.group.params, self.sharded, strict=False):
+            p.put(s)
+        self.sharded = []
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    return x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() else x      # type: ignore[attr-defined]
+
+
+def _packing(group: ParameterGroup, whole: list[Tensor]) -> saved_tensors_hooks:
+    """What keeps of a whole parameter, or a view of one, only which it was."""
+    place = {id(t._storage): i for i, t in enumerate(whole)}
+    alive = [t._storage for t in whole]     # or another could have its id
+
+    def pack(t: Tensor) -> Any:
+        at = place.get(id(t._storage)) if alive else None
+        return t if at is None else (at, tuple(t.shape), t.stride(), t.storage_offset())
+
+    def unpack(kept: Any) -> Tensor:
+        if isinstance(kept, Tensor):
+            return kept
+        at, shape, stride, offset = kept
+        return group.whole_again()[at].as_strided(shape, stride, offset)      # type: ignore[attr-defined]
+
+    class Packing(saved_tensors_hooks):
+        def __exit__(self, *exc: Any) -> None:
+            super().__exit__(*exc)
+            alive.clear()
+            place.clear()
+    return Packing(pack, unpack)
+
+
+# ---------------------------------------------------------------- the module
+
+class UnshardHandle:
+    """What ``unshard(async_op=True)`` gives. See torch.distributed.fsdp.UnshardHandle."""
+
+    def wait(self) -> None:
+        """Nothing: gathering is done when ``unshard`` returns."""
+
+
+class FSDPModule:
+    """What a module is, further, whose parameters were sharded by ``fully_shard``. See torch.distributed.fsdp.FSDPModule."""
+
+    _fsdp: _State
+
+    def _get_fsdp_state(self) -> _State:
+        return self._fsdp
+
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
+        """Makes the parameters whole."""
+        if self._fsdp.depth == 0:
+            self._fsdp.depth = 1
+            self._fsdp.unshard()
+        return UnshardHandle() if async_op else None
+
+    def reshard(self) -> None:
+        """Makes parts of the parameters again."""
+        self._fsdp.depth = 0
+        self._fsdp.reshard()
+
+    def _groups(self, recurse: bool) -> list[ParameterGroup]:
+        modules: Any = self.modules() if recurse else [self]      # type: ignore[attr-defined]
+        return [m._fsdp.group for m in modules if isinstance(m, FSDPModule)]
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
+        """Whether the next backwards reduce gradients over ranks, or add them up here."""
+        for group in self._groups(recurse):
+            group.sync = requires_gradient_sync
+
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """Whether gradients are reduced over the replicas too."""
+        for group in self._groups(recurse):
+            group.all_reduce = requires_all_reduce
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Whether whole parameters are let go between forward and backward."""
+        if not isinstance(reshard_after_forward, bool):
+            raise ValueError(f"reshard_after_forward should be a bool, got {type(reshard_after_forward)}")
+        modules: Any = self.modules() if recurse else [self]      # type: ignore[attr-defined]
+        for m in modules:
+            if isinstance(m, FSDPModule):
+                m._fsdp.reshards = reshard_after_forward
+
+    def set_gradient_divide_factor(self, factor: float) -> None:
+        """What summed gradients are divided by, in place of the number of ranks."""
+        self._fsdp.group.divide_factor = factor
+
+    set_reduce_scatter_divide_factor = set_gradient_divide_factor
+
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Nothing waits for the last backward here."""
+
+    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
+        """Whole parameters are always let go after backward."""
+
+    def set_modules_to_forward_prefetch(self, modules: list) -> None:
+        """Nothing is gathered ahead."""
+        _check_sharded(modules)
+
+    def set_modules_to_backward_prefetch(self, modules: list) -> None:
+        """Nothing is gathered ahead."""
+        _check_sharded(modules)
+
+    def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
+        """Parameters are gathered in backward where it asks for them."""
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        raise AssertionError("FSDP does not support deepcopy. Please use state dict for serialization.")
+
+
+def _check_sharded(modules: list) -> None:
+    for m in modules:
+        if not isinstance(m, FSDPModule):
+            raise ValueError(f"Expects FSDPModule but got {type(m)}: {m}")
+
+
+@functools.cache
+def _class_of(cls: type) -> type:
+    return type(f"FSDP{cls.__name__}", (FSDPModule, cls), {"__module__": cls.__module__})
+
+
+_SAME, _HERE = MixedPrecisionPolicy(), OffloadPolicy()
+
+
+def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_forward: bool | int | None = None,
+                shard_placement_fn: Callable | None = None, mp_policy: MixedPrecisionPolicy = _SAME,
+                offload_policy: OffloadPolicy = _HERE, ignored_params: set | None = None, dp_mesh_dims: Any = None) -> Any:
+    """Shares a module's parameters out over ranks. See torch.distributed.fsdp.fully_shard.
+
+    Its parameters become DTensors of which each rank holds a part. They are gathered before forward, let go after it, gathered
+    again where backward needs them; gradients are averaged, and each rank keeps its part. Call it for the layers first, then
+    for the whole module, so that one layer at a time is whole.
+
+    Args:
+        module: the module, or a list of modules that are gathered together.
+        mesh: one dimension, over which parameters are cut; or two, over the first of which they are replicated.
+        reshard_after_forward: whether parameters are let go between forward and backward; by default not those of the
+            outermost module, which backward needs at once.
+        shard_placement_fn: gives a parameter's ``Shard(dim)``, or None for the first dim.
+        mp_policy: the dtypes.
+        offload_policy: accepted, as everything is on the CPU.
+        ignored_params: parameters that are left alone.
+        dp_mesh_dims: not built.
+
+    Raises:
+        ValueError: a container without forward, or a mesh of more dimensions.
+
+    """
+    modules = module if isinstance(module, list) else [module]
+    for m in modules:
+        _check(m)
+    mesh = mesh or init_device_mesh("cpu", (membership.get_world_size(),))
+    if mesh.ndim not in (1, 2):
+        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
+    if len(modules) > 1 or dp_mesh_dims is not None:
+        raise NotImplementedError("fully_shard of several modules as one, and dp_mesh_dims, are not built: call it for each")
+    if isinstance(reshard_after_forward, int) and not isinstance(reshard_after_forward, bool):
+        raise NotImplementedError("fully_shard with a number as reshard_after_forward is not built: use True or False")
+    params = _cut(modules[0], mesh, shard_placement_fn, ignored_params or set())
+    _install(modules[0], _State(ParameterGroup(params, mesh, mp_policy), reshard_after_forward, mp_policy))
+    return module
+
+
+def _check(module: Module) -> None:
+    if isinstance(module, (ModuleList, ModuleDict)):
+        raise ValueError(f"fully_shard does not support containers that do not implement forward: {module}")
+    if isinstance(module, FSDPModule):
+        raise AssertionError(f"Each distinct composable distributed API can only be applied to a module once. The following "
+                             f"APIs have already been applied to the following module: fully_shard {module}")
+
+
+def _cut(root: Module, mesh: DeviceMesh, placement: Callable | None, ignored: set) -> list[ShardedParameter]:
+    """Cuts the parameters that no module within has cut before."""
+    made: dict[int, ShardedParameter] = {}
+    alive: list[Any] = []
+    for module in _own_modules(root):
+        for name, p in list(module._parameters.items()):
+            if p is None or any(p is q for q in ignored):
+                continue
+            if id(p) in made:
+                made[id(p)].places.append((module, name))
+                module._parameters[name] = made[id(p)].sharded
+                continue
+            wanted = placement(p) if placement is not None else None
+            if wanted is not None and not isinstance(wanted, Shard):
+                raise NotImplementedError(f"shard_placement_fn: {wanted} is not built; give a Shard or None")
+            made[id(p)] = ShardedParameter(module, name, mesh, 0 if wanted is None else wanted.dim % max(p.dim(), 1))
+            alive.append(p)     # or another could have its id
+    return list(made.values())
+
+
+def _own_modules(root: Module) -> list[Module]:
+    found, pending = [], [root]
+    while pending:
+        module = pending.pop(0)
+        if module is not root and isinstance(module, FSDPModule):
+            module._fsdp.is_root = False
+            for inner in module.modules():
+                if isinstance(inner, FSDPModule):
+                    inner._fsdp.is_root = False
+            continue
+        found.append(module)
+        pending = [*module.children(), *pending]
+    return found
+
+
+def _install(module: Module, state: _State) -> None:
+    module.__dict__["_fsdp"] = state
+    module.__class__ = _class_of(type(module))      # type: ignore[assignment,arg-type]
+    module.register_forward_pre_hook(state.before, prepend=True, with_kwargs=True)
+    module.register_forward_hook(lambda mod, args, output: state.after(mod, args, output), always_call=True)
+
+
+def register_fsdp_forward_method(module: Module, method_name: str) -> None:
+    """Lets another method of a sharded module see whole parameters. See torch.distributed.fsdp.register_fsdp_forward_method."""
+    if not isinstance(module, FSDPModule):
+        return
+    if not hasattr(module, method_name):
+        raise ValueError(f"{type(module)} does not have a method {method_name}")
+    given, state = getattr(module, method_name), module._fsdp
+
+    @functools.wraps(given)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = state.before(module, args, kwargs)
+        try:
+            made = given(*args, **kwargs)
+        except BaseException:
+            state.after(module, args, None)
+            raise
+        return state.after(module, args, made)
+    object.__setattr__(module, method_name, method)

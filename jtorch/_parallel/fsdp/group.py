@@ -1,0 +1,186 @@
+"""The parameters that are gathered together, and whose gradients are reduced together."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jtorch.distributed as dist
+from jtorch._api.functions import cat, zeros
+from jtorch._parallel.dtensor import DTensor, local_of, wrapped
+from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
+from jtorch._parallel.layout import Layout, contiguous_stride, part
+from jtorch._parallel.moves import own
+from jtorch._parallel.placements import Replicate, Shard, _StridedShard
+from jtorch.autograd.function import Function
+from jtorch.distributed.device_mesh import DeviceMesh
+from jtorch.nn.modules.module import Module
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Parameter, Tensor
+
+
+class ShardedParameter:
+    """Where a parameter is, how it is cut, and what it is as a whole."""
+
+    def __init__(self, module: Module, name: str, mesh: DeviceMesh, dim: int):
+        self.places, self.dim = [(module, name)], dim
+        given: Any = module._parameters[name]
+        self.inner: Layout | None = given._spec if isinstance(given, DTensor) else None      # of tensor parallel
+        whole = local_of(given).detach()
+        self.shape, self.dtype = tuple(whole.shape), whole.dtype
+        self.group = mesh.get_group(mesh.ndim - 1)
+        n = self.group.size()
+        if dim and self.shape[dim] % n:
+            raise NotImplementedError(f"FSDP does not support uneven sharding on dim {dim}: {self.shape} (world size: {n})")
+        self.width = part(self.shape[dim], n, 0)[1]
+        self.spec = self._layout(mesh, given)
+        mine = own(whole, dim, self.group).clone() if not whole.is_meta else whole.narrow(
+            dim, *part(self.shape[dim], n, self.group.rank())).clone()
+        self.put(Parameter(wrapped(mine, self.spec), given.requires_grad))      # type: ignore[arg-type]
+
+    def _layout(self, mesh: DeviceMesh, given: Any) -> Layout:
+        outer = (Replicate(),) * (mesh.ndim - 1)
+        if self.inner is None:
+            return Layout(mesh, (*outer, Shard(self.dim)), self.shape, contiguous_stride(self.shape))
+        both = mesh._root[(*(mesh.mesh_dim_names or ()), *(self.inner.mesh.mesh_dim_names or ()))]
+        nested = [i for i, p in enumerate(self.inner.placements) if isinstance(p, Shard) and p.dim == self.dim]
+        ours = _StridedShard(self.dim, math.prod([self.inner.mesh.size(i) for i in nested])) if nested else Shard(self.dim)
+        return Layout(both, (*outer, ours, *self.inner.placements), self.inner.shape, self.inner.stride)
+
+    def put(self, t: Any) -> None:
+        """Makes a tensor what the modules have under this name."""
+        for module, name in self.places:
+            module._parameters[name] = t
+
+    @property
+    def sharded(self) -> Any:
+        """The parameter that users see."""
+        module, name = self.places[0]
+        return module._parameters[name]
+
+    def elements(self) -> int:
+        """How many each rank sends."""
+        return self.width * math.prod([n for d, n in enumerate(self.shape) if d != self.dim])
+
+    def flat(self, local: Tensor, dtype: Any) -> Tensor:
+        """A part as the elements that are sent: filled up to the longest part."""
+        missing = self.width - local.shape[self.dim]
+        if missing:
+            more = [missing if d == self.dim else n for d, n in enumerate(self.shape)]
+            local = cat([local, zeros(more, dtype=local.dtype)], self.dim)
+        return local.reshape(-1).to(dtype or self.dtype)
+
+    def joined(self, rows: Tensor) -> Tensor:
+        """Of (ranks, elements): the whole."""
+        shape = [self.width if d == self.dim else n for d, n in enumerate(self.shape)]
+        if self.dim == 0:
+            return rows.reshape(rows.shape[0] * self.width, *self.shape[1:])[:self.shape[0]].contiguous()
+        return cat([row.view(shape) for row in rows.unbind(0)], self.dim)
+
+    def rows(self, g: Tensor) -> Tensor:
+        """(ranks, elements): a gradient as what each rank gets."""
+        n = self.group.size()
+        missing = self.width * n - g.shape[self.dim]
+        if missing:
+            more = [missing if d == self.dim else k for d, k in enumerate(self.shape)]
+            g = cat([g, zeros(more, dtype=g.dtype)], self.dim)
+        return g.reshape(n, -1) if self.dim == 0 else cat([p.reshape(1, -1) for p in g.chunk(n, self.dim)])
+
+    def cut(self, flat: Tensor) -> Tensor:
+        """This rank's part of a gradient, of the elements that it got."""
+        length = part(self.shape[self.dim], self.group.size(), self.group.rank())[1]
+        shape = [self.width if d == self.dim else n for d, n in enumerate(self.shape)]
+        return flat.view(shape).narrow(self.dim, 0, length)
+
+
+class ParameterGroup:
+    """Parameters that are gathered together. ``sync``: whether a backward reduces gradients, or keeps them whole."""
+
+    def __init__(self, params: list[ShardedParameter], mesh: DeviceMesh, policy: MixedPrecisionPolicy):
+        self.params, self.mesh, self.policy = params, mesh, policy
+        self.sync = self.all_reduce = True
+        self.divide_factor: float | None = None
+        self.whole: list[Tensor] | None = None          # while they are
+        self.kept: list[Tensor | None] = [None] * len(params)       # gradients that wait for a backward that reduces
+
+    @property
+    def shard_group(self) -> Any:
+        """The ranks over which parameters are cut."""
+        return self.mesh.get_group(self.mesh.ndim - 1)
+
+    def gather(self, locals_: list[Tensor]) -> list[Tensor]:
+        """The whole parameters."""
+        n, dtype = self.shard_group.size(), self.policy.param_dtype
+        made: list[Any] = [None] * len(self.params)
+        for kind in dict.fromkeys([dtype or p.dtype for p in self.params]):
+            chosen = [i for i, p in enumerate(self.params) if (dtype or p.dtype) is kind]
+            flat = cat([self.params[i].flat(locals_[i].detach(), kind) for i in chosen])
+            rows = zeros((n, flat.numel()), dtype=kind)
+            dist.all_gather_into_tensor(rows, flat, self.shard_group)
+            pieces = rows.split([self.params[i].elements() for i in chosen], 1)
+            for i, piece in zip(chosen, pieces, strict=True):
+                made[i] = self.params[i].joined(piece)
+        return made
+
+    def reduce(self, grads: list[Tensor | None]) -> list[Tensor | None]:
+        """This rank's parts of the mean of all ranks' gradients."""
+        used = [i for i, g in enumerate(grads) if g is not None]
+        made: list[Tensor | None] = [None] * len(grads)
+        for kind in dict.fromkeys([self._reduced_in(grads[i]) for i in used]):
+            chosen = [i for i in used if self._reduced_in(grads[i]) is kind]
+            rows = cat([self.params[i].rows(grads[i].to(kind)) for i in chosen], 1)      # type: ignore[union-attr]
+            flat = self._over_ranks(rows)
+            for i, piece in zip(chosen, flat.split([self.params[i].elements() for i in chosen]), strict=True):
+                made[i] = self.params[i].cut(piece).to(self.params[i].dtype)
+        return made
+
+    def _reduced_in(self, g: Any) -> Any:
+        return self.policy.reduce_dtype or g.dtype
+
+    def _over_ranks(self, rows: Tensor) -> Tensor:
+        flat = zeros(rows.shape[1], dtype=rows.dtype)
+        dist.reduce_scatter_tensor(flat, rows.contiguous(), group=self.shard_group)
+        total = self.shard_group.size()
+        for i in range(self.mesh.ndim - 1 if self.all_reduce else 0):
+            dist.all_reduce(flat, group=self.mesh.get_group(i))
+            total *= self.mesh.size(i)
+        return flat.div_(self.divide_factor or total)
+
+    def reduced_or_kept(self, grads: list[Tensor | None]) -> list[Tensor | None]:
+        """What a backward gives the parameters: nothing, where gradients wait for another."""
+        grads = [_sum(a, b) for a, b in zip(self.kept, grads, strict=True)]
+        self.whole = None
+        if not self.sync:
+            self.kept = grads
+            return [None] * len(grads)
+        self.kept = [None] * len(grads)
+        return self.reduce(self._everywhere(grads))
+
+    def _everywhere(self, grads: list[Tensor | None]) -> list[Tensor | None]:
+        """With zeros where this rank has none: others may have one."""
+        return [zeros(p.shape, dtype=self.policy.param_dtype or p.dtype) if g is None and p.sharded.requires_grad else g
+                for p, g in zip(self.params, grads, strict=True)]
+
+    def whole_again(self) -> list[Tensor]:
+        """The whole parameters, gathered once more for a backward."""
+        if self.whole is None:
+            with no_grad():
+                self.whole = self.gather([local_of(p.sharded) for p in self.params])
+        return self.whole
+
+
+def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+    return b if a is None else a if b is None else a + b
+
+
+class Gathered(Function):
+    """Whole parameters of ranks' parts; the gradient of a part is the part of the ranks' mean gradient."""
+
+    @staticmethod
+    def forward(ctx, group, *locals_):
+        ctx.group = group
+        ctx.set_materialize_grads(False)
+        return tuple(group.gather(list(locals_)))
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return None, *ctx.group.reduced_or_kept(list(grads))

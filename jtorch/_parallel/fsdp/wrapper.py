@@ -1,0 +1,253 @@
+"""FullyShardedDataParallel: ``fully_shard`` with the face of a wrapper. See torch.distributed.fsdp.FullyShardedDataParallel."""
+from __future__ import annotations
+
+import contextlib
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jtorch.distributed as dist
+from jtorch._parallel.create import distribute_tensor
+from jtorch._parallel.dtensor import DTensor, whole
+from jtorch._parallel.fsdp.fully_shard import FSDPModule, fully_shard
+from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
+from jtorch.distributed.device_mesh import DeviceMesh
+from jtorch.nn.modules.module import Module
+from jtorch.nn.utils.clip_grad import clip_grad_norm_ as clip
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Tensor
+
+
+class ShardingStrategy(enum.Enum):
+    """What is shared out, and when. See torch.distributed.fsdp.ShardingStrategy."""
+
+    FULL_SHARD = enum.auto()
+    SHARD_GRAD_OP = enum.auto()
+    NO_SHARD = enum.auto()
+    HYBRID_SHARD = enum.auto()
+    _HYBRID_SHARD_ZERO2 = enum.auto()
+
+
+class BackwardPrefetch(enum.Enum):
+    """When backward gathers ahead: accepted; nothing is gathered ahead."""
+
+    BACKWARD_PRE = enum.auto()
+    BACKWARD_POST = enum.auto()
+
+
+class StateDictType(enum.Enum):
+    """What ``state_dict`` gives. See torch.distributed.fsdp.StateDictType."""
+
+    FULL_STATE_DICT = enum.auto()
+    LOCAL_STATE_DICT = enum.auto()
+    SHARDED_STATE_DICT = enum.auto()
+
+
+@dataclass
+class MixedPrecision:
+    """In which dtypes parameters are used and gradients reduced. See torch.distributed.fsdp.MixedPrecision."""
+
+    param_dtype: Any = None
+    reduce_dtype: Any = None
+    buffer_dtype: Any = None
+    keep_low_precision_grads: bool = False
+    cast_forward_inputs: bool = False
+    cast_root_forward_inputs: bool = True
+
+
+@dataclass
+class CPUOffload:
+    """Accepted: everything is on the CPU."""
+
+    offload_params: bool = False
+
+
+@dataclass
+class FullStateDictConfig:
+    """Whole tensors; on the first rank only with ``rank0_only``. See torch.distributed.fsdp.FullStateDictConfig."""
+
+    offload_to_cpu: bool = False
+    rank0_only: bool = False
+
+
+@dataclass
+class ShardedStateDictConfig:
+    """Parts. See torch.distributed.fsdp.ShardedStateDictConfig."""
+
+    offload_to_cpu: bool = False
+
+
+FullOptimStateDictConfig, ShardedOptimStateDictConfig = FullStateDictConfig, ShardedStateDictConfig
+
+
+class FullyShardedDataParallel(Module):
+    """A module whose parameters are shared out over ranks. See torch.distributed.fsdp.FullyShardedDataParallel.
+
+    It has the module as ``module``, cut by ``fully_shard``; so parameters are DTensors under the module's own names, as with
+    ``use_orig_params=True``. ``state_dict`` gives whole tensors, unless ``set_state_dict_type`` says otherwise.
+
+    Args:
+        module: the module.
+        process_group: the ranks; all, if not given.
+        sharding_strategy: FULL_SHARD, or SHARD_GRAD_OP, which keeps parameters whole from forward to backward.
+        auto_wrap_policy: which modules within are cut by themselves, as ``torch.distributed.fsdp.wrap`` has them.
+        mixed_precision: the dtypes.
+        ignored_modules: modules that are left alone.
+        sync_module_states: whether parameters become those of the first rank.
+        device_mesh: the ranks, as a mesh.
+
+    Raises:
+        NotImplementedError: strategies that are not built.
+
+        >>> net = FullyShardedDataParallel(net)     # doctest: +SKIP
+
+    """
+
+    def __init__(self, module: Module, process_group: Any = None, sharding_strategy: Any = None, cpu_offload: Any = None,
+                 auto_wrap_policy: Any = None, backward_prefetch: Any = None, mixed_precision: MixedPrecision | None = None,
+                 ignored_modules: Any = None, param_init_fn: Any = None, device_id: Any = None, sync_module_states: bool = False,
+                 forward_prefetch: bool = False, limit_all_gathers: bool = True, use_orig_params: bool = False,
+                 ignored_states: Any = None, device_mesh: DeviceMesh | None = None):
+        super().__init__()
+        if sharding_strategy not in (None, ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP):
+            raise NotImplementedError(f"FullyShardedDataParallel with {sharding_strategy} is not built: DistributedDataParallel "
+                                      "shares nothing out, fully_shard takes a mesh of two dimensions for replicas")
+        if param_init_fn is not None:
+            raise NotImplementedError("FullyShardedDataParallel: param_init_fn is not built; make parameters before, or use "
+                                      "fully_shard and to_empty()")
+        group = process_group or dist._get_default_group()
+        mesh = device_mesh or DeviceMesh.from_group(group, "cpu")
+        if sync_module_states:
+            _make_alike(module, group)
+        ignored = {p for m in ignored_modules or () for p in m.parameters()} | {p for p in ignored_states or ()
+                                                                               if isinstance(p, Tensor)}
+        options: dict[str, Any] = {"mesh": mesh, "mp_policy": _policy(mixed_precision), "ignored_params": ignored,
+                   "reshard_after_forward": False if sharding_strategy is ShardingStrategy.SHARD_GRAD_OP else None}
+        for inner in _chosen(module, auto_wrap_policy):
+            fully_shard(inner, **options)
+        self._fsdp_wrapped_module = fully_shard(module, **options)
+        self._type, self._config = StateDictType.FULL_STATE_DICT, FullStateDictConfig()
+
+    @property
+    def module(self) -> Module:
+        """The module."""
+        return self._fsdp_wrapped_module
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("_fsdp_wrapped_module"), name)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's result."""
+        return self._fsdp_wrapped_module(*args, **kwargs)
+
+    def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator:
+        """Without what the wrapper adds to names."""
+        for name, p in super().named_parameters(*args, **kwargs):
+            yield name.replace("_fsdp_wrapped_module.", ""), p
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Backwards in this block add up whole gradients in this process; the next one outside reduces the sums."""
+        self.module.set_requires_gradient_sync(False)      # type: ignore[operator]
+        try:
+            yield
+        finally:
+            self.module.set_requires_gradient_sync(True)      # type: ignore[operator]
+
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
+        """Scales gradients so that the norm of all of them is at most ``max_norm``; what it was."""
+        return whole(clip(self.parameters(), max_norm, norm_type))
+
+    # ------------------------------------------------------------ state dicts
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The module's, of whole tensors or of parts."""
+        found = self.module.state_dict(*args, **kwargs)
+        if self._type is StateDictType.SHARDED_STATE_DICT:
+            return found
+        with no_grad():
+            made = {k: whole(v) for k, v in found.items()}
+        return {} if getattr(self._config, "rank0_only", False) and dist.get_rank() else made
+
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
+        """Takes whole tensors or parts."""
+        own = self.module.state_dict()
+        with no_grad():
+            given = {k: _like(v, own.get(k)) for k, v in state_dict.items()}
+        return self.module.load_state_dict(given, strict, assign)
+
+    @staticmethod
+    def set_state_dict_type(module: Module, state_dict_type: StateDictType, state_dict_config: Any = None,
+                            optim_state_dict_config: Any = None) -> tuple:
+        """Says what ``state_dict`` of a module and those within gives; what it was before."""
+        if state_dict_type is StateDictType.LOCAL_STATE_DICT:
+            raise NotImplementedError("LOCAL_STATE_DICT is not built: SHARDED_STATE_DICT has the parts")
+        before: tuple = (StateDictType.FULL_STATE_DICT, None)
+        for m in module.modules():
+            if isinstance(m, FullyShardedDataParallel):
+                before = m._type, m._config
+                m._type, m._config = state_dict_type, state_dict_config or FullStateDictConfig()
+        return before
+
+    @staticmethod
+    @contextlib.contextmanager
+    def state_dict_type(module: Module, state_dict_type: StateDictType, state_dict_config: Any = None,
+                        optim_state_dict_config: Any = None) -> Iterator[None]:
+        """``set_state_dict_type`` for a block."""
+        before = FullyShardedDataParallel.set_state_dict_type(module, state_dict_type, state_dict_config)
+        try:
+            yield
+        finally:
+            FullyShardedDataParallel.set_state_dict_type(module, *before)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def summon_full_params(module: Module, recurse: bool = True, writeback: bool = False, rank0_only: bool = False,
+                           offload_to_cpu: bool = False, with_grads: bool = False) -> Iterator[None]:
+        """Parameters are whole in this block, for reading."""
+        if writeback or with_grads:
+            raise NotImplementedError("summon_full_params with writeback or with_grads is not built: writes go to the parts")
+        sharded: list[Any] = [m for m in module.modules() if isinstance(m, FSDPModule)]
+        with no_grad():
+            for m in sharded:
+                m.unshard()
+            try:
+                yield
+            finally:
+                for m in sharded:
+                    m.reshard()
+
+
+def _like(value: Any, own: Any) -> Any:
+    if not isinstance(own, DTensor) or isinstance(value, DTensor):
+        return value
+    return distribute_tensor(value.detach(), own.device_mesh, own.placements, src_data_rank=None)
+
+
+def _policy(given: MixedPrecision | None) -> MixedPrecisionPolicy:
+    return MixedPrecisionPolicy() if given is None else MixedPrecisionPolicy(given.param_dtype, given.reduce_dtype)
+
+
+def _make_alike(module: Module, group: Any) -> None:
+    with no_grad():
+        for t in [*module.parameters(), *module.buffers()]:
+            dist.broadcast(t.detach(), group=group, group_src=0)
+
+
+def _chosen(module: Module, policy: Any) -> list[Module]:
+    """The modules within that a policy chooses, those within others first."""
+    if policy is None:
+        return []
+    if not callable(policy):
+        raise NotImplementedError(f"auto_wrap_policy: {policy} is not built; give a function of (module, recurse, "
+                                  "nonwrapped_numel)")
+    inner = [m for m in module.modules() if m is not module]
+    return [m for m in reversed(inner) if _wants(policy, m)]
+
+
+def _wants(policy: Callable, m: Module) -> bool:
+    return bool(policy(module=m, recurse=False, nonwrapped_numel=sum(p.numel() for p in m.parameters())))

@@ -1,0 +1,273 @@
+"""Collectives on the parts of a tensor, with their gradients, and redistribution made of them.
+
+The gradient of a part lies as the part does, of a sum's term as the sum: so each move has one that leads back.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jtorch.distributed as dist
+from jtorch._api.functions import cat, zeros
+from jtorch._parallel.layout import Placements, local_part, order, part
+from jtorch._parallel.placements import Partial, Replicate, Shard
+from jtorch.autograd.function import Function
+from jtorch.distributed.device_mesh import DeviceMesh
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Tensor
+
+_OPS = {"sum": "SUM", "avg": "SUM", "max": "MAX", "min": "MIN", "product": "PRODUCT"}
+
+
+# ---------------------------------------------------------------- on plain tensors, without gradients
+
+def _padded(x: Tensor, dim: int, width: int) -> Tensor:
+    missing = width - x.shape[dim]
+    if not missing:
+        return x.contiguous()
+    more = list(x.shape)
+    more[dim] = missing
+    return cat([x, zeros(more, dtype=x.dtype, device=x.device)], dim)
+
+
+def gathered(x: Tensor, dim: int, size: int, group: Any) -> Tensor:
+    """The parts of all ranks behind one another, along a dim that has ``size`` elements then."""
+    n = group.size()
+    width = part(size, n, 0)[1]
+    mine = _padded(x.detach(), dim, width)
+    rows = zeros((n, *mine.shape), dtype=x.dtype)
+    dist.all_gather_into_tensor(rows, mine, group)
+    return cat([rows[i].narrow(dim, 0, part(size, n, i)[1]) for i in range(n)], dim)
+
+
+def own(x: Tensor, dim: int, group: Any) -> Tensor:
+    """This rank's part."""
+    offset, length = part(x.shape[dim], group.size(), group.rank())
+    return x.narrow(dim, offset, length).contiguous()
+
+
+def reduced(x: Tensor, op: str, group: Any) -> Tensor:
+    """The reduction over ranks."""
+    made = x.detach().clone().contiguous()
+    dist.all_reduce(made, getattr(dist.ReduceOp, _OPS[op]), group)
+    return made.div_(group.size()) if op == "avg" else made
+
+
+def reduced_part(x: Tensor, dim: int, op: str, group: Any) -> Tensor:
+    """This rank's part of the reduction over ranks."""
+    n, size = group.size(), x.shape[dim]
+    width = part(size, n, 0)[1]
+    parts = [_padded(x.detach().narrow(dim, *part(size, n, i)), dim, width) for i in range(n)]
+    made = zeros(parts[0].shape, dtype=x.dtype)
+    dist.reduce_scatter(made, parts, getattr(dist.ReduceOp, _OPS[op]), group)
+    made = made.narrow(dim, 0, part(size, n, group.rank())[1])
+    return made.div_(n) if op == "avg" else made
+
+
+def exchanged(x: Tensor, gone: int, comes: int, size: int, group: Any) -> Tensor:
+    """A part along ``comes`` of what was in parts along ``gone``, which has ``size`` elements as a whole."""
+    n, width = group.size(), x.shape[comes]
+    sent = [x.detach().narrow(comes, *part(width, n, i)).contiguous() for i in range(n)]
+    mine = part(width, n, group.rank())[1]
+    taken = []
+    for i in range(n):
+        shape = list(x.shape)
+        shape[comes], shape[gone] = mine, part(size, n, i)[1]
+        taken.append(zeros(shape, dtype=x.dtype))
+    dist.all_to_all(taken, sent, group)
+    return cat(taken, gone)
+
+
+# ---------------------------------------------------------------- with gradients
+
+class _Gather(Function):
+    @staticmethod
+    def forward(ctx, x, dim, size, group):
+        ctx.kept = dim, group
+        return gathered(x, dim, size, group)
+
+    @staticmethod
+    def backward(ctx, g):
+        return _Own.apply(g, *ctx.kept), None, None, None
+
+
+class _Own(Function):
+    @staticmethod
+    def forward(ctx, x, dim, group):
+        ctx.kept = dim, x.shape[dim], group
+        return own(x, dim, group).clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return _Gather.apply(g, *ctx.kept), None, None
+
+
+class _Reduce(Function):
+    @staticmethod
+    def forward(ctx, x, op, group):
+        ctx.kept = op, group
+        return reduced(x, op, group)
+
+    @staticmethod
+    def backward(ctx, g):
+        op, group = ctx.kept
+        if op not in ("sum", "avg"):
+            raise NotImplementedError(f"the gradient of a DTensor that is the {op} of its parts is not built: redistribute it "
+                                      "before the reduction")
+        return g.div(group.size()) if op == "avg" else g.clone(), None, None
+
+
+class _ReducePart(Function):
+    @staticmethod
+    def forward(ctx, x, dim, op, group):
+        ctx.kept = dim, x.shape[dim], op, group
+        return reduced_part(x, dim, op, group)
+
+    @staticmethod
+    def backward(ctx, g):
+        dim, size, op, group = ctx.kept
+        made = _Gather.apply(g, dim, size, group)
+        return made.div(group.size()) if op == "avg" else made, None, None, None
+
+
+class _Exchange(Function):
+    @staticmethod
+    def forward(ctx, x, gone, comes, size, group):
+        ctx.kept = comes, gone, x.shape[comes], group
+        return exchanged(x, gone, comes, size, group)
+
+    @staticmethod
+    def backward(ctx, g):
+        return _Exchange.apply(g, *ctx.kept), None, None, None, None
+
+
+class _Enter(Function):
+    """What all ranks have goes into what each does for itself: the gradient is the sum of theirs."""
+
+    @staticmethod
+    def forward(ctx, x, group):
+        ctx.group = group
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return _Reduce.apply(g, "sum", ctx.group), None
+
+
+class _Share(Function):
+    """What all ranks have, as a sum of equal terms."""
+
+    @staticmethod
+    def forward(ctx, x, n):
+        return x.div(n)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.clone(), None
+
+
+class _Back(Function):
+    """The gradient is told to lie otherwise than it would, and is brought to where it belongs."""
+
+    @staticmethod
+    def forward(ctx, x, bring):
+        ctx.bring = bring
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.bring(g), None
+
+
+def reduced_with_gradient(x: Tensor, op: str, group: Any) -> Tensor:
+    """The reduction over ranks, whose gradient is that of each term."""
+    return _Reduce.apply(x, op, group)
+
+
+def enter(x: Tensor, mesh: DeviceMesh, dims: list[int]) -> Tensor:
+    """A tensor that all ranks have, for use by each on its own part along these dimensions of the mesh."""
+    if x.requires_grad:
+        for d in dims:
+            x = _Enter.apply(x, mesh.get_group(d))
+    return x
+
+
+def with_gradient_moved(x: Tensor, bring: Callable[[Tensor], Tensor]) -> Tensor:
+    """The same tensor; its gradient passes ``bring``."""
+    return _Back.apply(x, bring) if x.requires_grad else x
+
+
+# ---------------------------------------------------------------- redistribution
+
+class _Moved:
+    """A tensor's part, on its way from placements to others."""
+
+    def __init__(self, x: Tensor, mesh: DeviceMesh, shape: tuple[int, ...], now: Placements, wanted: Placements):
+        self.x, self.mesh, self.shape, self.now, self.wanted = x, mesh, shape, list(now), wanted
+
+    def size_without(self, i: int, dim: int) -> int:
+        """How long this rank's part were along ``dim``, if dimension ``i`` of the mesh did not split it."""
+        placements: list = [Replicate() if j == i else p for j, p in enumerate(self.now)]
+        return local_part(self.shape, self.mesh, tuple(placements))[0][dim]
+
+    def gather(self) -> None:
+        """Undoes splits that are not wanted, those made last first."""
+        for dim in range(len(self.shape)):
+            have, want = order(tuple(self.now), dim), order(self.wanted, dim)
+            kept = 0
+            while kept < min(len(have), len(want)) and have[kept] == want[kept]:
+                kept += 1
+            for i in reversed(have[kept:]):
+                self._ungroup(i, dim)
+
+    def _ungroup(self, i: int, dim: int) -> None:
+        wanted, group = self.wanted[i], self.mesh.get_group(i)
+        size = self.size_without(i, dim)
+        if isinstance(wanted, Shard) and wanted.dim != dim \
+                and [*order(tuple(self.now), wanted.dim), i] == order(self.wanted, wanted.dim):
+            self.x, self.now[i] = _Exchange.apply(self.x, dim, wanted.dim, size, group), wanted
+        else:
+            self.x, self.now[i] = _Gather.apply(self.x, dim, size, group), Replicate()
+
+    def reduce(self) -> None:
+        """Adds up what is wanted whole, or what a split cannot take up directly."""
+        for i, p in enumerate(self.now):
+            if isinstance(p, Partial) and self.wanted[i] != p and isinstance(self.wanted[i], Replicate):
+                self.x, self.now[i] = _Reduce.apply(self.x, p.reduce_op, self.mesh.get_group(i)), Replicate()
+
+    def split(self) -> None:
+        """Makes the splits that are wanted."""
+        for dim in range(len(self.shape)):
+            for i in order(self.wanted, dim):
+                now, group = self.now[i], self.mesh.get_group(i)
+                if isinstance(now, Partial):
+                    self.x = _ReducePart.apply(self.x, dim, now.reduce_op, group)
+                elif not isinstance(now, Shard):
+                    self.x = _Own.apply(self.x, dim, group)
+                self.now[i] = self.wanted[i]
+
+    def share(self) -> None:
+        """Makes sums of what is whole, where they are wanted."""
+        for i, p in enumerate(self.wanted):
+            if isinstance(p, Partial) and self.now[i] != p:
+                if not isinstance(self.now[i], Replicate):
+                    raise NotImplementedError(f"redistributing {self.now[i]} to {p} is not built")
+                self.x, self.now[i] = _Share.apply(self.x, self.mesh.size(i)) if p.reduce_op == "sum" else self.x, p
+
+
+def redistributed(x: Tensor, mesh: DeviceMesh, shape: tuple[int, ...], now: Placements, wanted: Placements) -> Tensor:
+    """This rank's part of a tensor of this shape, for other placements."""
+    if now == wanted or mesh.get_coordinate() is None:
+        return x
+    moved = _Moved(x, mesh, tuple(shape), now, wanted)
+    moved.gather()
+    moved.reduce()
+    moved.split()
+    moved.share()
+    return moved.x
+
+
+def redistributed_plainly(x: Tensor, *args: Any) -> Tensor:
+    """``redistributed``, without a gradient."""
+    with no_grad():
+        return redistributed(x, *args)

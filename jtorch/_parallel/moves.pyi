@@ -1,0 +1,57 @@
+# Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.
+# mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"
+# pyright: reportIncompatibleMethodOverride=false, reportOverlappingOverload=false
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
+
+import numpy as _np
+
+from jtorch.device import device as _device
+from jtorch.dtype import dtype as _dtype
+from jtorch._base.generator import Generator as _Generator
+from jtorch._base.size import Size as _Size
+from jtorch._C import Any as Any
+from jtorch._api.checks import Callable as Callable
+from jtorch._parallel.layout import local_part as local_part
+from jtorch._parallel.layout import order as order
+from jtorch._parallel.layout import part as part
+from jtorch._parallel.placements import Partial as Partial
+from jtorch._parallel.placements import Replicate as Replicate
+from jtorch._parallel.placements import Shard as Shard
+from jtorch.autograd.function import Function as Function
+from jtorch.distributed.device_mesh import DeviceMesh as DeviceMesh
+from jtorch.no_grad import no_grad as no_grad
+from jtorch.tensor import Tensor as Tensor
+
+_Number: TypeAlias = builtins.int | builtins.float | builtins.complex
+_DeviceLike: TypeAlias = _device | builtins.str | builtins.int
+
+Placements: Any
+def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along a dim they have. See torch.cat."""
+def enter(x: Tensor, mesh: Any, dims: Sequence[builtins.int]) -> Tensor:
+    """A tensor that all ranks have, for use by each on its own part along these dimensions of the mesh."""
+def exchanged(x: Tensor, gone: builtins.int, comes: builtins.int, size: builtins.int, group: Any) -> Tensor:
+    """A part along ``comes`` of what was in parts along ``gone``, which has ``size`` elements as a whole."""
+def gathered(x: Tensor, dim: builtins.int, size: builtins.int, group: Any) -> Tensor:
+    """The parts of all ranks behind one another, along a dim that has ``size`` elements then."""
+def own(x: Tensor, dim: builtins.int, group: Any) -> Tensor:
+    """This rank's part."""
+def redistributed(x: Tensor, mesh: Any, shape: Sequence[builtins.int], now: Any, wanted: Any) -> Tensor:
+    """This rank's part of a tensor of this shape, for other placements."""
+def redistributed_plainly(x: Tensor, *args: Any) -> Tensor:
+    """``redistributed``, without a gradient."""
+def reduced(x: Tensor, op: builtins.str, group: Any) -> Tensor:
+    """The reduction over ranks."""
+def reduced_part(x: Tensor, dim: builtins.int, op: builtins.str, group: Any) -> Tensor:
+    """This rank's part of the reduction over ranks."""
+def reduced_with_gradient(x: Tensor, op: builtins.str, group: Any) -> Tensor:
+    """The reduction over ranks, whose gradient is that of each term."""
+def with_gradient_moved(x: Tensor, bring: Callable[..., Any]) -> Tensor:
+    """The same tensor; its gradient passes ``bring``."""
+@overload
+def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def zeros(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of zeros. See torch.zeros."""

@@ -1,0 +1,55 @@
+# Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.
+# mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"
+# pyright: reportIncompatibleMethodOverride=false, reportOverlappingOverload=false
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
+
+import numpy as _np
+
+from jtorch.device import device as _device
+from jtorch.dtype import dtype as _dtype
+from jtorch._base.generator import Generator as _Generator
+from jtorch._base.size import Size as _Size
+from jtorch._C import Any as Any
+from jtorch._api.torch_function import switched_off as switched_off
+from jtorch._parallel.dtensor import DTensor as DTensor
+from jtorch._parallel.dtensor import local_of as local_of
+from jtorch._parallel.dtensor import moved as moved
+from jtorch._parallel.dtensor import wrapped as wrapped
+from jtorch._parallel.layout import Layout as Layout
+from jtorch._parallel.layout import contiguous_stride as contiguous_stride
+from jtorch._parallel.layout import of_gradient as of_gradient
+from jtorch._parallel.placements import Partial as Partial
+from jtorch._parallel.placements import Replicate as Replicate
+from jtorch._parallel.rules.arguments import argument as argument
+from jtorch._parallel.rules.arguments import handler as handler
+from jtorch.tensor import Tensor
+
+_Number: TypeAlias = builtins.int | builtins.float | builtins.complex
+_DeviceLike: TypeAlias = _device | builtins.str | builtins.int
+
+def draw(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
+    """Fills a tensor with random numbers."""
+def draw_like(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
+    """Random numbers for a tensor of the same shape."""
+def dropout(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
+    """Elements are left out as one process alone would."""
+@overload
+def empty(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def empty(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+    """A tensor whose values do not matter; here they are zeros. See torch.empty."""
+def new(func: Any, args: builtins.tuple, kwargs: builtins.dict) -> Any:
+    """A tensor that all ranks have; of the same shape, one that lies alike."""
+def on_all(made: Any, mesh: Any, shape: Sequence[builtins.int]) -> Any:
+    """A tensor that all ranks have."""
+@overload
+def ones(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of ones. See torch.ones."""
+def part_of(full: Any, spec: Any) -> Any:
+    """This rank's part of what all ranks have."""
+def redistributed_plainly(x: Tensor, *args: Any) -> Tensor:
+    """``redistributed``, without a gradient."""

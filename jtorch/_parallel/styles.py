@@ -1,0 +1,243 @@
+"""How a module's parameters lie, and what comes in and goes out. See torch.distributed.tensor.parallel."""
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from jtorch._parallel.create import distribute_tensor
+from jtorch._parallel.dtensor import DTensor
+from jtorch._parallel.placements import Placement, Replicate, Shard
+from jtorch.distributed.device_mesh import DeviceMesh
+from jtorch.nn.modules.linear import Linear
+from jtorch.nn.modules.module import Module
+from jtorch.nn.modules.sparse import Embedding
+from jtorch.tensor import Parameter, Tensor
+
+
+class ParallelStyle(ABC):
+    """What ``parallelize_module`` does with a module. See torch.distributed.tensor.parallel.ParallelStyle."""
+
+    src_data_rank: int | None = 0
+
+    @abstractmethod
+    def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
+        """Does it."""
+
+
+def distributed_once(module: Module) -> None:
+    """RuntimeError where a module was distributed before."""
+    if getattr(module, "_distribute_module_applied", False):
+        raise RuntimeError("distribute_module should only be called once on a module, but it has already been called on this "
+                           "module!")
+    module._distribute_module_applied = True        # type: ignore[assignment]
+
+
+def _brought(x: Any, mesh: DeviceMesh, layouts: tuple, wanted: tuple) -> DTensor:
+    """An input as a DTensor that lies as it is wanted."""
+    made = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, layouts)
+    return made.redistribute(placements=wanted) if layouts != wanted else made
+
+
+def _given_out(x: Any, layouts: tuple | None, local: bool) -> Any:
+    """An output that lies as it is wanted."""
+    made = x if layouts is None or x.placements == layouts else x.redistribute(placements=layouts)
+    return made.to_local() if local else made
+
+
+class _OfWeights(ParallelStyle):
+    """What styles of Linear and Embedding share: inputs that lie as ``_desired`` says, parameters as ``_placed`` says."""
+
+    input_layouts: tuple
+    output_layouts: tuple
+    use_local_output: bool
+
+    def _placed(self, module: Module, name: str) -> Placement:
+        raise NotImplementedError
+
+    def _desired(self, module: Module) -> tuple:
+        raise NotImplementedError
+
+    def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
+        if not isinstance(module, (Linear, Embedding)):
+            raise NotImplementedError(f"{type(self).__name__} currently only support nn.Linear and nn.Embedding!")
+        distributed_once(module)
+        desired = self._desired(module)
+        for name, p in list(module.named_parameters(recurse=False)):
+            spread = distribute_tensor(p, device_mesh, [self._placed(module, name)], src_data_rank=self.src_data_rank)
+            module.register_parameter(name, Parameter(spread, p.requires_grad))      # type: ignore[arg-type]
+        module.register_forward_pre_hook(lambda mod, x: (_brought(x[0], device_mesh, self.input_layouts, desired), *x[1:]))
+        local, layouts = self.use_local_output, self.output_layouts
+        module.register_forward_hook(lambda mod, x, out: _given_out(out, _fronts(layouts, out), local))
+        return module
+
+    def __repr__(self) -> str:
+        return (f"{type(self).__name__}(input_layouts={self.input_layouts}, output_layouts={self.output_layouts}, "
+                f"use_local_output={self.use_local_output})")
+
+
+def _fronts(layouts: tuple, out: Any) -> tuple:
+    return tuple([Shard(p.dim % out.dim()) if isinstance(p, Shard) else p for p in layouts])
+
+
+class ColwiseParallel(_OfWeights):
+    """A Linear or Embedding split by its output features. See torch.distributed.tensor.parallel.ColwiseParallel."""
+
+    def __init__(self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None,
+                 use_local_output: bool = True):
+        self.input_layouts, self.output_layouts = (input_layouts or Replicate(),), (output_layouts or Shard(-1),)
+        self.desired_input_layouts, self.use_local_output = (Replicate(),), use_local_output
+
+    def _desired(self, module: Module) -> tuple:
+        return self.desired_input_layouts
+
+    def _placed(self, module: Module, name: str) -> Placement:
+        return Shard(0 if isinstance(module, Linear) else 1)
+
+
+class RowwiseParallel(_OfWeights):
+    """A Linear split by its input features, an Embedding by its rows. See torch.distributed.tensor.parallel.RowwiseParallel."""
+
+    def __init__(self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None,
+                 use_local_output: bool = True):
+        self.input_layouts, self.output_layouts = (input_layouts or Shard(-1),), (output_layouts or Replicate(),)
+        self.use_local_output = use_local_output
+
+    def _desired(self, module: Module) -> tuple:
+        return (Shard(-1),) if isinstance(module, Linear) else (Replicate(),)
+
+    def _placed(self, module: Module, name: str) -> Placement:
+        if name == "bias":
+            return Replicate()
+        return Shard(1 if isinstance(module, Linear) else 0)
+
+
+class SequenceParallel(ParallelStyle):
+    """A normalization or dropout of which each rank does a part of the sequence.
+
+    See torch.distributed.tensor.parallel.SequenceParallel.
+    """
+
+    def __init__(self, *, sequence_dim: int = 1, use_local_output: bool = False):
+        self.sequence_sharding, self.use_local_output = (Shard(sequence_dim),), use_local_output
+
+    def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
+        distributed_once(module)
+        for part in module.modules():
+            for name, p in list(part.named_parameters(recurse=False)):
+                everywhere = DTensor.from_local(p.data, device_mesh, [Replicate()])      # type: ignore[attr-defined]
+                part.register_parameter(name, Parameter(everywhere, p.requires_grad))
+        module.register_forward_pre_hook(lambda mod, x: (self._prepared(mod, x[0], device_mesh), *x[1:]))
+        module.register_forward_hook(lambda mod, x, out: _given_out(out, None, self.use_local_output))
+        return module
+
+    def _prepared(self, module: Module, x: Any, mesh: DeviceMesh) -> DTensor:
+        if not isinstance(x, Tensor):
+            raise ValueError(f"expecting input of {module} to be a torch.Tensor or DTensor, but got {x}")
+        if not isinstance(x, DTensor):
+            return DTensor.from_local(x, mesh, self.sequence_sharding)
+        return x if x.placements == self.sequence_sharding else x.redistribute(placements=self.sequence_sharding)
+
+    def __repr__(self) -> str:
+        return f"SequenceParallel(sequence_dim={self.sequence_sharding[0].dim}, use_local_output={self.use_local_output})"
+
+
+def _as_tuple(layouts: Any) -> Any:
+    return (layouts,) if isinstance(layouts, Placement) else layouts
+
+
+def _arranged(x: Any, mesh: DeviceMesh, layout: Placement | None, desired: Placement | None, local: bool) -> Any:
+    """What a module takes or gives, as it is wanted; itself where no layout is named."""
+    if layout is None:
+        return x
+    if not isinstance(x, Tensor):
+        raise AssertionError("expecting input to be a torch.Tensor!")
+    made = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, (layout,))
+    if desired is not None and layout != desired:
+        made = made.redistribute(placements=(desired,))
+    return made.to_local() if local else made
+
+
+class PrepareModuleInput(ParallelStyle):
+    """Makes a module's inputs DTensors that lie as it needs them. See torch.distributed.tensor.parallel.PrepareModuleInput."""
+
+    def __init__(self, *, input_layouts: Any = None, desired_input_layouts: Any = None, input_kwarg_layouts: dict | None = None,
+                 desired_input_kwarg_layouts: dict | None = None, use_local_output: bool = False):
+        self.input_layouts, self.desired_input_layouts = _as_tuple(input_layouts), _as_tuple(desired_input_layouts)
+        self.use_local_output, self.with_kwargs = use_local_output, input_kwarg_layouts is not None
+        self.input_kwarg_layouts = input_kwarg_layouts or {}
+        self.desired_input_kwarg_layouts = desired_input_kwarg_layouts or {}
+        if self.input_layouts is not None and self.desired_input_layouts is None:
+            raise AssertionError("desired module inputs should not be None!")
+        if self.input_layouts is not None and len(self.input_layouts) != len(self.desired_input_layouts):
+            raise AssertionError("input_layouts and desired_input_layouts should have same length!")
+        if self.with_kwargs and len(self.input_kwarg_layouts) != len(self.desired_input_kwarg_layouts):
+            raise AssertionError("input_kwarg_layouts and desired_input_kwarg_layouts should have same length!")
+
+    def _prepared(self, inputs: Any, mesh: DeviceMesh) -> Any:
+        if self.input_layouts is None:
+            return inputs
+        given = inputs if isinstance(inputs, tuple) else (inputs,)
+        if len(given) != len(self.input_layouts):
+            raise ValueError("module inputs and input_layouts should have same length!")
+        return tuple([_arranged(x, mesh, a, b, self.use_local_output)
+                      for x, a, b in zip(given, self.input_layouts, self.desired_input_layouts, strict=True)])
+
+    def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
+        wanted, desired, local = self.input_kwarg_layouts, self.desired_input_kwarg_layouts, self.use_local_output
+
+        def prepare(mod: Module, inputs: tuple, kwargs: dict) -> tuple:
+            named = {k: _arranged(x, device_mesh, wanted.get(k), desired.get(k), local) for k, x in kwargs.items()}
+            return self._prepared(inputs, device_mesh), named
+        module.register_forward_pre_hook(prepare, with_kwargs=True)
+        return module
+
+    def __repr__(self) -> str:
+        return (f"PrepareModuleInput(input_layouts={self.input_layouts}, desired_input_layouts={self.desired_input_layouts}, "
+                f"input_kwarg_layouts={self.input_kwarg_layouts}, "
+                f"desired_input_kwarg_layouts={self.desired_input_kwarg_layouts}, use_local_output={self.use_local_output})")
+
+
+class PrepareModuleOutput(ParallelStyle):
+    """Makes a module's outputs DTensors that lie as others need them.
+
+    See torch.distributed.tensor.parallel.PrepareModuleOutput.
+    """
+
+    def __init__(self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True):
+        self.output_layouts, self.desired_output_layouts = _as_tuple(output_layouts), _as_tuple(desired_output_layouts)
+        self.use_local_output = use_local_output
+        if len(self.output_layouts) != len(self.desired_output_layouts):
+            raise AssertionError("output_layouts and desired_output_layouts should have same length!")
+
+    def _finished(self, outputs: Any, mesh: DeviceMesh) -> Any:
+        given = outputs if isinstance(outputs, tuple) else (outputs,)
+        if len(given) != len(self.output_layouts):
+            raise ValueError("module outputs and output_layouts should have same length!")
+        made = tuple([_arranged(x, mesh, a, b, self.use_local_output)
+                      for x, a, b in zip(given, self.output_layouts, self.desired_output_layouts, strict=True)])
+        return made[0] if len(made) == 1 else made
+
+    def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
+        module.register_forward_hook(lambda mod, inputs, outputs: self._finished(outputs, device_mesh))
+        return module
+
+    def __repr__(self) -> str:
+        return (f"PrepareModuleOutput(output_layouts={self.output_layouts}, "
+                f"desired_output_layouts={self.desired_output_layouts}, use_local_output={self.use_local_output})")
+
+
+class PrepareModuleInputOutput(ParallelStyle):
+    """Both of these. See torch.distributed.tensor.parallel.PrepareModuleInputOutput."""
+
+    def __init__(self, *, input_layouts: Any = None, desired_input_layouts: Any = None, input_kwarg_layouts: dict | None = None,
+                 desired_input_kwarg_layouts: dict | None = None, use_local_input: bool = False, output_layouts: Any = None,
+                 desired_output_layouts: Any = None, use_local_output: bool = True):
+        self.prepare_module_input = PrepareModuleInput(
+            input_layouts=input_layouts, desired_input_layouts=desired_input_layouts, input_kwarg_layouts=input_kwarg_layouts,
+            desired_input_kwarg_layouts=desired_input_kwarg_layouts, use_local_output=use_local_input)
+        self.prepare_module_output = PrepareModuleOutput(
+            output_layouts=output_layouts, desired_output_layouts=desired_output_layouts, use_local_output=use_local_output)
+
+    def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
+        self.prepare_module_input._apply(module, device_mesh)
+        return self.prepare_module_output._apply(module, device_mesh)

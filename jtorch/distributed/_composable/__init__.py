@@ -1,0 +1,1 @@
+"""torch.distributed._composable: the old place of torch.distributed.fsdp.fully_shard."""

@@ -1,0 +1,127 @@
+"""Ranks with different numbers of batches: those that have no more go on with the collectives of the others."""
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+from jtorch._api.functions import ones, zeros
+from jtorch.distributed.collectives import all_reduce
+from jtorch.distributed.work import Work
+from jtorch.tensor import Tensor
+
+_EARLY = "Detected at least one rank that exhausted inputs. Throwing across all ranks."
+_MANY = 1000
+
+
+class JoinHook:
+    """What a rank without inputs does. See torch.distributed.algorithms.JoinHook."""
+
+    def main_hook(self) -> None:
+        """Takes part in the collectives of one iteration of the others."""
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Runs once all ranks have no more inputs."""
+
+
+class _Config(NamedTuple):
+    enable: bool = False
+    throw_on_early_termination: bool = False
+    is_first_joinable: bool = False
+
+    @staticmethod
+    def construct_disabled_join_config() -> _Config:
+        """That of what is in no ``Join``."""
+        return _Config()
+
+
+class Joinable(ABC):
+    """What can be trained with different numbers of inputs. See torch.distributed.algorithms.Joinable."""
+
+    @abstractmethod
+    def __init__(self) -> None:
+        super().__init__()
+        self._join_config = _Config()
+
+    @abstractmethod
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a rank without inputs does."""
+
+    @property
+    @abstractmethod
+    def join_process_group(self) -> Any:
+        """The ranks."""
+
+
+class Join:
+    """A block in which ranks may have different numbers of inputs. See torch.distributed.algorithms.Join.
+
+    Args:
+        joinables: what takes part, such as a DistributedDataParallel.
+        enable: False where all ranks have the same number.
+        throw_on_early_termination: raises on all ranks when one has no more inputs.
+        kwargs: for the ``join_hook`` of each.
+
+    Raises:
+        ValueError: no joinables, or ones of different groups.
+
+    """
+
+    def __init__(self, joinables: list, enable: bool = True, throw_on_early_termination: bool = False, **kwargs: Any):
+        if not joinables:
+            raise ValueError("The join context manager requires at least one joinable")
+        groups = {id(j.join_process_group): j.join_process_group for j in joinables}
+        if len(groups) > 1:
+            raise ValueError("Using join context manager with multiple process groups")
+        self._joinables, self._enable, self._throws = joinables, enable, throw_on_early_termination
+        self._group = next(iter(groups.values()))
+        self._hooks = [j.join_hook(**kwargs) for j in joinables]
+
+    def __enter__(self) -> None:
+        for i, joinable in enumerate(self._joinables):
+            joinable._join_config = _Config(self._enable, self._throws, i == 0)
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        if not self._enable or kind is not None:
+            return
+        rounds = 0
+        while self._others():
+            if self._throws:
+                all_reduce(ones(1), group=self._group)
+                raise RuntimeError(f"Rank {self._group.rank()} exhausted all inputs.")
+            if rounds == _MANY:
+                warnings.warn(f"Detected uneven input skew of greater than {_MANY}. This means that rank {self._group.rank()} "
+                              f"has at least {_MANY} fewer inputs than other currently-active ranks. This level of skew could "
+                              "lead to performance degradation during training.", stacklevel=2)
+            for hook in self._hooks:
+                hook.main_hook()
+            rounds += 1
+        for hook in self._hooks:
+            hook.post_hook(rounds == 0)
+
+    def _others(self) -> int:
+        """How many ranks still have inputs."""
+        count = zeros(1)
+        all_reduce(count, group=self._group)
+        return int(count.item())
+
+    @staticmethod
+    def notify_join_context(joinable: Any) -> Work | None:
+        """Tells ranks without inputs that this one begins an iteration; of the first joinable only."""
+        config = getattr(joinable, "_join_config", None)
+        if config is None or not (config.enable and config.is_first_joinable):
+            return None
+        _tell(joinable.join_process_group, config.throw_on_early_termination)
+        return None
+
+
+def _tell(group: Any, throws: bool) -> int:
+    """How many ranks have begun an iteration."""
+    count: Tensor = ones(1)
+    all_reduce(count, group=group)
+    active = int(count.item())
+    if throws and active < group.size():
+        ended = zeros(1)
+        all_reduce(ended, group=group)
+        raise RuntimeError(_EARLY)
+    return active

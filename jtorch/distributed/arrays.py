@@ -1,0 +1,60 @@
+"""Tensors as the arrays that travel between processes, and back."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jtorch import engine
+from jtorch.storage import value_of
+from jtorch.tensor import Tensor, alias, wrap
+
+
+def check_tensor(param: Any, name: str) -> None:
+    """TypeError unless it is a tensor."""
+    if not isinstance(param, Tensor):
+        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got "
+                        f"{type(param)} instead.")
+
+
+def check_tensors(param: Any, name: str) -> None:
+    """TypeError unless it is a list of tensors."""
+    if not isinstance(param, (list, tuple)) or any(not isinstance(t, Tensor) for t in param):
+        elements = [type(t) for t in param] if isinstance(param, (list, tuple)) else ""
+        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but "
+                        f"got {type(param)} with elements of type {elements}.")
+
+
+def array_of(t: Tensor) -> np.ndarray:
+    """What a tensor shows; its bits where NumPy's reductions and XLA's take numbers of other dtypes."""
+    if t.device.type != "cpu":
+        raise RuntimeError(f"No backend type associated with device type {t.device.type}")
+    value = value_of(alias(t))
+    engine.read(value)      # it may be held back
+    return engine.host_array(value)
+
+
+def tensor_of(array: np.ndarray) -> Tensor:
+    """A tensor of an array."""
+    return wrap(engine.Value(engine.aval_of(array.shape, array.dtype, engine.CPU), array))
+
+
+def put(t: Tensor, array: np.ndarray) -> None:
+    """Writes an array of as many elements into a tensor."""
+    t.detach().copy_(tensor_of(np.ascontiguousarray(array).reshape(tuple(t.shape))))      # type: ignore[attr-defined]
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    """An array's bytes as whole words, the last filled up with zeros."""
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return np.concatenate([flat, np.zeros(-flat.size % 8, np.uint8)]).view(np.uint64)
+
+
+def from_bits(words: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """The array of these bytes that has another's shape and dtype."""
+    return words.view(np.uint8)[:like.nbytes].view(like.dtype).reshape(like.shape)
+
+
+def described(name: str, array: np.ndarray, *more: Any) -> str:
+    """A call as other ranks are told of it."""
+    return " ".join([name, *map(str, more), str(array.dtype), str(tuple(array.shape))])

@@ -1,0 +1,47 @@
+"""What collectives compute, as functions of one rank's array and the axis of ranks: compiled once for each group and shape."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+_FOLDS: dict[str, Callable] = {"product": jnp.multiply, "band": jnp.bitwise_and, "bor": jnp.bitwise_or, "bxor": jnp.bitwise_xor}
+_DIRECT: dict[str, Callable] = {"sum": lax.psum, "min": lax.pmin, "max": lax.pmax}
+
+
+@functools.cache
+def all_reduce(op: str) -> Callable:
+    """The sum (or another reduction) over ranks. Reductions that XLA has no collective for are folded in the order of ranks."""
+    if op in _DIRECT:
+        return lambda x, axis: _DIRECT[op](x, axis).astype(x.dtype)
+    return lambda x, axis: functools.reduce(_FOLDS[op], list(lax.all_gather(x, axis))).astype(x.dtype)
+
+
+@functools.cache
+def reduce_scatter(op: str) -> Callable:
+    """Of (ranks, …): this rank's row of the reduction."""
+    if op == "sum":
+        return lambda x, axis: lax.psum_scatter(x, axis)
+    return lambda x, axis: lax.dynamic_index_in_dim(all_reduce(op)(x, axis), lax.axis_index(axis), keepdims=False)
+
+
+def all_gather(x: jax.Array, axis: str) -> jax.Array:
+    """(ranks, …): what all ranks have."""
+    return lax.all_gather(x, axis)
+
+
+def all_to_all(x: jax.Array, axis: str) -> jax.Array:
+    """Of (ranks, …): row i of each rank goes to rank i."""
+    return lax.all_to_all(x, axis, 0, 0)
+
+
+@functools.cache
+def broadcast(source: int) -> Callable:
+    """What one rank has. Bits are added to zeros, so that none is lost: of floats, a negative zero would be."""
+    def body(x: jax.Array, axis: str) -> Any:
+        return lax.psum(jnp.where(lax.axis_index(axis) == source, x, jnp.zeros_like(x)), axis)
+    return body

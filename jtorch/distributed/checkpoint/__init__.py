@@ -1,0 +1,15 @@
+"""torch.distributed.checkpoint: checkpoints that several ranks write and read."""
+from __future__ import annotations
+
+from jtorch.distributed.later import names
+
+__all__ = ["BytesStorageMetadata", "CheckpointException", "ChunkStorageMetadata", "DefaultLoadPlanner", "DefaultSavePlanner",
+           "FileSystemReader", "FileSystemWriter", "Metadata", "TensorStorageMetadata", "async_save", "load", "save"]
+
+__getattr__ = names(__name__, {
+    "_parallel.checkpoint.exchange": "CheckpointException",
+    "_parallel.checkpoint.files": "FileSystemReader FileSystemWriter",
+    "_parallel.checkpoint.loading": "DefaultLoadPlanner load",
+    "_parallel.checkpoint.saving": "DefaultSavePlanner async_save save",
+    "_parallel.checkpoint.metadata": "BytesStorageMetadata ChunkStorageMetadata Metadata TensorStorageMetadata",
+})

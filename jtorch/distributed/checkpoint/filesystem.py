@@ -1,0 +1,6 @@
+"""torch.distributed.checkpoint.filesystem: see torch.distributed.checkpoint."""
+from __future__ import annotations
+
+from jtorch.distributed.later import names
+
+__getattr__ = names(__name__, {"_parallel.checkpoint.files": "FileSystemReader FileSystemWriter"})

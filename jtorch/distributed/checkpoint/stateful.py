@@ -1,0 +1,19 @@
+"""torch.distributed.checkpoint.stateful: objects that have a state dict."""
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+__all__ = ["Stateful"]
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """An object with a state dict, which checkpoints save and load. See torch.distributed.checkpoint.stateful.Stateful."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is saved."""
+        ...
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes what was saved."""
+        ...

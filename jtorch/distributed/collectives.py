@@ -1,0 +1,266 @@
+"""Collectives: what all ranks of a group call together. See torch.distributed.all_reduce."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from jtorch.distributed import bodies
+from jtorch.distributed.arrays import array_of, bits, check_tensor, check_tensors, described, from_bits, put
+from jtorch.distributed.errors import DistBackendError
+from jtorch.distributed.groups import ProcessGroup
+from jtorch.distributed.membership import _group_of_call, get_group_rank
+from jtorch.distributed.reductions import ReduceOp, body_of
+from jtorch.distributed.work import Work
+from jtorch.tensor import Tensor
+
+
+def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: bool, result: Any) -> Work | None:
+    """Runs a collective in order with the group's others; now, or as Work."""
+    pg = _group_of_call(group, name)
+    if pg is None:
+        return None
+    if async_op:
+        return Work(pg.lane.submit(lambda: do(pg)), result)
+    pg.lane.run(lambda: do(pg))
+    return None
+
+
+def _source(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: str, default: int | None = None) -> int:
+    """The place in the group of the rank that a call names globally, or by its place; ``default`` where it names none."""
+    if rank is None and group_rank is None:
+        rank = default
+    if (rank is None) == (group_rank is None):
+        raise ValueError(f"Must specify {what} or group_{what}" if rank is None else
+                         f"Can't specify both group_{what} and {what}")
+    return get_group_rank(pg, rank) if group_rank is None else group_rank        # type: ignore[arg-type]
+
+
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """Makes the tensor the reduction of all ranks' tensors. See torch.distributed.all_reduce."""
+    check_tensor(tensor, "tensor")
+
+    def do(pg: ProcessGroup) -> None:
+        array = array_of(tensor)
+        body = bodies.all_reduce(body_of(op, array.dtype))
+        put(tensor, pg.run(described("all_reduce", array, op.name), body, array))
+    return _begin(group, "all_reduce", do, async_op, [tensor])
+
+
+def all_reduce_coalesced(tensors: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """``all_reduce`` of each tensor. See torch.distributed.all_reduce_coalesced."""
+    check_tensors(tensors, "tensors")
+    works = [all_reduce(t, op, group, async_op) for t in tensors]
+    return works[-1] if works else None
+
+
+def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
+              group_src: int | None = None) -> Work | None:
+    """Makes the tensor that of rank ``src``. See torch.distributed.broadcast."""
+    check_tensor(tensor, "tensor")
+
+    def do(pg: ProcessGroup) -> None:
+        array, at = array_of(tensor), _source(pg, src, group_src, "src")
+        made = pg.run(described("broadcast", array, at), bodies.broadcast(at), bits(array))
+        if pg.rank() != at:
+            put(tensor, from_bits(made, array))
+    return _begin(group, "broadcast", do, async_op, [tensor])
+
+
+def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False,
+           group_dst: int | None = None) -> Work | None:
+    """Makes rank ``dst``'s tensor the reduction of all. See torch.distributed.reduce."""
+    check_tensor(tensor, "tensor")
+
+    def do(pg: ProcessGroup) -> None:
+        array, at = array_of(tensor), _source(pg, dst, group_dst, "dst")
+        made = pg.run(described("reduce", array, op.name, at), bodies.all_reduce(body_of(op, array.dtype)), array)
+        if pg.rank() == at:
+            put(tensor, made)
+    return _begin(group, "reduce", do, async_op, [tensor])
+
+
+def _gathered(pg: ProcessGroup, name: str, array: np.ndarray, *more: Any) -> np.ndarray:
+    """(ranks, …): what all ranks have."""
+    made = pg.run(described(name, array, *more), bodies.all_gather, bits(array))
+    return np.stack([from_bits(row, array) for row in made])
+
+
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """Fills a list with the tensors of all ranks. See torch.distributed.all_gather."""
+    check_tensors(tensor_list, "tensor_list")
+    check_tensor(tensor, "tensor")
+
+    def do(pg: ProcessGroup) -> None:
+        if len(tensor_list) != pg.size():
+            raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
+                               f"{pg.size()}, got {len(tensor_list)})")
+        for t in tensor_list:
+            _check_alike(t, tensor)
+        for t, row in zip(tensor_list, _gathered(pg, "all_gather", array_of(tensor)), strict=True):
+            put(t, row)
+    return _begin(group, "all_gather", do, async_op, [tensor_list])
+
+
+def _check_alike(t: Tensor, tensor: Tensor) -> None:
+    if t.dtype is not tensor.dtype:
+        raise ValueError(f"Invalid usage of tensors with different dtypesFound {t.dtype} and  {tensor.dtype}")
+    if t.shape != tensor.shape:
+        wanted, found = ("(" + ", ".join(map(str, x.shape)) + ")" for x in (tensor, t))
+        raise RuntimeError(f"ProcessGroupGloo::allgather: invalid tensor size at index 0 (expected {wanted}, got {found})")
+
+
+def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+    """Puts the tensors of all ranks behind one another, or on one another. See torch.distributed.all_gather_into_tensor."""
+    check_tensor(output_tensor, "output_tensor")
+    check_tensor(input_tensor, "input_tensor")
+
+    def do(pg: ProcessGroup) -> None:
+        if output_tensor.numel() != input_tensor.numel() * pg.size():
+            raise ValueError("output tensor size must be equal to world_size times input tensor size")
+        put(output_tensor, _gathered(pg, "all_gather_into_tensor", array_of(input_tensor)))
+    return _begin(group, "all_gather_into_tensor", do, async_op, [output_tensor])
+
+
+def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
+           async_op: bool = False, group_dst: int | None = None) -> Work | None:
+    """Fills rank ``dst``'s list with the tensors of all. See torch.distributed.gather."""
+    check_tensor(tensor, "tensor")
+
+    def do(pg: ProcessGroup) -> None:
+        at = _source(pg, dst, group_dst, "dst", 0)
+        if pg.rank() == at and not gather_list:
+            raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
+        if pg.rank() != at and gather_list:
+            raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+        rows = _gathered(pg, "gather", array_of(tensor), at)
+        for t, row in zip(gather_list or (), rows if gather_list else (), strict=True):
+            put(t, row)
+    return _begin(group, "gather", do, async_op, [gather_list])
+
+
+def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None,
+            async_op: bool = False, group_src: int | None = None) -> Work | None:
+    """Gives each rank its tensor of rank ``src``'s list. See torch.distributed.scatter."""
+    check_tensor(tensor, "tensor")
+
+    def do(pg: ProcessGroup) -> None:
+        at, own = _source(pg, src, group_src, "src", 0), array_of(tensor)
+        if pg.rank() == at and not scatter_list:
+            raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
+        if pg.rank() != at and scatter_list:
+            raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
+        rows = [array_of(t) for t in scatter_list] if scatter_list else [np.zeros_like(own)] * pg.size()
+        made = pg.run(described("scatter", own, at), bodies.reduce_scatter("sum"), np.stack([bits(r) for r in rows]))
+        put(tensor, from_bits(made, own))
+    return _begin(group, "scatter", do, async_op, [tensor])
+
+
+def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None,
+                   async_op: bool = False) -> Work | None:
+    """Makes the tensor the reduction of all ranks' tensors at this rank's place of the list.
+
+    See torch.distributed.reduce_scatter.
+    """
+    check_tensor(output, "output")
+    check_tensors(input_list, "input_list")
+    return _reduced_rows(output, lambda: np.stack([array_of(t) for t in input_list]), "reduce_scatter", op, group, async_op)
+
+
+def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
+                          async_op: bool = False) -> Work | None:
+    """``reduce_scatter`` of the parts of one tensor. See torch.distributed.reduce_scatter_tensor."""
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    return _reduced_rows(output, lambda: array_of(input), "reduce_scatter_tensor", op, group, async_op)
+
+
+def _reduced_rows(output: Tensor, rows: Callable[[], np.ndarray], name: str, op: Any, group: Any, async_op: bool) -> Work | None:
+    def do(pg: ProcessGroup) -> None:
+        array = rows()
+        if array.size != output.numel() * pg.size():
+            raise ValueError("input tensor must be the same size as output size times world size")
+        array = array.reshape(pg.size(), *output.shape)
+        put(output, pg.run(described(name, array, op.name), bodies.reduce_scatter(body_of(op, array.dtype)), array))
+    return _begin(group, name, do, async_op, [output])
+
+
+def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
+               async_op: bool = False) -> Work | None:
+    """Tensor i of each rank's list goes to rank i. See torch.distributed.all_to_all."""
+    check_tensors(output_tensor_list, "output_tensor_list")
+    check_tensors(input_tensor_list, "input_tensor_list")
+
+    def do(pg: ProcessGroup) -> None:
+        rows = _exchanged(pg, "all_to_all", [array_of(t) for t in input_tensor_list], [t.numel() for t in output_tensor_list])
+        for t, row in zip(output_tensor_list, rows, strict=True):
+            put(t, row)
+    return _begin(group, "all_to_all", do, async_op, [output_tensor_list])
+
+
+def _exchanged(pg: ProcessGroup, name: str, rows: list[np.ndarray], wanted: list[int]) -> list[np.ndarray]:
+    """Row i of each rank goes to rank i. Rows may be of any lengths: they are filled up to the longest of all ranks'."""
+    if len(rows) != pg.size() or len(wanted) != pg.size():
+        raise ValueError(f"{name}: expected {pg.size()} tensors, got {len(rows)} and {len(wanted)}")
+    sizes = np.array([r.size for r in rows], np.int64)
+    table = _gathered(pg, f"{name} sizes", sizes)
+    coming = table[:, pg.rank()]
+    if list(coming) != wanted:
+        raise ValueError(f"{name}: rank {pg.rank()} expects {wanted} elements of the ranks, which send {list(coming)}")
+    width, dtype = max(int(table.max()), 1), rows[0].dtype
+    filled = np.zeros((len(rows), width), dtype)
+    for place, row in zip(filled, rows, strict=True):
+        place[:row.size] = row.reshape(-1)
+    words = np.stack([bits(row) for row in filled])
+    made = pg.run(described(name, words, dtype), bodies.all_to_all, words)
+    return [from_bits(row, filled[0])[:n] for row, n in zip(made, coming, strict=True)]
+
+
+def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[int] | None = None,
+                      input_split_sizes: list[int] | None = None, group: Any = None, async_op: bool = False) -> Work | None:
+    """``all_to_all`` of the parts of one tensor along its first dim. See torch.distributed.all_to_all_single."""
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+
+    def do(pg: ProcessGroup) -> None:
+        array, n = array_of(input), pg.size()
+        sent = input_split_sizes or _even(array.shape[0], n)
+        taken = output_split_sizes or _even(output.shape[0], n)
+        if sum(sent) != array.shape[0] or sum(taken) != output.shape[0]:
+            raise ValueError("Split sizes doesn't match total dim 0 size")
+        each = int(np.prod(array.shape[1:]))
+        parts = np.split(array, np.cumsum(sent)[:-1])
+        rows = _exchanged(pg, "all_to_all_single", parts, [k * each for k in taken])
+        put(output, np.concatenate(rows))
+    return _begin(group, "all_to_all_single", do, async_op, [output])
+
+
+def _even(total: int, n: int) -> list[int]:
+    if total % n:
+        raise ValueError("Tensor's dim 0 does not divide equally across group size")
+    return [total // n] * n
+
+
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
+    """Waits until all ranks have come here. See torch.distributed.barrier."""
+    return _begin(group, "barrier", lambda pg: pg.meet("barrier", pg.timeout.total_seconds()), async_op, None)
+
+
+def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+    """``barrier`` that says which rank has not come. See torch.distributed.monitored_barrier."""
+    _begin(group, "monitored_barrier", lambda pg: _monitored(pg, timeout, wait_all_ranks), False, None)
+
+
+def _monitored(pg: ProcessGroup, timeout: timedelta | None, wait_all_ranks: bool) -> None:
+    limit = (timeout or pg.timeout).total_seconds()
+    try:
+        pg.meet("monitored_barrier", limit)
+    except DistBackendError as error:
+        raise RuntimeError(f"[Rank {pg.rank()}]: Ranks failed to pass monitoredBarrier in {int(limit * 1000)} ms: {error}") \
+            from None
+
+
+all_gather_single, reduce_scatter_single = all_gather_into_tensor, reduce_scatter_tensor
+_all_gather_base, _reduce_scatter_base = all_gather_into_tensor, reduce_scatter_tensor

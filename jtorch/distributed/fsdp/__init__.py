@@ -1,0 +1,16 @@
+"""torch.distributed.fsdp: modules whose parameters are shared out over ranks."""
+from __future__ import annotations
+
+from jtorch.distributed.later import names
+
+__all__ = ["BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "FullStateDictConfig", "FullyShardedDataParallel",
+           "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy", "ShardedStateDictConfig", "ShardingStrategy",
+           "StateDictType", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
+
+__getattr__ = names(__name__, {
+    "_parallel.fsdp.fully_shard": "FSDPModule UnshardHandle fully_shard register_fsdp_forward_method",
+    "_parallel.fsdp.policies": "CPUOffloadPolicy MixedPrecisionPolicy OffloadPolicy",
+    "_parallel.fsdp.wrapper": "BackwardPrefetch CPUOffload FullStateDictConfig FullyShardedDataParallel MixedPrecision "
+                              "ShardedStateDictConfig ShardingStrategy StateDictType FullOptimStateDictConfig "
+                              "ShardedOptimStateDictConfig",
+})

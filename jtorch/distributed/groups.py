@@ -1,0 +1,106 @@
+"""Process groups: which ranks work together, and what they meet over. See torch.distributed.ProcessGroup."""
+from __future__ import annotations
+
+import os
+import socket
+from datetime import timedelta
+from typing import Any
+
+from jtorch.distributed.links import Links
+from jtorch.distributed.meeting import Meeting
+from jtorch.distributed.rendezvous import rendezvous
+from jtorch.distributed.store import PrefixStore, Store
+from jtorch.distributed.tcp_store import TCPStore
+from jtorch.distributed.transport import Transport
+from jtorch.distributed.work import Lane
+
+default_pg_timeout = timedelta(minutes=30)
+
+
+class ProcessGroup:
+    """Some of the ranks of a job. See torch.distributed.ProcessGroup."""
+
+    def __init__(self, world: World, ranks: list[int], name: str, timeout: timedelta, desc: str = "undefined"):
+        self.world, self.ranks, self.group_name, self.timeout, self.group_desc = world, ranks, name, timeout, desc
+        self._members = tuple(ranks)
+        self._rank = ranks.index(world.rank)
+        self.meet = Meeting(world.links, ranks, name)
+        self.lane = Lane(f"collectives of group {name}")
+
+    def rank(self) -> int:
+        """This process's rank in the group."""
+        return self._rank
+
+    def size(self) -> int:
+        """How many ranks there are."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """The backend's name."""
+        return self.world.backend
+
+    def _get_backend_name(self) -> str:
+        return self.world.backend
+
+    @property
+    def store(self) -> Store:
+        """A part of the job's store for this group."""
+        return PrefixStore(self.group_name, self.world.store)
+
+    def run(self, call: str, body: Any, array: Any) -> Any:
+        """Meets the other ranks, and runs a collective on this rank's array."""
+        self.meet(call, self.timeout.total_seconds())
+        return self.world.transport.run(self._members, body, array)
+
+    def __repr__(self) -> str:
+        return f"<torch.distributed.distributed_c10d.ProcessGroup {self.group_name} of ranks {self.ranks}>"
+
+
+class NonGroupMember:
+    """What a group is to the ranks that are not in it."""
+
+
+class World:
+    """A job: all its processes, the store they found one another by, and their connections."""
+
+    def __init__(self, backend: str, store: Store, rank: int, world_size: int, timeout: timedelta):
+        self.backend, self.store, self.rank, self.size = backend, store, rank, world_size
+        seconds, host = min(timeout.total_seconds(), 300.0), _host_of(store)
+        self.links = Links(PrefixStore("links", store), rank, host, seconds)
+        self.transport = Transport(PrefixStore("jax", store), rank, world_size, host, seconds)
+        self.count = 0
+        self.groups: list[ProcessGroup] = []
+        self.default = self.group(list(range(world_size)), timeout, "default_pg")
+
+    def group(self, ranks: list[int], timeout: timedelta, desc: str = "undefined", name: str | None = None) -> Any:
+        """A group of some ranks, which all processes make in the same order; NonGroupMember in those that are not in it."""
+        name, self.count = str(self.count) if name is None else name, self.count + 1
+        if self.rank not in ranks:
+            return NonGroupMember
+        made = ProcessGroup(self, ranks, name, timeout, desc)
+        self.groups.append(made)
+        return made
+
+    def close(self) -> None:
+        """Takes leave."""
+        self.links.close()
+
+
+def _host_of(store: Store) -> str:
+    """The address that other processes reach this one by: the one by which it reaches the store."""
+    while isinstance(store, PrefixStore):
+        store = store.underlying_store
+    if not isinstance(store, TCPStore):
+        return os.environ.get("MASTER_ADDR", "127.0.0.1")
+    address = socket.getaddrinfo(store.host, store.port, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(address[0], socket.SOCK_DGRAM) as probe:
+        probe.connect(address[4])
+        return probe.getsockname()[0]
+
+
+def join(backend: str, init_method: str | None, timeout: timedelta, world_size: int, rank: int, store: Store | None) -> World:
+    """Joins a job, by its store or by a URL that says where it is."""
+    if store is None:
+        store, rank, world_size = next(iter(rendezvous(init_method or "env://", rank, world_size, timeout)))
+        store.set_timeout(timeout)
+    return World(backend, PrefixStore("default_pg", store), rank, world_size, timeout)

@@ -1,0 +1,18 @@
+"""Public modules whose names lie in layers below ``torch.distributed``: they are imported when somebody asks for them."""
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+
+def names(module: str, where: dict[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a public module: ``where`` says which names each module of the package has."""
+    places = {name: place for place, listed in where.items() for name in listed.split()}
+
+    def get(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {module.replace('jtorch', 'torch', 1)!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"jtorch.{places[name]}"), name)
+    get.__dict__["names"] = sorted(places)
+    return get

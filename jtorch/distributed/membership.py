@@ -1,0 +1,261 @@
+"""Joining and leaving a job, and its groups. See torch.distributed.init_process_group."""
+from __future__ import annotations
+
+import warnings
+from datetime import timedelta
+from typing import Any
+
+from jtorch.distributed import groups
+from jtorch.distributed.groups import NonGroupMember, ProcessGroup, World, default_pg_timeout
+from jtorch.distributed.store import Store
+
+_state: dict[str, World | None] = {"world": None}
+
+
+class Backend(str):
+    """The name of what collectives run on. See torch.distributed.Backend."""
+
+    __slots__ = ()
+    UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
+    backend_list = [UNDEFINED, GLOO, NCCL]
+
+    def __new__(cls, name: str) -> Backend:
+        """The name, checked to be a string."""
+        if not isinstance(name, str):
+            raise ValueError("Backend constructor parameter must be string-ish")
+        return str.__new__(cls, name.lower())
+
+
+class GroupMember:
+    """The group of all ranks, and what a group is to others."""
+
+    NON_GROUP_MEMBER = NonGroupMember
+
+
+class _GroupMeta(type):
+    @property
+    def WORLD(cls) -> ProcessGroup | None:
+        """The group of all ranks; None before there is one."""
+        world = _state["world"]
+        return None if world is None else world.default
+
+
+class group(metaclass=_GroupMeta):      # noqa: N801
+    """``group.WORLD`` is the group of all ranks."""
+
+
+# ---------------------------------------------------------------- joining and leaving
+
+def is_available() -> bool:
+    """Whether processes can work together: True."""
+    return True
+
+
+def is_initialized() -> bool:
+    """Whether this process has joined a job."""
+    return _state["world"] is not None
+
+
+def is_gloo_available() -> bool:
+    """Whether there are collectives on CPUs: True."""
+    return True
+
+
+def is_nccl_available() -> bool:
+    """Whether there are collectives on GPUs: not built."""
+    return False
+
+
+def is_mpi_available() -> bool:
+    """False."""
+    return False
+
+
+is_ucc_available = is_xccl_available = is_mpi_available
+
+
+def is_backend_available(backend: str) -> bool:
+    """Whether there is a backend of this name."""
+    return backend.lower() == Backend.GLOO
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether ``torch.distributed.run`` has started this process."""
+    import os
+    return os.environ.get("TORCHELASTIC_RUN_ID") is not None
+
+
+def init_process_group(backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None,
+                       world_size: int = -1, rank: int = -1, store: Store | None = None, group_name: str = "",
+                       pg_options: Any = None, device_id: Any = None, _ranks: Any = None) -> None:
+    """Joins a job. See torch.distributed.init_process_group.
+
+    Args:
+        backend: "gloo": collectives on CPUs, by JAX. None is the same.
+        init_method: ``env://`` (the default), ``tcp://host:port`` or ``file:///path``.
+        timeout: of collectives, 30 minutes if not given.
+        world_size: how many processes there are.
+        rank: which of them this is.
+        store: in place of ``init_method``.
+        group_name: accepted, as PyTorch does: deprecated.
+        pg_options: accepted; there are none of Gloo.
+        device_id: accepted; this process's device is the CPU.
+
+    Raises:
+        ValueError: called twice, or what is needed is missing.
+        NotImplementedError: another backend.
+
+    """
+    if is_initialized():
+        raise ValueError("trying to initialize the default process group twice!")
+    if init_method is not None and store is not None:
+        raise ValueError("Cannot specify both init_method and store.")
+    if store is not None and world_size <= 0:
+        raise ValueError("world_size must be positive if using store")
+    if store is not None and rank < 0:
+        raise ValueError("rank must be non-negative if using store")
+    if timeout is not None and not isinstance(timeout, timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+    name = _backend(backend)
+    world = groups.join(name, init_method, timeout or default_pg_timeout, world_size, rank, store)
+    _state["world"] = world
+
+
+def _backend(backend: str | None) -> str:
+    parts = [part.rpartition(":") for part in (backend or "gloo").lower().split(",")]
+    name = next((backend for device, _, backend in parts if device in ("", "cpu")), parts[0][2])
+    if name == Backend.NCCL:
+        raise NotImplementedError("ProcessGroupNCCL is not built: collectives run on CPUs, by backend=\"gloo\"")
+    if name not in (Backend.GLOO, Backend.UNDEFINED):
+        raise NotImplementedError(f"torch.distributed's backend {name!r} is not built; \"gloo\" is")
+    return Backend.GLOO
+
+
+def destroy_process_group(group: Any = None) -> None:
+    """Leaves a job, or forgets one of its groups. See torch.distributed.destroy_process_group."""
+    world = _world()
+    if group is None or group is world.default:
+        world.close()
+        _state["world"] = None
+    elif group in world.groups:
+        world.groups.remove(group)
+    else:
+        raise ValueError("Invalid process group specified")
+
+
+def _world() -> World:
+    world = _state["world"]
+    if world is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    return world
+
+
+def _get_default_group() -> ProcessGroup:
+    return _world().default
+
+
+def _group_or_default(group: Any) -> ProcessGroup:
+    return _world().default if group is None else group
+
+
+def _rank_not_in_group(group: Any) -> bool:
+    return group is NonGroupMember
+
+
+def _group_of_call(group: Any, name: str) -> ProcessGroup | None:
+    """The group that a call is of; None, and a warning, where this process is not in it."""
+    if _rank_not_in_group(group):
+        warnings.warn(f"Running {name} on global rank {_world().rank} which does not belong to the given group.", stacklevel=4)
+        return None
+    return _group_or_default(group)
+
+
+def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
+              pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
+              device_id: Any = None) -> Any:
+    """A group of some ranks; all processes make all groups, in the same order. See torch.distributed.new_group.
+
+    Raises:
+        ValueError: ranks that are not of the job, or twice the same.
+
+    """
+    world = _world()
+    wanted = list(range(world.size)) if ranks is None else list(ranks)
+    if len(wanted) > world.size:
+        raise ValueError("the new group's world size should be less or equal to the world size set by init_process_group")
+    outside = [r for r in wanted if not 0 <= r < world.size]
+    if outside:
+        raise ValueError(f"Rank {outside[0]} is out of range. Valid ranks are 0 to {world.size - 1} (world_size={world.size})")
+    if len(set(wanted)) != len(wanted):
+        raise ValueError("Cannot create a group with duplicate ranks")
+    if backend is not None:
+        _backend(backend)
+    name = "local:" + ",".join(map(str, wanted)) if use_local_synchronization else None
+    return world.group(sorted(wanted), timeout or world.default.timeout, group_desc or "undefined", name)
+
+
+def new_subgroups(group_size: int | None = None, group: Any = None, timeout: timedelta | None = None, backend: str | None = None,
+                  pg_options: Any = None, group_desc: str | None = None) -> tuple:
+    """(this process's, all): the ranks in groups of one size. See torch.distributed.new_subgroups."""
+    size = _world().size
+    n = group_size or size
+    if n <= 0 or n > size:
+        raise ValueError(f"The arg 'group_size' ({n}) must not exceed the world size ({size})")
+    if size % n:
+        raise ValueError(f"The world size ({size}) must be divisible by the group size ({n})")
+    made = [new_group(list(range(i, i + n)), timeout, backend, pg_options, group_desc=group_desc) for i in range(0, size, n)]
+    return made[get_rank() // n], made
+
+
+def new_subgroups_by_enumeration(ranks_per_subgroup_list: list[list[int]], timeout: timedelta | None = None,
+                                 backend: str | None = None, pg_options: Any = None, group_desc: str | None = None) -> tuple:
+    """(this process's, all): groups of these ranks. See torch.distributed.new_subgroups_by_enumeration."""
+    made = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in ranks_per_subgroup_list]
+    return next((g for g in made if g is not NonGroupMember), None), made
+
+
+def get_rank(group: Any = None) -> int:
+    """This process's rank in a group; -1 if it is not in it."""
+    return -1 if _rank_not_in_group(group) else _group_or_default(group).rank()
+
+
+def get_world_size(group: Any = None) -> int:
+    """How many ranks a group has; -1 if this process is not in it."""
+    return -1 if _rank_not_in_group(group) else _group_or_default(group).size()
+
+
+def get_backend(group: Any = None) -> Backend:
+    """The name of what a group's collectives run on."""
+    if _rank_not_in_group(group):
+        raise ValueError("Invalid process group specified")
+    return Backend(_group_or_default(group).name())
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """A rank's place in a group."""
+    if global_rank not in group.ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return group.ranks.index(global_rank)
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The rank at a place of a group."""
+    if not 0 <= group_rank < group.size():
+        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+    return group.ranks[group_rank]
+
+
+def get_process_group_ranks(group: Any) -> list[int]:
+    """The ranks of a group."""
+    return list(_group_or_default(group).ranks)
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """This process's place on its machine, as the launcher says."""
+    import os
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to "
+                       "work, assuming you are not running in a multi-device context and want the code to run locally instead.")

@@ -1,0 +1,85 @@
+"""Collectives of objects that pickle writes, among the ranks of a job only. See torch.distributed.all_gather_object."""
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from jtorch.distributed import collectives
+from jtorch.distributed.arrays import tensor_of
+from jtorch.distributed.groups import ProcessGroup
+from jtorch.distributed.point_to_point import recv, send
+
+
+def _everybodys(pg: ProcessGroup, name: str, obj: Any) -> list[Any]:
+    """The objects of all ranks of a group."""
+    data = np.frombuffer(pickle.dumps(obj), np.uint8)
+    sizes = collectives._gathered(pg, f"{name} size", np.array([data.size], np.int64))[:, 0]
+    rows = collectives._gathered(pg, name, np.concatenate([data, np.zeros(int(sizes.max()) - data.size, np.uint8)]))
+    # Only ranks that know the job's secret have come to this point.
+    return [pickle.loads(row[:n].tobytes()) for row, n in zip(rows, sizes, strict=True)]
+
+
+def all_gather_object(object_list: list, obj: Any, group: Any = None) -> None:
+    """Fills a list with the objects of all ranks. See torch.distributed.all_gather_object."""
+    def do(pg: ProcessGroup) -> None:
+        object_list[:] = _everybodys(pg, "all_gather_object", obj)
+    collectives._begin(group, "all_gather_object", do, False, None)
+
+
+def gather_object(obj: Any, object_gather_list: list | None = None, dst: int | None = None, group: Any = None,
+                  group_dst: int | None = None) -> None:
+    """Fills rank ``dst``'s list with the objects of all. See torch.distributed.gather_object."""
+    def do(pg: ProcessGroup) -> None:
+        at = collectives._source(pg, dst, group_dst, "dst", 0)
+        if (pg.rank() == at) != (object_gather_list is not None):
+            raise ValueError("Argument ``gather_list`` must be specified on destination rank." if pg.rank() == at else
+                             "Argument ``gather_list`` must NOT be specified on non-destination ranks.")
+        found = _everybodys(pg, "gather_object", obj)
+        if object_gather_list is not None:
+            object_gather_list[:] = found
+    collectives._begin(group, "gather_object", do, False, None)
+
+
+def broadcast_object_list(object_list: list, src: int | None = None, group: Any = None, device: Any = None,
+                          group_src: int | None = None) -> None:
+    """Makes a list's objects those of rank ``src``. See torch.distributed.broadcast_object_list."""
+    def do(pg: ProcessGroup) -> None:
+        at = collectives._source(pg, src, group_src, "src", 0)
+        found = _everybodys(pg, "broadcast_object_list", list(object_list) if pg.rank() == at else None)[at]
+        if pg.rank() != at:
+            object_list[:] = found
+    collectives._begin(group, "broadcast_object_list", do, False, None)
+
+
+def scatter_object_list(scatter_object_output_list: list, scatter_object_input_list: list | None = None, src: int | None = None,
+                        group: Any = None, group_src: int | None = None) -> None:
+    """Gives each rank its object of rank ``src``'s list. See torch.distributed.scatter_object_list."""
+    if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
+        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+
+    def do(pg: ProcessGroup) -> None:
+        at = collectives._source(pg, src, group_src, "src", 0)
+        found = _everybodys(pg, "scatter_object_list", scatter_object_input_list if pg.rank() == at else None)[at]
+        scatter_object_output_list[0] = found[pg.rank()]
+    collectives._begin(group, "scatter_object_list", do, False, None)
+
+
+def send_object_list(object_list: list, dst: int | None = None, group: Any = None, device: Any = None,
+                     group_dst: int | None = None) -> None:
+    """Sends objects to a rank. See torch.distributed.send_object_list."""
+    data = np.frombuffer(pickle.dumps(object_list), np.uint8)
+    for array in (np.array([data.size], np.int64), data):
+        send(tensor_of(array), dst, group, group_dst=group_dst)
+
+
+def recv_object_list(object_list: list, src: int | None = None, group: Any = None, device: Any = None,
+                     group_src: int | None = None) -> int:
+    """Takes objects from a rank; the rank. See torch.distributed.recv_object_list."""
+    size = tensor_of(np.zeros(1, np.int64))
+    rank = recv(size, src, group, group_src=group_src)
+    data = tensor_of(np.zeros(int(size.item()), np.uint8))      # type: ignore[attr-defined]
+    recv(data, rank, group)
+    object_list[:] = pickle.loads(data.numpy().tobytes())
+    return rank

@@ -1,0 +1,154 @@
+"""Messages from one rank to another, over a connection for each pair and tag. See torch.distributed.send."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import numpy as np
+
+from jtorch.distributed import collectives, membership
+from jtorch.distributed.arrays import array_of, check_tensor, put
+from jtorch.distributed.errors import DistBackendError
+from jtorch.distributed.groups import ProcessGroup
+from jtorch.distributed.tcp_store import pack, unpack
+from jtorch.distributed.work import Lane, Work
+from jtorch.tensor import Tensor
+
+_lanes: dict[tuple, Lane] = {}
+
+
+class MessageWork(Work):
+    """A message under way; of one that comes, who sent it."""
+
+    def source_rank(self) -> int:
+        """The rank it came from; -1 of one that was sent."""
+        source = self._future.result()
+        return -1 if source is None else source
+
+
+def _purpose(pg: ProcessGroup, tag: int) -> str:
+    return f"messages {pg.group_name} {tag}"
+
+
+def _peer(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: str) -> int:
+    """The global rank of the other side."""
+    at = collectives._source(pg, rank, group_rank, what)
+    if at == pg.rank():
+        side = "destination" if what == "dst" else "source"
+        raise ValueError(f"Invalid {side} rank: {what} rank should not be the same as the rank of the current process.")
+    return pg.ranks[at]
+
+
+def _sending(pg: ProcessGroup, tensor: Tensor, to: int, tag: int) -> Callable[[], None]:
+    array = np.ascontiguousarray(array_of(tensor))
+    head = pack(array.dtype.name.encode(), repr(tuple(array.shape)).encode())
+
+    def do() -> None:
+        link = pg.world.links.to(to, _purpose(pg, tag))
+        try:
+            link.send_bytes(head)
+            link.send_bytes(array.reshape(-1).view(np.uint8).data)
+        except OSError as error:
+            raise DistBackendError(f"[Rank {pg.rank()}] send: Connection closed by peer: rank {to} has ended ({error})") from None
+    return do
+
+
+def _receiving(pg: ProcessGroup, tensor: Tensor, source: int | None, tag: int) -> Callable[[], int]:
+    def do() -> int:
+        seconds = pg.timeout.total_seconds()
+        rank, link = _heard(pg, source, tag, time.monotonic() + seconds, seconds)
+        try:
+            head = unpack(link.recv_bytes())
+            data = link.recv_bytes()
+        except (EOFError, OSError):
+            raise DistBackendError(f"[Rank {pg.rank()}] recv: Connection closed by peer: rank {rank} has ended") from None
+        own = array_of(tensor)
+        if head[0].decode() != own.dtype.name or len(data) != own.nbytes:
+            raise DistBackendError(f"[Rank {pg.rank()}] recv: rank {rank} sends {head[0].decode()} {head[1].decode()}, and "
+                                   f"{own.dtype.name} {tuple(own.shape)} is expected")
+        put(tensor, np.frombuffer(data, own.dtype).reshape(own.shape))
+        return rank
+    return do
+
+
+def _heard(pg: ProcessGroup, source: int | None, tag: int, until: float, seconds: float) -> tuple[int, Connection]:
+    """The connection on which a message has come: of one rank, or of whichever is first."""
+    links, purpose = pg.world.links, _purpose(pg, tag)
+    late = DistBackendError(f"[Rank {pg.rank()}] recv timed out after {seconds:.0f} s waiting for "
+                            f"{'any rank' if source is None else f'rank {source}'}")
+    if source is not None:
+        link = links.of(source, purpose, max(0.0, until - time.monotonic()))
+        if not link.poll(max(0.0, until - time.monotonic())):
+            raise late
+        return source, link
+    while time.monotonic() < until:
+        arrived = {link: rank for (rank, what), link in list(links._arrived.items()) if what == purpose and rank in pg.ranks}
+        ready = wait(list(arrived), 0.01)
+        if ready:
+            first: Any = ready[0]
+            return arrived[first], first
+        time.sleep(0.001)
+    raise late
+
+
+def _lane(*key: Any) -> Lane:
+    return _lanes.setdefault(key, Lane("messages"))
+
+
+def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
+    """Sends a tensor to a rank. See torch.distributed.send."""
+    work = isend(tensor, dst, group, tag, group_dst)
+    if work is not None:
+        work.wait()
+
+
+def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
+    """Begins to send a tensor to a rank. See torch.distributed.isend."""
+    check_tensor(tensor, "tensor")
+    pg = membership._group_of_call(group, "isend")
+    if pg is None:
+        return None
+    to = _peer(pg, dst, group_dst, "dst")
+    return MessageWork(_lane(pg, "to", to, tag).submit(_sending(pg, tensor, to, tag)), [tensor])
+
+
+def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
+    """Takes a tensor from a rank, or from any; the rank. See torch.distributed.recv."""
+    work = irecv(tensor, src, group, tag, group_src)
+    if work is None:
+        return -1
+    work.wait()
+    return work.source_rank()
+
+
+def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
+    """Begins to take a tensor from a rank, or from any. See torch.distributed.irecv."""
+    check_tensor(tensor, "tensor")
+    pg = membership._group_of_call(group, "irecv")
+    if pg is None:
+        return None
+    source = None if src is None and group_src is None else _peer(pg, src, group_src, "src")
+    return MessageWork(_lane(pg, "of", source, tag).submit(_receiving(pg, tensor, source, tag)), [tensor])
+
+
+class P2POp:
+    """A message of ``batch_isend_irecv``. See torch.distributed.P2POp."""
+
+    def __init__(self, op: Callable, tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0,
+                 group_peer: int | None = None):
+        if op not in (isend, irecv):
+            raise ValueError("Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
+                             "``torch.distributed.irecv``.")
+        check_tensor(tensor, "tensor")
+        self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
+        self.peer, self.group_peer = peer, group_peer
+
+
+def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
+    """Begins several messages. See torch.distributed.batch_isend_irecv."""
+    if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
+        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
+    works = [op.op(op.tensor, op.peer, op.group, op.tag, op.group_peer) for op in p2p_op_list]
+    return [w for w in works if w is not None]

@@ -1,0 +1,62 @@
+"""Which reductions there are, and what each is to XLA. See torch.distributed.ReduceOp."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class RedOpType:
+    """One kind of reduction: a name that compares and hashes."""
+
+    def __init__(self, name: str, body: str):
+        self.name, self.body = name, body
+
+    def __call__(self, *args: Any) -> Any:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RedOpType) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"<RedOpType.{self.name}>"
+
+
+class ReduceOp:
+    """The reductions of collectives: ``ReduceOp.SUM``, ``AVG``, ``PRODUCT``, ``MIN``, ``MAX``, ``BAND``, ``BOR`` and ``BXOR``."""
+
+    SUM, AVG, PRODUCT = RedOpType("SUM", "sum"), RedOpType("AVG", "sum"), RedOpType("PRODUCT", "product")
+    MIN, MAX = RedOpType("MIN", "min"), RedOpType("MAX", "max")
+    BAND, BOR, BXOR = RedOpType("BAND", "band"), RedOpType("BOR", "bor"), RedOpType("BXOR", "bxor")
+    PREMUL_SUM = RedOpType("PREMUL_SUM", "sum")
+
+    def __new__(cls, op: RedOpType) -> Any:
+        """The reduction itself."""
+        return op
+
+
+_OF_BOOLS = {"sum": "max", "product": "min", "band": "min", "bor": "max"}
+
+
+setattr(ReduceOp, "RedOpType", RedOpType)      # noqa: B010  (PyTorch's name of the class within the class)
+
+
+def body_of(op: RedOpType, dtype: np.dtype) -> str:
+    """What XLA calls a reduction of numbers of this dtype.
+
+    Raises:
+        ValueError: bits of numbers that are no integers, or the order of complex numbers.
+
+    """
+    if op.name == "AVG":
+        raise ValueError("Cannot use ReduceOp.AVG with Gloo")
+    if op.name == "PREMUL_SUM":
+        raise ValueError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
+    if op.body in ("band", "bor", "bxor") and dtype.kind not in "iub":
+        raise ValueError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
+    if op.body in ("min", "max") and dtype.kind == "c":
+        raise ValueError(f"all_reduce does not support {op!r} on complex tensors")
+    return _OF_BOOLS.get(op.body, op.body) if dtype.kind == "b" else op.body

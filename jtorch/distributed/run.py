@@ -1,0 +1,254 @@
+"""``python -m torch.distributed.run [--nproc-per-node N] script.py [args…]``: starts a program's processes, and watches them.
+
+On one machine ``--standalone``, or nothing; on several the same command on each, with ``--nnodes``, ``--node-rank``,
+``--master-addr`` and ``--master-port``. If a process fails, the others are ended and the report names it; ``--max-restarts``
+starts all of them again.
+"""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from jtorch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+
+_GRACE = 5.0        # seconds that a process has to end after SIGTERM
+_STREAMS = {0: (), 1: ("stdout",), 2: ("stderr",), 3: ("stdout", "stderr")}
+
+
+def get_args_parser() -> argparse.ArgumentParser:
+    """The arguments, with PyTorch's names: dashes and underscores are the same."""
+    parser = argparse.ArgumentParser("torchrun", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    def add(name: str, **options: Any) -> None:
+        parser.add_argument(f"--{name}", *([f"--{name.replace('-', '_')}"] if "-" in name else []), **options)
+    add("nnodes", default="1", help="how many machines")
+    add("nproc-per-node", default="1", help="processes on each, or auto: one a core")
+    add("rdzv-backend", default="static", help="static, or c10d: machines say by the endpoint which they are")
+    add("rdzv-endpoint", default="", help="host:port of the first machine")
+    add("rdzv-id", default="none", help="a name of the job")
+    add("rdzv-conf", default="", help="timeout=SECONDS")
+    add("standalone", action="store_true", help="one machine, at a port that is free")
+    add("max-restarts", type=int, default=0, help="how often to start again after a failure")
+    add("monitor-interval", type=float, default=0.1, help="seconds between two looks at the processes")
+    add("start-method", default="spawn", choices=["spawn", "fork", "forkserver"], help="accepted; processes are always new ones")
+    add("role", default="default")
+    parser.add_argument("-m", "--module", action="store_true", help="the program is a module")
+    add("no-python", action="store_true", help="the program is run as it is")
+    add("run-path", action="store_true", help="accepted: a script is run by its path")
+    add("log-dir", help="a folder for the logs")
+    parser.add_argument("-r", "--redirects", default="0", help="1 stdout, 2 stderr, 3 both: into files of log-dir")
+    parser.add_argument("-t", "--tee", default="0", help="as --redirects, and shown too")
+    add("local-ranks-filter", default="", help="the local ranks whose output is shown")
+    add("node-rank", type=int, default=0, help="which machine this is")
+    add("master-addr", default=None, help="the first machine's address")
+    add("master-port", type=int, default=None, help="a port of it")
+    add("local-addr", default=None, help="this machine's address")
+    parser.add_argument("training_script", help="the program")
+    parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
+    return parser
+
+
+def _free_port(host: str) -> int:
+    with socket.create_server((host, 0)) as free:
+        return free.getsockname()[1]
+
+
+class Agent:
+    """What starts and watches the processes of one machine."""
+
+    def __init__(self, given: argparse.Namespace):
+        self.given = given
+        self.nodes = int(str(given.nnodes).rpartition(":")[2])
+        self.here = _processes(given.nproc_per_node)
+        self.host, self.port = _master(given, self.nodes)
+        self.node_rank = given.node_rank
+        self.run_id = given.rdzv_id if given.rdzv_id != "none" else uuid.uuid4().hex[:8] if given.standalone else "none"
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{self.run_id}_", dir=_made(given.log_dir) if given.log_dir else None))
+        self.processes: list[subprocess.Popen] = []
+        self._copiers: list[threading.Thread] = []
+
+    def run(self) -> dict[int, ProcessFailure]:
+        """Runs the program until all ranks are done, or restarts are used up; the failures."""
+        for attempt in range(self.given.max_restarts + 1):
+            self.processes = [self._started(i, attempt) for i in range(self.here)]
+            try:
+                failures = self._watch(attempt)
+            finally:
+                self._end()
+            if not failures or attempt == self.given.max_restarts:
+                return failures
+            sys.stderr.write(f"torchrun: a rank has failed; restart {attempt + 1} of {self.given.max_restarts}\n")
+        return {}
+
+    def _environment(self, local: int, attempt: int) -> dict[str, str]:
+        world, rank = self.nodes * self.here, self.node_rank * self.here + local
+        made = {"LOCAL_RANK": local, "RANK": rank, "GROUP_RANK": self.node_rank, "ROLE_RANK": rank, "ROLE_NAME": self.given.role,
+                "LOCAL_WORLD_SIZE": self.here, "WORLD_SIZE": world, "GROUP_WORLD_SIZE": self.nodes, "ROLE_WORLD_SIZE": world,
+                "MASTER_ADDR": self.host, "MASTER_PORT": self.port, "TORCHELASTIC_RESTART_COUNT": attempt,
+                "TORCHELASTIC_MAX_RESTARTS": self.given.max_restarts, "TORCHELASTIC_RUN_ID": self.run_id,
+                "TORCHELASTIC_USE_AGENT_STORE": False, "TORCHELASTIC_ERROR_FILE": self._error_file(local, attempt)}
+        threads = {"OMP_NUM_THREADS": "1"} if self.here > 1 and "OMP_NUM_THREADS" not in os.environ else {}
+        return {**os.environ, **threads, **{k: str(v) for k, v in made.items()}}
+
+    def _error_file(self, local: int, attempt: int) -> Path:
+        return _made(self.folder / f"attempt_{attempt}" / str(local)) / "error.json"
+
+    def _command(self) -> list[str]:
+        given = self.given
+        python = [] if given.no_python else [sys.executable, "-u", *(["-m"] if given.module else [])]
+        return [*python, given.training_script, *given.training_script_args]
+
+    def _started(self, local: int, attempt: int) -> subprocess.Popen:
+        shown = not self.given.local_ranks_filter or str(local) in self.given.local_ranks_filter.split(",")
+        redirected, teed = (_STREAMS[_of_rank(text, local)] for text in (self.given.redirects, self.given.tee))
+        folder = self._error_file(local, attempt).parent
+        streams: dict[str, Any] = {}
+        for name in ("stdout", "stderr"):
+            if name in teed:
+                streams[name] = subprocess.PIPE
+            elif name in redirected:
+                streams[name] = (folder / f"{name}.log").open("wb")
+            elif not shown:
+                streams[name] = subprocess.DEVNULL
+        made = subprocess.Popen(self._command(), env=self._environment(local, attempt), **streams)
+        for name in teed:
+            self._copy(getattr(made, name), (folder / f"{name}.log").open("wb"), getattr(sys, name) if shown else None, local)
+        return made
+
+    def _copy(self, source: IO[bytes], file: IO[bytes], shown: Any, local: int) -> None:
+        def run() -> None:
+            with file, contextlib.suppress(ValueError):
+                for line in source:
+                    file.write(line)
+                    if shown is not None:
+                        shown.write(f"[{self.given.role}{local}]:{line.decode(errors='replace')}")
+                        shown.flush()
+        self._copiers.append(threading.Thread(target=run, daemon=True))
+        self._copiers[-1].start()
+
+    def _watch(self, attempt: int) -> dict[int, ProcessFailure]:
+        """Waits until all are done, or one has failed."""
+        while True:
+            codes = [p.poll() for p in self.processes]
+            failed = {i: code for i, code in enumerate(codes) if code}
+            if failed:
+                return {self.node_rank * self.here + i: ProcessFailure(i, self.processes[i].pid, code, self._told(i, attempt))
+                        for i, code in failed.items()}
+            if all(code == 0 for code in codes):
+                return {}
+            time.sleep(self.given.monitor_interval)
+
+    def _told(self, local: int, attempt: int) -> str:
+        file = self._error_file(local, attempt)
+        return str(file) if file.is_file() else ""
+
+    def _end(self) -> None:
+        """Ends what still runs."""
+        for p in self.processes:
+            if p.poll() is None:
+                p.terminate()
+        until = time.monotonic() + _GRACE
+        for p in self.processes:
+            try:
+                p.wait(max(0.0, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+        for copier in self._copiers:
+            copier.join(1.0)
+
+
+def _made(folder: str | Path) -> Path:
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return Path(folder)
+
+
+def _processes(text: str) -> int:
+    if text in ("auto", "cpu", "gpu"):
+        if text == "gpu":
+            raise ValueError("Cuda is not available.")
+        return os.cpu_count() or 1
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"Unsupported nproc_per_node value: {text}") from None
+
+
+def _of_rank(text: str, local: int) -> int:
+    """``3``, or ``0:3,1:0``."""
+    if ":" not in text:
+        return int(text)
+    return {int(k): int(v) for k, v in (part.split(":") for part in text.split(","))}.get(local, 0)
+
+
+def _master(given: argparse.Namespace, nodes: int) -> tuple[str, int]:
+    """Where rank 0 serves the store."""
+    if given.rdzv_backend not in ("static", "c10d"):
+        raise NotImplementedError(f"torch.distributed.run: the rendezvous backend {given.rdzv_backend!r} is not built; static "
+                                  "and c10d are")
+    if given.rdzv_endpoint and not given.standalone:
+        host, _, port = given.rdzv_endpoint.partition(":")
+        return host, int(port) if port not in ("", "0") else _only_here(nodes, host)
+    host = given.master_addr or "127.0.0.1"
+    if given.master_port is not None:
+        return host, given.master_port
+    return host, 29500 if nodes > 1 else _only_here(nodes, host)
+
+
+def _only_here(nodes: int, host: str) -> int:
+    if nodes > 1:
+        raise ValueError("several machines need a port that all of them know: --master-port, or host:port as --rdzv-endpoint")
+    return _free_port(host)
+
+
+@contextlib.contextmanager
+def _signals_raise() -> Iterator[None]:
+    """SIGTERM ends the processes as Ctrl-C does."""
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+    before: Any = signal.signal(signal.SIGTERM, stop) if threading.current_thread() is threading.main_thread() else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs a program. ChildFailedError if a rank fails."""
+    agent = Agent(args)
+    with _signals_raise():
+        failures = agent.run()
+    if failures:
+        raise ChildFailedError(args.training_script, failures)
+
+
+def main(args: list[str] | None = None) -> None:
+    """The command."""
+    from jtorch.as_torch import install_in_children, serves_processes
+    given = get_args_parser().parse_args(args)
+    if not serves_processes():
+        install_in_children()       # started as jtorch.distributed.run
+    try:
+        run(given)
+    except ChildFailedError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

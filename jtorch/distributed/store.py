@@ -1,0 +1,264 @@
+"""Stores: keys and bytes that processes share to find one another. See torch.distributed.Store."""
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+from jtorch.distributed.errors import DistStoreError
+
+DEFAULT_TIMEOUT = timedelta(seconds=300)
+
+
+def as_bytes(value: str | bytes) -> bytes:
+    """What is stored of a value."""
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+class Store:
+    """What all stores can do, by ``read``, ``update`` and ``wait_until`` of a subclass. See torch.distributed.Store.
+
+    Keys are strings, values bytes (or strings, which are encoded). ``get`` and ``wait`` wait until a key is there, and raise
+    DistStoreError after ``timeout``.
+    """
+
+    def __init__(self) -> None:
+        self._timeout = DEFAULT_TIMEOUT
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long ``get`` and ``wait`` wait."""
+        return self._timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Says how long ``get`` and ``wait`` wait."""
+        self._timeout = timeout
+
+    def read(self, key: str) -> bytes | None:
+        """The value of a key; None if there is none."""
+        raise NotImplementedError
+
+    def update(self, key: str, change: tuple) -> bytes | None:
+        """Changes a key at once, as ``changed`` says; its value then."""
+        raise NotImplementedError
+
+    def wait_until(self, keys: list[str], seconds: float) -> list[str]:
+        """Waits until all keys are there, at most so long; those that are not."""
+        raise NotImplementedError
+
+    def num_keys(self) -> int:
+        """How many keys there are."""
+        raise NotImplementedError
+
+    def set(self, key: str, value: str | bytes) -> None:
+        """Gives a key a value."""
+        self.update(key, ("set", as_bytes(value)))
+
+    def get(self, key: str) -> bytes:
+        """The value of a key, once it is there."""
+        self.wait([key])
+        found = self.read(key)
+        return b"" if found is None else found
+
+    def add(self, key: str, amount: int) -> int:
+        """Adds to the number that a key holds, 0 if it is not there; the sum."""
+        return int(self.update(key, ("add", str(amount).encode())) or b"0")
+
+    def append(self, key: str, value: str | bytes) -> None:
+        """Adds bytes at the end of a key's value."""
+        self.update(key, ("append", as_bytes(value)))
+
+    def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
+        """Gives a key a value if it has the expected one, or if none is expected and there is none; its value then."""
+        found = self.update(key, ("compare_set", as_bytes(expected_value), as_bytes(desired_value)))
+        return as_bytes(expected_value) if found is None else found
+
+    def delete_key(self, key: str) -> bool:
+        """Removes a key; whether it was there."""
+        return self.update(key, ("delete",)) is not None
+
+    def check(self, keys: list[str]) -> bool:
+        """Whether all keys are there."""
+        return not self.wait_until(list(keys), 0)
+
+    def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
+        """Waits until all keys are there; DistStoreError after the timeout."""
+        limit = self._timeout if timeout is None else timeout
+        missing = self.wait_until(list(keys), limit.total_seconds())
+        if missing:
+            raise DistStoreError(f"wait timeout after {int(limit.total_seconds() * 1000)}ms, keys: {', '.join(missing)}")
+
+    def multi_get(self, keys: list[str]) -> list[bytes]:
+        """The values of keys, once they are there."""
+        return [self.get(key) for key in keys]
+
+    def multi_set(self, keys: list[str], values: list) -> None:
+        """Gives keys values."""
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+    def has_extended_api(self) -> bool:
+        """Whether there are ``append``, ``multi_get`` and ``multi_set``: True."""
+        return True
+
+
+def changed(old: bytes | None, change: tuple) -> tuple[bytes | None, bytes | None]:
+    """What a key holds after a change, and what the caller is told."""
+    kind, *args = change
+    if kind == "set":
+        return args[0], args[0]
+    if kind == "add":
+        total = str(int(old or b"0") + int(args[0])).encode()
+        return total, total
+    if kind == "append":
+        return (old or b"") + args[0], b""
+    if kind == "delete":
+        return None, old
+    expected, desired = args
+    new = desired if old == expected or (old is None and not expected) else old
+    return new, new
+
+
+class HashStore(Store):
+    """A store within one process. See torch.distributed.HashStore.
+
+    >>> store = torch.distributed.HashStore()
+    >>> store.add("n", 2), store.add("n", 3), store.get("n")
+    (2, 5, b'5')
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held: dict[str, bytes] = {}
+        self._news = threading.Condition()
+
+    def read(self, key: str) -> bytes | None:
+        with self._news:
+            return self._held.get(key)
+
+    def update(self, key: str, change: tuple) -> bytes | None:
+        with self._news:
+            new, told = changed(self._held.get(key), change)
+            if new is None:
+                self._held.pop(key, None)
+            else:
+                self._held[key] = new
+            self._news.notify_all()
+            return told
+
+    def wait_until(self, keys: list[str], seconds: float) -> list[str]:
+        with self._news:
+            self._news.wait_for(lambda: all(k in self._held for k in keys), seconds)
+            return [k for k in keys if k not in self._held]
+
+    def num_keys(self) -> int:
+        with self._news:
+            return len(self._held)
+
+
+class PrefixStore(Store):
+    """A part of another store: all its keys begin with ``prefix/``. See torch.distributed.PrefixStore."""
+
+    def __init__(self, prefix: str, store: Store) -> None:
+        self.prefix, self._store = prefix, store
+
+    @property
+    def underlying_store(self) -> Store:
+        """The store it is a part of."""
+        return self._store
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self._store.set_timeout(timeout)
+
+    @property
+    def _timeout(self) -> timedelta:        # type: ignore[override]
+        return self._store.timeout
+
+    def read(self, key: str) -> bytes | None:
+        return self._store.read(f"{self.prefix}/{key}")
+
+    def update(self, key: str, change: tuple) -> bytes | None:
+        return self._store.update(f"{self.prefix}/{key}", change)
+
+    def wait_until(self, keys: list[str], seconds: float) -> list[str]:
+        start = len(self.prefix) + 1
+        return [k[start:] for k in self._store.wait_until([f"{self.prefix}/{k}" for k in keys], seconds)]
+
+    def num_keys(self) -> int:
+        return self._store.num_keys()
+
+
+class FileStore(Store):
+    """A store in a file that all processes see. See torch.distributed.FileStore.
+
+    The file is a list of (key, value) that only grows; the last entry of a key counts. The last of ``world_size`` stores that
+    are closed removes it.
+    """
+
+    _GONE = b"\0gone"
+
+    def __init__(self, file_name: str, world_size: int = -1) -> None:
+        super().__init__()
+        self.path = file_name
+        self._world_size = world_size
+        os.makedirs(os.path.dirname(os.path.abspath(file_name)), exist_ok=True)
+        self.add("cleanup/", 1)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[Any]:
+        import fcntl
+        with open(self.path, "a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+
+    def _entries(self, file: Any) -> dict[str, bytes]:
+        file.seek(0)
+        data, at, held = file.read(), 0, {}
+        while at < len(data):
+            n, m = struct.unpack_from("<II", data, at)
+            key, value = data[at + 8:at + 8 + n].decode(), data[at + 8 + n:at + 8 + n + m]
+            at += 8 + n + m
+            held[key] = value
+        return {k: v for k, v in held.items() if v != self._GONE}
+
+    def read(self, key: str) -> bytes | None:
+        with self._locked() as file:
+            return self._entries(file).get(key)
+
+    def update(self, key: str, change: tuple) -> bytes | None:
+        with self._locked() as file:
+            new, told = changed(self._entries(file).get(key), change)
+            name, value = key.encode(), self._GONE if new is None else new
+            file.write(struct.pack("<II", len(name), len(value)) + name + value)
+            return told
+
+    def wait_until(self, keys: list[str], seconds: float) -> list[str]:
+        return _poll(lambda: self._missing(keys), seconds)
+
+    def _missing(self, keys: list[str]) -> list[str]:
+        with self._locked() as file:
+            held = self._entries(file)
+        return [k for k in keys if k not in held]
+
+    def num_keys(self) -> int:
+        with self._locked() as file:
+            return len(self._entries(file))
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            if 0 < self._world_size <= self.add("closed/", 1):
+                os.unlink(self.path)
+
+
+def _poll(missing: Callable[[], list[str]], seconds: float) -> list[str]:
+    until = time.monotonic() + seconds
+    while True:
+        found = missing()
+        if not found or time.monotonic() >= until:
+            return found
+        time.sleep(0.01)

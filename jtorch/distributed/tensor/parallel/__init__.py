@@ -1,0 +1,14 @@
+"""torch.distributed.tensor.parallel: modules whose parameters ranks share."""
+from __future__ import annotations
+
+from jtorch.distributed.later import names
+
+__all__ = ["ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",
+           "RowwiseParallel", "SequenceParallel", "loss_parallel", "parallelize_module"]
+
+__getattr__ = names(__name__, {
+    "_parallel.modules": "parallelize_module",
+    "_parallel.styles": "ColwiseParallel ParallelStyle PrepareModuleInput PrepareModuleInputOutput PrepareModuleOutput "
+                        "RowwiseParallel SequenceParallel",
+    "_parallel.rules.normalization": "loss_parallel",
+})

@@ -1,0 +1,6 @@
+"""torch.distributed.tensor.placement_types: how a tensor lies on one dimension of a mesh."""
+from __future__ import annotations
+
+from jtorch.distributed.later import names
+
+__getattr__ = names(__name__, {"_parallel.placements": "Partial Placement Replicate Shard _StridedShard"})

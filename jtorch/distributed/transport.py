@@ -1,0 +1,102 @@
+"""The JAX client whose devices are the processes of a job, and compiled collectives over them.
+
+It is a client of its own beside the one that tensors live on: a job can begin at any time, and nothing of what a process
+computes by itself knows of it. On CPUs JAX's collectives are Gloo's.
+"""
+from __future__ import annotations
+
+import functools
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from jtorch.distributed import coordinator
+from jtorch.distributed.errors import DistBackendError
+from jtorch.distributed.store import Store
+from jtorch.engine.spmd import by_rows
+
+_NEVER = 10**6      # seconds: that a process has ended is heard from its connections, not from heartbeats
+
+
+class Transport:
+    """The devices of all ranks, and programs over those of a group.
+
+    Args:
+        store: where rank 0 says where JAX's coordinator is.
+        rank: this process's.
+        world_size: how many there are.
+        host: this process's address.
+        seconds: how long to wait for the others.
+
+    """
+
+    def __init__(self, store: Store, rank: int, world_size: int, host: str, seconds: float):
+        from jaxlib import _jax, xla_client
+        if rank == 0:
+            _start_coordinator(store, world_size, host, seconds)
+        address, alive, token = store.get("coordinator").decode().split()
+        _alive.append(_connected(alive, bytes.fromhex(token)))
+        self._coordinator = _jax.get_distributed_runtime_client(
+            address, rank, init_timeout=max(1, int(seconds)), shutdown_on_destruction=False,
+            heartbeat_timeout=_NEVER, use_compression=False)
+        self._coordinator.connect()
+        collectives = _jax.make_gloo_tcp_collectives(distributed_client=self._coordinator, hostname=host, interface=None)
+        client: Any = xla_client.make_cpu_client(asynchronous=False, distributed_client=self._coordinator, node_id=rank,
+                                                 num_nodes=world_size, collectives=collectives)
+        self._devices = sorted(client.devices(), key=lambda d: d.process_index)
+        self.device = client.local_devices()[0]
+
+    @functools.lru_cache(maxsize=64)        # noqa: B019  (there is one transport a job)
+    def sharding(self, ranks: tuple[int, ...]) -> NamedSharding:
+        """One row of an array for each rank of a group."""
+        return NamedSharding(Mesh(np.array([self._devices[r] for r in ranks]), ("rank",)), PartitionSpec("rank"))
+
+    def run(self, ranks: tuple[int, ...], body: Callable, array: np.ndarray) -> np.ndarray:
+        """``body(array, "rank")`` on all ranks of a group at once, compiled; this rank's result."""
+        sharding = self.sharding(ranks)
+        try:
+            with jax.enable_x64(True):
+                mine = jax.device_put(array[None], self.device)
+                whole = jax.make_array_from_single_device_arrays((len(ranks), *array.shape), sharding, [mine])
+                made = by_rows(body, sharding)(whole)
+                return np.asarray(made.addressable_shards[0].data)[0]
+        except jax.errors.JaxRuntimeError as error:
+            raise DistBackendError(f"{error}") from None
+
+
+def _start_coordinator(store: Store, world_size: int, host: str, seconds: float) -> None:
+    """Starts JAX's coordinator beside this process, and says in the store where it is."""
+    token = os.urandom(32)
+    command = [sys.executable, coordinator.__file__, host, str(world_size), str(seconds)]
+    made = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert made.stdin is not None
+    assert made.stdout is not None
+    made.stdin.write(token)
+    made.stdin.close()
+    said = made.stdout.readline().decode().split()
+    made.stdout.close()
+    if len(said) != 2:
+        raise DistBackendError(f"JAX's coordinator could not be started on {host} (status {made.wait()})")
+    store.set("coordinator", f"{said[0]} {said[1]} {token.hex()}")
+    _started.append(made)
+
+
+def _connected(address: str, token: bytes) -> socket.socket:
+    """The connection by which the coordinator knows that this process lives."""
+    host, _, port = address.rpartition(":")
+    made = socket.create_connection((host, int(port)))
+    made.sendall(token)
+    return made
+
+
+_alive: list[socket.socket] = []            # open until the process ends: JAX's client goes on asking its coordinator
+_started: list[subprocess.Popen] = []       # kept, or Python warns of processes that nobody waits for
+
+

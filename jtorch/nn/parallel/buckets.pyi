@@ -1,0 +1,26 @@
+# Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.
+# mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"
+# pyright: reportIncompatibleMethodOverride=false, reportOverlappingOverload=false
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
+
+import numpy as _np
+
+from jtorch.device import device as _device
+from jtorch.dtype import dtype as _dtype
+from jtorch._base.generator import Generator as _Generator
+from jtorch._base.size import Size as _Size
+from jtorch.tensor import Tensor as Tensor
+
+_Number: TypeAlias = builtins.int | builtins.float | builtins.complex
+_DeviceLike: TypeAlias = _device | builtins.str | builtins.int
+
+FIRST_MB: builtins.float
+GradBucket: Any
+def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float) -> builtins.list[Any]:
+    """Parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
+def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along a dim they have. See torch.cat."""
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+    """Zeros in the shape of another tensor. See torch.zeros_like."""

@@ -1,0 +1,55 @@
+"""FullyShardedDataParallel: losses, clipping, state_dict, no_sync, wrapping. Unmodified PyTorch."""
+import functools
+import os
+
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.distributed.fsdp import ShardingStrategy
+from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
+
+
+def made():
+    net = torch.nn.Sequential(torch.nn.Linear(6, 10), torch.nn.ReLU(), torch.nn.Linear(10, 3))
+    with torch.no_grad():
+        for i, p in enumerate(net.parameters()):
+            p.copy_(torch.sin(torch.arange(p.numel()).float() * (i + 1) * .7).view_as(p) * .5)
+    return net
+
+
+def loss_of(net, rank, step):
+    x = torch.cos(torch.arange(24.) * .3 + rank * 5 + step).view(4, 6)
+    return torch.nn.functional.mse_loss(net(x), x[:, :3].sin())
+
+
+def main(say, rank, n):
+    policy = functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={torch.nn.Linear})
+    for strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.SHARD_GRAD_OP):
+        net = FSDP(made(), auto_wrap_policy=policy, sharding_strategy=strategy, use_orig_params=True, device_id=torch.device("cpu"))
+        optimizer = torch.optim.AdamW(net.parameters(), lr=.01)
+        for step in range(3):
+            with net.no_sync():
+                loss_of(net, rank, step).backward()
+            loss = loss_of(net, rank, step + 5)
+            loss.backward()
+            norm = net.clip_grad_norm_(.5)
+            optimizer.step()
+            optimizer.zero_grad()
+            say(step, f"{loss.item():.4f} {norm.item():.3f}")
+        state = net.state_dict()
+        say([(k, type(v).__name__, f"{v.double().sum().item():.3f}") for k, v in state.items()])
+        net.load_state_dict({k: v * 2 for k, v in state.items()})
+        say(f"{loss_of(net, rank, 0).item():.3f}")
+
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    rank, n = dist.get_rank(), dist.get_world_size()
+    lines = []
+    main(lambda *things: lines.append(f"{rank}: " + " ".join(map(str, things))), rank, n)
+    for turn in range(n):
+        dist.barrier()
+        if turn == rank:
+            with open(os.environ["PRINTED"], "a") as file:
+                print("\n".join(lines), file=file)
+    dist.destroy_process_group()

@@ -1,0 +1,53 @@
+"""Programs of several processes: the same ones under PyTorch print the same."""
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from libraries import HAS_TORCH, NO_TORCH
+from process_programs import launched, written
+
+
+@pytest.mark.conformance
+@pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
+@pytest.mark.parametrize(("program", "processes"), [("collectives.py", 2), ("collectives.py", 4), ("ddp.py", 2),
+                                                     ("device_mesh.py", 2), ("device_mesh.py", 4), ("dtensor.py", 2), ("dtensor.py", 4),
+                                                     ("tensor_parallel.py", 2), ("tensor_parallel.py", 4), ("fsdp.py", 2),
+                                                     ("fsdp.py", 4), ("data_parallel.py", 2), ("fsdp_wrapper.py", 2)])
+def test_a_program_prints_what_it_prints_with_pytorch(program, processes, tmp_path):
+    ours = written("jtorch", processes, program, tmp_path / "ours")
+    assert ours == written("torch", processes, program, tmp_path / "theirs")
+    assert len(ours) > 3 * processes
+
+
+@pytest.mark.parametrize(("case", "says"), [
+    ("shape", "Detected mismatch between collectives on ranks. Rank 1 is running collective: #2 all_reduce SUM float32 (4,), but rank 0"),
+    ("other", "but rank 0 is running collective: #2 barrier"), ("absent", "timed out after 5 s: rank 0 has not called it"),
+    ("dies", "rank 0 has ended")])
+def test_a_rank_that_does_otherwise_is_named(case, says):
+    ran = launched("jtorch", 2, "mistakes.py", case)
+    assert says in ran.stdout, (ran.stdout[-500:], ran.stderr[-2000:])
+
+
+def test_a_rank_that_fails_ends_the_others(tmp_path):
+    program = tmp_path / "fails.py"
+    program.write_text("import os, time\nfrom torch.distributed.elastic.multiprocessing.errors import record\n"
+                       "@record\ndef main():\n    if os.environ['RANK'] == '1':\n        raise ValueError('rank one says no')\n"
+                       "    time.sleep(500)\nmain()\n")
+    ran = launched("jtorch", 2, str(program))
+    assert ran.returncode == 1
+    assert "ValueError: rank one says no" in ran.stderr and "rank      : 1 (local_rank: 1)" in ran.stderr
+
+
+def test_restarts(tmp_path):
+    program = tmp_path / "restarts.py"
+    program.write_text("import os, sys\ncount = int(os.environ['TORCHELASTIC_RESTART_COUNT'])\nprint('attempt', count, flush=True)\n"
+                       "sys.exit(3 if count < 1 else 0)\n")
+    ran = subprocess.run([sys.executable, "-m", "jtorch", "-m", "torch.distributed.run", "--max-restarts=2", str(program)],
+                         capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0 and ran.stdout.split("\n")[:2] == ["attempt 0", "attempt 1"]
+
+
+def test_batch_normalization_over_ranks(tmp_path):
+    assert written("jtorch", 2, "batch_norm.py", tmp_path / "ours") == ["True", "True"]
