@@ -1,0 +1,73 @@
+"""Functions that become one node although they are no functions of PyTorch's. See torch.fx.wrap."""
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from jtorch.fx._patched import Patcher
+from jtorch.fx.node import map_aggregate
+
+_wrapped_fns_to_patch: dict[tuple[int, str], dict[str, Any]] = {}
+_wrapped_methods_to_patch: list[tuple[type, str]] = []
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """Says at the top level of a module that a function of this module, or a builtin, becomes one node. See torch.fx.wrap."""
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+    frame: Any = inspect.currentframe().f_back      # type: ignore[union-attr]
+    if frame.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    name = fn_or_name.__name__ if callable(fn_or_name) else fn_or_name
+    _wrapped_fns_to_patch[id(frame.f_globals), name] = frame.f_globals
+    return fn_or_name
+
+
+def _find_proxy(*where: Any) -> Any:
+    from jtorch.fx.proxy import Proxy
+    found: list[Any] = []
+    map_aggregate(where, lambda a: found.append(a) if isinstance(a, Proxy) else None)
+    return found[-1] if found else None
+
+
+def _noted(fn: Callable) -> Callable:
+    """A function that becomes a node where it is given a proxy."""
+    @functools.wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        proxy = _find_proxy(args, kwargs)
+        if proxy is None:
+            return fn(*args, **kwargs)
+        made = proxy.tracer.create_proxy("call_function", fn, args, kwargs)
+        made.node.meta["is_wrapped"] = True
+        return made
+    return wrapped
+
+
+def _noted_method(cls: type, name: str) -> Callable:
+    own = getattr(cls, name)
+
+    @functools.wraps(own)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        proxy = _find_proxy(args, kwargs)
+        return own(*args, **kwargs) if proxy is None else proxy.tracer.create_proxy("call_method", name, args, kwargs)
+    return wrapped
+
+
+def patch_wrapped_functions(patcher: Patcher) -> None:
+    """Has all wrapped functions write themselves down."""
+    for (_, name), space in list(_wrapped_fns_to_patch.items()):
+        own = space[name] if name in space else getattr(builtins, name)
+        patcher.patch(space, name, _noted(own))
+    for cls, name in _wrapped_methods_to_patch:
+        patcher.patch_method(cls, name, _noted_method(cls, name))
+
+
+def autowrap_check(patcher: Patcher, space: dict[str, Any], function_ids: set[int]) -> None:
+    """Has the functions of a namespace that are to be wrapped write themselves down."""
+    if patcher.visit_once(space):
+        for name, value in list(space.items()):
+            if not name.startswith("_") and callable(value) and id(value) in function_ids:
+                patcher.patch(space, name, _noted(value))
