@@ -1,22 +1,29 @@
 """torch.jit as PyTorch has it when scripting is switched off (``PYTORCH_JIT=0``): functions and modules stay what they are.
 
-So code that is decorated with ``@torch.jit.script`` runs. What needs TorchScript itself, such as saving a program without its
-source, raises NotImplementedError.
+So code that is decorated with ``@torch.jit.script`` runs. What was traced with an example can be saved, as a program of
+torch.export; what needs TorchScript itself raises NotImplementedError.
 """
-from __future__ import annotations
-
 import builtins
 import contextlib
+import functools
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final, get_origin
 
 from jtorch._base.not_built import placeholder
+from jtorch._jit_internal import _overload as _overload
+from jtorch._jit_internal import _overload_method as _overload_method
+from jtorch.jit import _recursive as _recursive
+from jtorch.jit import annotations as annotations
 from jtorch.nn.modules.module import Module
 
 __all__ = ["Attribute", "Final", "RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule", "annotate",
            "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load",
            "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing", "script_method", "trace",
            "trace_module", "unused", "wait"]
+
+
+_examples: weakref.WeakKeyDictionary[Any, tuple[tuple, dict]] = weakref.WeakKeyDictionary()     # of what was traced
 
 
 class ScriptModule(Module):
@@ -47,6 +54,17 @@ class TopLevelTracedModule(TracedModule):
 ScriptFunction, CompilationUnit = (placeholder("jit", n) for n in ("ScriptFunction", "CompilationUnit"))
 
 
+_get_trace_graph = placeholder("jit", "_get_trace_graph")
+
+
+class TracerWarning(Warning):
+    """What tracing warns of in PyTorch. Nothing of the example is frozen here, so it is never given."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Nothing."""
+
+
 class Error(RuntimeError):
     """What a TorchScript program would raise: never raised here."""
 
@@ -58,7 +76,14 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
 
 def trace(func: Callable, example_inputs: Any = None, optimize: Any = None, check_trace: bool = True, check_inputs: Any = None,
           check_tolerance: float = 1e-05, strict: bool = True, **others: Any) -> Callable:
-    """``func`` itself: nothing of the example is frozen in it. See torch.jit.trace."""
+    """``func`` itself: nothing of the example is frozen in it. See torch.jit.trace.
+
+    The example is kept for ``save``; a module gets a method of this name.
+    """
+    given = example_inputs if builtins.isinstance(example_inputs, tuple) else (example_inputs,)
+    _examples[func] = (given if example_inputs is not None else (), others.get("example_kwarg_inputs") or {})
+    if builtins.isinstance(func, Module) and not hasattr(func, "save"):
+        object.__setattr__(func, "save", functools.partial(save, func))
     return func
 
 
@@ -72,7 +97,7 @@ def script_if_tracing(fn: Callable) -> Callable:
     return fn
 
 
-export = script_method = interface = script_if_tracing
+export = script_method = interface = _script_if_tracing = script_if_tracing
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
@@ -137,12 +162,20 @@ def wait(future: Any) -> Any:
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
-    """Not built: there is no TorchScript program to write."""
-    raise NotImplementedError("torch.jit.save is not built: there is no TorchScript here. torch.save(model.state_dict(), file) "
-                              "keeps the weights; jax.export keeps a function with them as StableHLO.")
+    """Writes a function or module that was traced, as StableHLO with its state. See torch.jit.save.
+
+    It is what the model does for inputs like the example that ``trace`` was given; the first dim may have another size where
+    the model allows it.
+    """
+    if m not in _examples:
+        raise NotImplementedError("torch.jit.save writes what torch.jit.trace(m, example_inputs) was given an example for: there "
+                                  "is no TorchScript here. torch.save(model.state_dict(), file) keeps the weights.")
+    from jtorch.export import _archive, _make
+    args, kwargs = _examples[m]
+    _archive.write(_make.with_open_batch(m, args, kwargs), f, _extra_files)
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
-    """Not built: there is no TorchScript to read."""
-    raise NotImplementedError("torch.jit.load is not built: there is no TorchScript here. Save a state_dict with PyTorch and "
-                              "read it with torch.load.")
+    """The program that ``save`` has written, as a module; it runs without the model's Python. See torch.jit.load."""
+    from jtorch.export import _archive
+    return _archive.read(f, _extra_files, map_location).module()

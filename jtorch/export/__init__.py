@@ -1,0 +1,63 @@
+"""torch.export: a model as a program that is saved, loaded and run without the model's Python."""
+from __future__ import annotations
+
+import os
+from typing import Any, NoReturn
+
+from jtorch.export import _archive, _make
+from jtorch.export.dynamic_shapes import Constraint, Dim, ShapesCollection, UserError, dims
+from jtorch.export.exported_program import ExportedProgram
+from jtorch.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
+from jtorch.nn.modules.module import Module
+
+__all__ = ["Constraint", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "ShapesCollection", "dims",
+           "draft_export", "export", "load", "register_dataclass", "save", "unflatten"]
+
+
+def export(mod: Module, args: tuple, kwargs: dict[str, Any] | None = None, *, dynamic_shapes: Any = None,
+           strict: bool = False, preserve_module_call_signature: Any = (),
+           prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:
+    """The program of a module for inputs like these. See torch.export.export.
+
+    It is what the module's Python does with them: which branch a number takes is part of it. Sizes are those of the inputs, but
+    for dims that ``dynamic_shapes`` gives a ``Dim``. Random numbers can't be part of a program: ``mod.eval()`` first.
+
+        >>> ep = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),),
+        ...                          dynamic_shapes=({0: torch.export.Dim("batch")},))
+        >>> ep.module()(torch.ones(7, 3)).shape
+        torch.Size([7, 2])
+    """
+    if not isinstance(mod, Module):
+        raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+    if not isinstance(args, tuple):
+        raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+    return _make.program_of(mod, args, kwargs or {}, dynamic_shapes)
+
+
+def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = None, opset_version: dict[str, int] | None = None,
+         pickle_protocol: int = 2) -> None:
+    """Writes a program with its state to a file; it takes the package flatbuffers. See torch.export.save."""
+    if not isinstance(ep, ExportedProgram):
+        raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
+    _archive.write(ep, os.fspath(f) if isinstance(f, os.PathLike) else f, extra_files)
+
+
+def load(f: Any, *, extra_files: dict[str, Any] | None = None,
+         expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:
+    """The program that a file of ``save`` holds. See torch.export.load."""
+    return _archive.read(os.fspath(f) if isinstance(f, os.PathLike) else f, extra_files)
+
+
+def draft_export(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not built."""
+    raise NotImplementedError("torch.export.draft_export is not built; torch.export.export says what a program can't do")
+
+
+def unflatten(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not built."""
+    raise NotImplementedError("torch.export.unflatten is not built: a program has no modules inside")
+
+
+def register_dataclass(cls: Any, **kwargs: Any) -> NoReturn:
+    """Not built."""
+    raise NotImplementedError("torch.export.register_dataclass is not built; give tensors in tuples, lists and dicts")

@@ -1,0 +1,18 @@
+"""torch.jit.annotations: types that annotations of TorchScript use."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035 (PyTorch's names, which packages import from here)
+
+from jtorch.futures import Future as Future
+from jtorch.tensor import Tensor as Tensor
+
+
+class BroadcastingListCls:
+    """``BroadcastingList2[int]`` in an annotation: several numbers, or one for all."""
+
+    def __getitem__(self, types: Any) -> None:
+        """Nothing: annotations are not read."""
+
+
+for _n in range(1, 7):
+    globals()[f"BroadcastingList{_n}"] = BroadcastingListCls()

@@ -1,0 +1,74 @@
+"""Steps of a program written so that jax2onnx can turn them into ONNX where sizes are open."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax import lax
+
+from jtorch.export._open_sizes import NotOpenError, Opened, Points
+
+
+class OnnxSteps(Opened):
+    """Runs a program in steps that ONNX has."""
+
+    def __init__(self, points: Points, symbols: Sequence[Any]):
+        super().__init__(points, symbols)
+        self.inside: list[Sequence[Any]] = []       # the arguments of the loops' bodies that are being written
+
+    def body(self, traces: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+        """As Opened; the arguments are what the size of a dim can be read off inside."""
+        self.inside.append(args)
+        try:
+            return super().body(traces, args)
+        finally:
+            self.inside.pop()
+
+    def equation(self, equations: Sequence[Any], given: list[Any]) -> list[Any]:
+        """The results of one step."""
+        first = equations[0]
+        if first.primitive.name == "pad":
+            config = self.parameter([e.params["padding_config"] for e in equations])
+            if all([isinstance(n, int) and n >= 0 for dim in config for n in dim]) and not any([dim[2] for dim in config]):
+                return [_padded(given[0], given[1], config)]
+        if first.primitive.name == "broadcast_in_dim" and self.inside:
+            shape = self.parameter([e.params["shape"] for e in equations])
+            if any([not isinstance(n, int) for n in shape]):
+                return [self._spread(given[0], shape, first.params["broadcast_dimensions"])]
+        return super().equation(equations, given)
+
+    def _spread(self, x: Any, shape: Sequence[Any], dims: Sequence[int]) -> Any:
+        """A broadcast inside a loop: a product with a column of ones of that length, since Expand would ask for its length."""
+        x = jax.numpy.asarray(x)
+        opened = [a for a, n in enumerate(shape) if not isinstance(n, int)]
+        at = opened[0]
+        if len(opened) > 1 or any([not isinstance(n, int) for n in x.shape]):
+            raise NotOpenError("a broadcast over an open size inside a loop can't be written as ONNX")
+        rest = [int(n) for a, n in enumerate(shape) if a != at]
+        row = lax.broadcast_in_dim(x.reshape([n for n, d in zip(x.shape, dims, strict=True) if d != at]), rest,
+                                   [d - (d > at) for d in dims if d != at]).reshape(1, -1)
+        made = lax.dot_general(self._ones(shape[at], row.dtype), row, (((1,), (0,)), ((), ())))
+        return jax.numpy.moveaxis(made.reshape(shape[at], *rest), 0, at)
+
+    def _ones(self, size: Any, dtype: Any) -> Any:
+        """A column of as many ones as a dim of the loop's arguments has."""
+        for x in self.inside[-1]:
+            for axis, n in enumerate(getattr(x, "shape", ())):
+                if not isinstance(n, int) and n == size:
+                    line = lax.slice(jax.numpy.moveaxis(x, axis, 0), (0,) * x.ndim, (n,) + (1,) * (x.ndim - 1)).reshape(n, 1)
+                    return lax.convert_element_type(lax.bitwise_or(lax.eq(line, line), lax.ne(line, line)), dtype)
+        raise NotOpenError("a size that a loop's arguments do not have can't be written as ONNX inside the loop")
+
+
+def _padded(x: Any, value: Any, config: Sequence[Sequence[int]]) -> Any:
+    """Padding as what is put before and after."""
+    for axis, (low, high, _) in enumerate(config):
+        parts = [_filled(x, value, low, axis)] * bool(low) + [x] + [_filled(x, value, high, axis)] * bool(high)
+        x = lax.concatenate(parts, axis) if len(parts) > 1 else x
+    return x
+
+
+def _filled(like: Any, value: Any, n: int, axis: int) -> Any:
+    shape = [n if a == axis else s for a, s in enumerate(like.shape)]
+    return lax.broadcast(jax.numpy.asarray(value, like.dtype), shape)
