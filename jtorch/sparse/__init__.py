@@ -1,0 +1,101 @@
+"""torch.sparse: tensors of which some elements are stored, by places (COO), by rows (CSR) or by columns (CSC)."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch._base.refused import refused as _refused
+from jtorch.sparse import creation, elementwise, products, reduction, shape
+from jtorch.sparse.products import addmm as _addmm
+from jtorch.sparse.products import matmul as _matmul
+from jtorch.sparse.products import reduced as _reduced
+from jtorch.sparse.reduction import softmax as _softmax
+from jtorch.sparse.reduction import sum_of as _sum_of
+from jtorch.sparse.rules import expected as _expected
+from jtorch.sparse.tensor import CooTensor as _CooTensor
+from jtorch.sparse.tensor import is_sparse as _is_sparse
+from jtorch.tensor import Tensor
+
+
+def mm(mat1: Any, mat2: Tensor, reduce: str | None = None) -> Tensor:
+    """A product of a sparse matrix with a dense or a sparse one. See torch.sparse.mm.
+
+    ``reduce`` (``sum``, ``mean``, ``amax``, ``amin``): what is done with the terms of an element; of CSR matrices.
+
+        >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 2))
+        tensor([[1., 1.],
+                [1., 1.]])
+    """
+    return _matmul(mat1, mat2) if reduce is None else _reduced(mat1, mat2, reduce)
+
+
+def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
+    """``beta * mat + alpha * (mat1 @ mat2)`` of a sparse ``mat1``. See torch.sparse.addmm."""
+    return _addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def sum(input: Any, dim: Any = None, dtype: Any = None) -> Tensor:
+    """The sum of a COO tensor, over some dims or all. See torch.sparse.sum."""
+    if not isinstance(input, _CooTensor):
+        raise _expected(input, "coalesce") if _is_sparse(input) else RuntimeError("coalesce expected sparse coordinate "
+                                                                                  "tensor layout "
+                                                                                  "but got Strided")
+    return _sum_of(input, dim, dtype=dtype)
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Softmax of the values along a dim; elements that are not there count as minus infinity. See torch.sparse.softmax."""
+    return _softmax(input, dim, dtype, log=False)
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The logarithm of ``softmax``. See torch.sparse.log_softmax."""
+    return _softmax(input, dim, dtype, log=True)
+
+
+sampled_addmm = _refused("sparse.sampled_addmm", "torch.Tensor.sparse_mask of a dense product gives the same")
+spsolve = _refused("sparse.spsolve", "scipy.sparse.linalg.spsolve and torch.linalg.solve solve such systems")
+spdiags = _refused("sparse.spdiags", "torch.sparse_coo_tensor of the diagonals' indices makes such a matrix")
+to_sparse_semi_structured = _refused("sparse.to_sparse_semi_structured", "the accelerators here have no such format")
+as_sparse_gradcheck = _refused("sparse.as_sparse_gradcheck", "gradcheck of a function of the values checks the same")
+
+
+class check_sparse_tensor_invariants:      # noqa: N801
+    """Whether constructors check that indices are within bounds. See torch.sparse.check_sparse_tensor_invariants."""
+
+    def __init__(self, enable: bool = True):
+        self.on, self.before = enable, False
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Whether they do."""
+        return creation.invariants[0]
+
+    @staticmethod
+    def enable() -> None:
+        """From now on they do."""
+        creation.invariants[0] = True
+
+    @staticmethod
+    def disable() -> None:
+        """From now on they do not."""
+        creation.invariants[0] = False
+
+    def __enter__(self) -> check_sparse_tensor_invariants:
+        self.before, creation.invariants[0] = creation.invariants[0], self.on
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        creation.invariants[0] = self.before
+
+    def __call__(self, function: Any) -> Any:
+        import functools
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self.on):
+                return function(*args, **kwargs)
+        return checked
+
+
+__all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "elementwise", "log_softmax", "mm", "products",
+           "reduction", "sampled_addmm", "shape", "softmax", "spdiags", "spsolve", "sum", "to_sparse_semi_structured"]

@@ -1,0 +1,183 @@
+"""Making sparse tensors of indices and values. See torch.sparse_coo_tensor and its kin."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jtorch._api import functions
+from jtorch._api.creation import as_tensor
+from jtorch._base.layout import IN_WORDS, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from jtorch.no_grad import mode
+from jtorch.sparse import places
+from jtorch.sparse.tensor import CLASSES, CompressedTensor, CooTensor, coo, make
+from jtorch.tensor import Tensor
+
+invariants = [False]        # whether all constructors check that indices are within bounds
+
+
+def _indices(given: Any, device: Any) -> Tensor:
+    t = as_tensor(given, device=device)
+    t = t.detach() if t.dtype.name in ("int64", "int32") else t.detach().long()
+    return t.to(device) if device is not None else t
+
+
+def _values(given: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    """The values: a view of a tensor that was given, so that its gradient goes there."""
+    made = as_tensor(given, dtype=dtype, device=device)
+    if requires_grad:
+        return made.detach().requires_grad_()
+    return made.view_as(made) if made.requires_grad and mode.grad else made.detach()        # type: ignore[attr-defined]
+
+
+def sparse_coo_tensor(*args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+                      check_invariants: bool | None = None, is_coalesced: bool | None = None, **named: Any) -> CooTensor:
+    """A COO tensor of indices, values and a size; of a size alone one without values. See torch.sparse_coo_tensor.
+
+    >>> torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2)).to_dense()
+    tensor([[0., 2.],
+            [3., 0.]])
+    """
+    parts = dict(zip(("indices", "values", "size"), args, strict=False), **named)
+    if "values" not in parts:
+        size = parts.get("size", parts.get("indices"))
+        spelled = args if args and all(isinstance(n, int) for n in args) else size or ()
+        return _empty(tuple(int(n) for n in spelled), dtype, device, requires_grad)
+    indices = places.tensor(places.host(_indices(parts["indices"], device)), _indices(parts["indices"], device))
+    values = _values(parts["values"], dtype, device, requires_grad)
+    size = parts.get("size")
+    _check_form(indices, values, None if size is None else tuple(size))
+    shape = _size_of(indices, values) if size is None else tuple([int(n) for n in size])
+    if invariants[0] if check_invariants is None else check_invariants:
+        _check_bounds(places.host(indices), shape)
+    return coo(indices, values, shape, bool(is_coalesced))
+
+
+def _empty(size: tuple, dtype: Any, device: Any, requires_grad: bool) -> CooTensor:
+    values = functions.zeros(0, dtype=dtype, device=device, requires_grad=requires_grad)
+    return coo(places.tensor(np.zeros((len(size), 0), np.int64), values), values, size, True)
+
+
+def _check_form(indices: Tensor, values: Tensor, size: tuple | None) -> None:
+    if indices.dim() == 1:
+        k, nnz = indices.shape[0], 1
+    elif indices.dim() == 2:
+        k, nnz = indices.shape
+    else:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
+    if size is not None and len(size) != k + max(values.dim() - 1, 0):
+        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {k}, "
+                           f"dense_dim = {max(values.dim() - 1, 0)}")
+    if indices.dim() != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
+    if not values.dim() or values.shape[0] != nnz:
+        got = values.shape[0] if values.dim() else 1
+        raise RuntimeError(f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from values: {got}")
+
+
+def _size_of(indices: Tensor, values: Tensor) -> tuple:
+    """The smallest size that has room."""
+    array = places.host(indices)
+    for d, row in enumerate(array):
+        if row.size and row.min() < 0:
+            raise RuntimeError(f"found negative index {row.min()} for dim {d}")
+    return (*[int(row.max()) + 1 if row.size else 0 for row in array], *values.shape[1:])
+
+
+def _check_bounds(indices: np.ndarray, size: tuple) -> None:
+    for d, row in enumerate(indices):
+        if row.size and row.min() < 0:
+            raise RuntimeError(f"found negative index {row.min()} for dim {d}")
+        if row.size and row.max() >= size[d]:
+            raise RuntimeError(f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {row.max()}")
+
+
+# ---------------------------------------------------------------- compressed
+
+def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+                             layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                             check_invariants: bool | None = None) -> CompressedTensor:
+    """A CSR or CSC matrix, as ``layout`` says. See torch.sparse_compressed_tensor."""
+    if layout in (sparse_bsr, sparse_bsc):
+        raise NotImplementedError(f"{IN_WORDS[layout]} tensors are not built; torch.sparse_csr_tensor is")
+    if layout not in (sparse_csr, sparse_csc):
+        raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got "
+                           f"{'none' if layout is None else IN_WORDS[layout]}")
+    starts, others = _indices(compressed_indices, device), _indices(plain_indices, device)
+    entries = _values(values, dtype, device, requires_grad)
+    if starts.dim() != 1 or others.dim() != 1 or entries.dim() != 1:
+        raise NotImplementedError("batches of sparse matrices, and sparse matrices with dense dims, are not built; "
+                                  "torch.sparse_coo_tensor has dense dims")
+    shape = _matrix_size(starts, others, layout) if size is None else tuple([int(n) for n in size])
+    if invariants[0] if check_invariants is None else check_invariants:
+        _check_compressed(starts, others, entries, shape, layout)
+    return make(CLASSES[layout], (starts, others), entries, shape)
+
+
+def _matrix_size(starts: Tensor, others: Tensor, layout: Any) -> tuple:
+    array = places.host(others)
+    size = starts.shape[0] - 1, int(array.max()) + 1 if array.size else 0
+    return size if layout is sparse_csr else size[::-1]
+
+
+def _check_compressed(starts: Tensor, others: Tensor, entries: Tensor, shape: tuple, layout: Any) -> None:
+    begin, plain = places.host(starts), places.host(others)
+    (c, n, of), (p, m, in_all) = (("crow", shape[0], "nrows"), ("col", shape[1], "ncols")) if layout is sparse_csr else \
+        (("ccol", shape[1], "ncols"), ("row", shape[0], "nrows"))
+    rules = ((len(begin) == n + 1, f"{c}_indices.shape[-1] must be equal to {of} + 1 as defined by {c}_indices, but got"),
+             (len(plain) == len(entries), f"{p}_indices and values must have the same number of elements, but got"),
+             (not len(begin) or begin[0] == 0, f"`{c}_indices[..., 0] == 0` is not satisfied."),
+             (not len(begin) or begin[-1] == len(plain), f"`{c}_indices[..., -1] == nnz` is not satisfied."),
+             (bool(np.all(np.diff(begin) >= 0)), f"`0 <= {c}_indices[..., 1:] - {c}_indices[..., :-1] <= {in_all}` is not "
+                                                 "satisfied."),
+             (not plain.size or (plain.min() >= 0 and plain.max() < m), f"`0 <= {p}_indices < {in_all}` is not satisfied."))
+    for holds, text in rules:
+        if not holds:
+            raise RuntimeError(text)
+
+
+def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+                      device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                      check_invariants: bool | None = None, layout: Any = None) -> CompressedTensor:
+    """A matrix by rows. See torch.sparse_csr_tensor.
+
+    >>> torch.sparse_csr_tensor([0, 1, 2], [1, 0], [2.0, 3.0], (2, 2)).to_dense()
+    tensor([[0., 2.],
+            [3., 0.]])
+    """
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, dtype=dtype, layout=sparse_csr, device=device,
+                                    requires_grad=requires_grad, check_invariants=check_invariants)
+
+
+def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+                      device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                      check_invariants: bool | None = None, layout: Any = None) -> CompressedTensor:
+    """A matrix by columns. See torch.sparse_csc_tensor."""
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, dtype=dtype, layout=sparse_csc, device=device,
+                                    requires_grad=requires_grad, check_invariants=check_invariants)
+
+
+def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
+    """Not built."""
+    raise NotImplementedError("tensors of sparse blocks are not built; torch.sparse_csr_tensor is")
+
+
+sparse_bsc_tensor = sparse_bsr_tensor
+__all__ = ["sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo", "sparse_coo_tensor",
+           "sparse_csc_tensor", "sparse_csr_tensor"]
+
+
+# ---------------------------------------------------------------- indices alone, as graph packages ask for them
+
+def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """Where the values of each of ``size`` rows begin, for rows in order."""
+    made = places.tensor(places.begins(places.host(self), size), self)
+    return made.int() if out_int32 else made
+
+
+def _convert_indices_from_csr_to_coo(crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False,
+                                     transpose: bool = False) -> Tensor:
+    """The row and the column of each value."""
+    pair = [places.rows_of(places.host(crow_indices)), places.host(col_indices)]
+    made = places.tensor(np.stack(pair[::-1] if transpose else pair), crow_indices)
+    return made.int() if out_int32 else made

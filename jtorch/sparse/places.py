@@ -1,0 +1,72 @@
+"""Where values are, as NumPy arrays of integers: what of a sparse operation depends on no value."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jtorch._api.creation import from_host
+from jtorch.tensor import Tensor
+
+
+def host(t: Tensor) -> np.ndarray:
+    """A tensor of integers as an array."""
+    return np.asarray(t.detach()._numpy_copy()).astype(np.int64, copy=False)
+
+
+def tensor(array: np.ndarray, like: Tensor) -> Tensor:
+    """An array of integers as a tensor on the device of another."""
+    return from_host(np.ascontiguousarray(array, np.int64), like.device)
+
+
+def flat(indices: np.ndarray, sizes: tuple) -> np.ndarray:
+    """The indices as one number each, in the order of elements."""
+    if not len(sizes):
+        return np.zeros(indices.shape[1], np.int64)
+    return np.ravel_multi_index(tuple(indices), sizes, mode="clip") if indices.size else np.zeros(indices.shape[1], np.int64)
+
+
+def unflat(numbers: np.ndarray, sizes: tuple) -> np.ndarray:
+    """The indices that ``flat`` made of."""
+    if not numbers.size:
+        return np.zeros((len(sizes), 0), np.int64)
+    return np.stack(np.unravel_index(numbers, sizes)) if len(sizes) else np.zeros((0, numbers.size), np.int64)
+
+
+def unique(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each number once, in order; and where each is among them."""
+    found, inverse = np.unique(numbers, return_inverse=True)
+    return found, inverse.reshape(-1)
+
+
+def begins(rows: np.ndarray, n: int) -> np.ndarray:
+    """Where the values of each of ``n`` rows begin, for rows in order; the last number is where they end."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int64)
+
+
+def rows_of(starts: np.ndarray) -> np.ndarray:
+    """The row of each value."""
+    return np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
+
+
+def pairs(left_columns: np.ndarray, right_starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which values of two matrices meet in their product: for each on the left, all on the right in the row of its column."""
+    counts = np.diff(right_starts)[left_columns]
+    left = np.repeat(np.arange(len(left_columns), dtype=np.int64), counts)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    right = right_starts[left_columns][left] + np.arange(len(left), dtype=np.int64) - first
+    return left, right
+
+
+def lookup(wanted: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(which of ``wanted`` are among sorted numbers, where)."""
+    at = np.searchsorted(among, wanted)
+    inside = at < len(among)
+    at = np.where(inside, at, 0)
+    here = inside & (among[at] == wanted) if len(among) else np.zeros(len(wanted), bool)
+    return np.flatnonzero(here), at[here]
+
+
+def as_ints(array: Any) -> np.ndarray:
+    """Whatever says indices, as integers."""
+    return np.asarray(array, np.int64)

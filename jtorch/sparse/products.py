@@ -1,0 +1,156 @@
+"""Matrix products with sparse matrices."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jtorch._api import functions
+from jtorch._base.layout import sparse_csc, sparse_csr
+from jtorch.ops import check
+from jtorch.sparse import places
+from jtorch.sparse.convert import as_coo, coalesce, summed, take, to_layout
+from jtorch.sparse.elementwise import add, mul
+from jtorch.sparse.rules import not_there, rule
+from jtorch.sparse.shape import transpose
+from jtorch.sparse.tensor import SparseTensor, coo, is_sparse
+from jtorch.tensor import Tensor
+
+_REDUCE = {"sum": "sum", "mean": "mean", "amax": "amax", "amin": "amin", "max": "amax", "min": "amin", "add": "sum"}
+
+
+def _rows_and_columns(t: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Where the values of a matrix are, and they."""
+    if t.sparse_dim() != 2 or t.dense_dim():
+        raise RuntimeError(f"Expected a sparse matrix, but got {t.sparse_dim()} sparse and {t.dense_dim()} dense dims")
+    c = as_coo(t)
+    rows, columns = c.indexed[0].unbind(0)
+    return rows, columns, c.entries
+
+
+def _require_alike(sparse: SparseTensor, dense: Tensor) -> None:
+    if sparse.dtype is not dense.dtype:
+        raise RuntimeError(f"expected scalar type {sparse.dtype.scalar_name} but found {dense.dtype.scalar_name}")
+    if sparse.dim() == dense.dim() == 2 and sparse.shape[1] != dense.shape[0]:
+        if not sparse.is_sparse:
+            raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, sparse.shape))} and "
+                               f"{'x'.join(map(str, dense.shape))})")
+        raise RuntimeError(f"addmm: Argument #3 (dense): Expected dim 0 size {sparse.shape[1]}, got {dense.shape[0]}")
+
+
+def by_dense(t: SparseTensor, dense: Tensor) -> Tensor:
+    """A sparse matrix times a dense one."""
+    _require_alike(t, dense)
+    rows, columns, values = _rows_and_columns(t)
+    terms = values.unsqueeze(1) * functions.index_select(dense, 0, columns)
+    return functions.index_add(functions.zeros((t.shape[0], dense.shape[1]), dtype=t.dtype, device=t.device), 0, rows, terms)
+
+
+def by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
+    """A sparse matrix times a sparse one, in the layout of the first (CSR where that is by columns)."""
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}")
+    left, right = coalesce(as_coo(a)), coalesce(as_coo(b))
+    rows, columns = places.host(left.indexed[0])
+    theirs = places.host(right.indexed[0])
+    at, other = places.pairs(columns, places.begins(theirs[0], b.shape[0]))
+    size = a.shape[0], b.shape[1]
+    numbers, inverse = places.unique(rows[at] * size[1] + theirs[1][other])
+    values = summed(take(left.entries, at) * take(right.entries, other), inverse, len(numbers))
+    made = coo(places.tensor(np.stack(np.divmod(numbers, max(size[1], 1))), left.indexed[0]), values, size, True)
+    return to_layout(made, sparse_csr if a.layout is sparse_csc else a.layout)
+
+
+@rule("matmul", "__matmul__", "mm", "spmm", "mv", "dsmm", "hspmm")
+def matmul(a: Any, b: Any) -> Any:
+    """A product of two matrices, or of a matrix and a vector, of which one at least is sparse."""
+    if is_sparse(a) and is_sparse(b):
+        return by_sparse(a, b)
+    if is_sparse(a):
+        if b.dim() == 1:
+            _require_alike(a, b)
+            check.require(a.shape[1] == b.shape[0], f"size mismatch, got input ({a.shape[0]}x{a.shape[1]}), vec ({b.shape[0]})")
+            return by_dense(a, b.unsqueeze(1)).squeeze(1)
+        if b.dim() != 2:
+            raise not_there("matmul", (a,))
+        return by_dense(a, b)
+    if a.dim() == 1:
+        return matmul(transpose(b), a)
+    if a.dim() != 2:
+        raise not_there("matmul", (b,))
+    check.require(a.shape[1] == b.shape[0], f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
+                                            f"{b.shape[0]}x{b.shape[1]})")
+    return by_dense(transpose(b), a.t()).t()
+
+
+@rule("__rmatmul__")
+def _right(b: Any, a: Any) -> Any:
+    return matmul(a, b)
+
+
+spmm = dsmm = hspmm = matmul
+
+
+@rule("smm")
+def smm(a: SparseTensor, b: Tensor) -> SparseTensor:
+    """A product with all of its elements named. See torch.smm."""
+    made = by_dense(a, b)
+    n, m = made.shape
+    indices = np.stack(np.divmod(np.arange(n * m), max(m, 1)))
+    return coo(places.tensor(indices, made), made.reshape(-1), (n, m))
+
+
+@rule("addmm")
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * (mat1 @ mat2)``. See torch.sparse.addmm."""
+    product = matmul(mat1, mat2)
+    if is_sparse(product):
+        if not is_sparse(input):
+            raise not_there("addmm", (product,))
+        return add(mul(input, beta), product, alpha=alpha)
+    if is_sparse(input):
+        raise not_there("addmm", (input,))
+    return input * beta + product * alpha
+
+
+@rule("bmm")
+def bmm(a: Any, b: Any) -> Tensor:
+    """Products of a batch of sparse matrices with dense ones."""
+    if not is_sparse(a) or is_sparse(b) or not a.is_sparse:
+        raise not_there("bmm", (a, b))
+    if a.sparse_dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(f"bmm: the sizes do not fit: {list(a.shape)} and {list(b.shape)}")
+    batch, rows, columns = a.indexed[0].unbind(0)
+    n, m = a.shape[1], b.shape[2]
+    terms = a.entries.unsqueeze(1) * b[batch, columns]      # type: ignore[index]
+    zeros = functions.zeros((a.shape[0] * n, m), dtype=a.dtype, device=a.device)
+    return functions.index_add(zeros, 0, batch * n + rows, terms).reshape((a.shape[0], n, m))
+
+
+@rule("linear")
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """``input @ weight.T + bias``."""
+    made = matmul(input, transpose(weight) if is_sparse(weight) else weight.t())
+    return made if bias is None else made + bias
+
+
+def reduced(a: SparseTensor, b: Tensor, reduce: str) -> Any:
+    """A product whose terms are not added up, but of which the largest or their mean is taken."""
+    if reduce not in _REDUCE:
+        raise RuntimeError(f"reduce argument must be either sum, mean, max, min, amax, amin or prod, got {reduce}")
+    if a.layout is sparse_csc:
+        raise RuntimeError("sparse_mm_reduce: expect self to be SparseCsr, got SparseCsc")
+    if a.is_sparse:
+        raise not_there("_sparse_mm_reduce_impl", (a,))
+    _require_alike(a, b)
+    rows, columns, values = _rows_and_columns(a)
+    terms = values.unsqueeze(1) * functions.index_select(b, 0, columns)
+    zeros = functions.zeros((a.shape[0], b.shape[1]), dtype=a.dtype, device=a.device)
+    if _REDUCE[reduce] == "sum":
+        return functions.index_add(zeros, 0, rows, terms)
+    if _REDUCE[reduce] == "mean":
+        counts = np.maximum(np.diff(places.host(a.indexed[0])), 1)
+        return functions.index_add(zeros, 0, rows, terms) / places.tensor(counts, rows).to(a.dtype).unsqueeze(1)
+    return functions.scatter_reduce(zeros, 0, rows.unsqueeze(1).expand(terms.shape), terms, _REDUCE[reduce], include_self=False)

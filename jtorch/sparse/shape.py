@@ -1,0 +1,315 @@
+"""Other shapes, parts, joins, copies and layouts of sparse tensors."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jtorch._api import functions
+from jtorch._api.other_layouts import EXPECTED
+from jtorch._base.layout import IN_WORDS, sparse_coo, sparse_csc, sparse_csr
+from jtorch.sparse import places
+from jtorch.sparse.convert import as_coo, coalesce, take, to_dense, to_layout
+from jtorch.sparse.rules import expected, not_there, rule
+from jtorch.sparse.tensor import CLASSES, CooTensor, SparseTensor, coo, is_sparse, make
+from jtorch.tensor import Tensor
+
+
+def _dim(t: SparseTensor, dim: int, n: int | None = None) -> int:
+    n = t.dim() if n is None else n
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n
+
+
+@rule("t", "transpose", "swapaxes", "swapdims", "adjoint")
+def transpose(t: SparseTensor, dim0: int = 0, dim1: int = 1) -> SparseTensor:
+    """Two dims exchanged; a CSR matrix becomes a CSC one."""
+    a, b = _dim(t, dim0), _dim(t, dim1)
+    if a == b:
+        return t
+    if not isinstance(t, CooTensor):
+        other = sparse_csc if t.layout is sparse_csr else sparse_csr
+        return make(CLASSES[other], t.indexed, t.entries, tuple(t.shape)[::-1])
+    order = list(range(t.dim()))
+    order[a], order[b] = b, a
+    return permute(t, order)
+
+
+@rule("permute")
+def permute(t: SparseTensor, *dims: Any) -> SparseTensor:
+    """The dims in another order."""
+    order = [_dim(t, d) for d in (dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims)]
+    if not isinstance(t, CooTensor):
+        raise not_there("as_strided", (t,))
+    k = t.sparse_dim()
+    if sorted(order[:k]) != list(range(k)):
+        raise RuntimeError("transpose: cannot transpose a sparse dimension with a dense dimension")
+    moved = order[k:] != list(range(k, t.dim()))
+    values = t.entries.permute((0, *[d - k + 1 for d in order[k:]])) if moved else t.entries
+    return coo(t.indexed[0][order[:k]], values, tuple([t.shape[d] for d in order]))
+
+
+@rule("index_select")
+def index_select(t: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
+    """Some of the elements along a dim, in the order of ``index``."""
+    if not isinstance(t, CooTensor):
+        raise not_there("index_select", (t,))
+    dim, wanted = _dim(t, dim), places.host(index)
+    n = t.shape[dim]
+    if wanted.size and (wanted.min() < -n or wanted.max() >= n):
+        bad = wanted[(wanted < -n) | (wanted >= n)][0]
+        raise IndexError(f"index_select(): index contains {bad} that is out of range for tensor of size {list(t.shape)} at "
+                         f"dimension {dim}")
+    wanted = np.where(wanted < 0, wanted + n, wanted)
+    size = (*tuple(t.shape)[:dim], len(wanted), *tuple(t.shape)[dim + 1:])
+    if dim >= t.sparse_dim():
+        values = functions.index_select(t.entries, dim - t.sparse_dim() + 1, places.tensor(wanted, t.indexed[0]))
+        return _with_coalesced(coo(t.indexed[0], values, size), t.coalesced)
+    indices = places.host(t.indexed[0])
+    order = np.argsort(indices[dim], kind="stable")
+    at, kept = places.pairs(wanted, places.begins(indices[dim], n))
+    kept = order[kept]
+    made = indices[:, kept]
+    made[dim] = at
+    return coo(places.tensor(made, t.indexed[0]), take(t.entries, kept), size)
+
+
+def _with_coalesced(t: CooTensor, coalesced: bool) -> CooTensor:
+    t.coalesced = coalesced
+    return t
+
+
+@rule("select")
+def select(t: SparseTensor, dim: int, index: int) -> Any:
+    """The elements at one index of a dim; a dense tensor where no sparse dim is left."""
+    c = as_coo(t)
+    dim, n = _dim(c, dim), c.shape[_dim(c, dim)]
+    if not -n <= index < n:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(t.shape)} at dimension {dim}")
+    size, k = (*tuple(c.shape)[:dim], *tuple(c.shape)[dim + 1:]), c.sparse_dim()
+    if dim >= k:
+        return coo(c.indexed[0], c.entries.select(dim - k + 1, index), size)
+    indices = places.host(c.indexed[0])
+    kept = np.flatnonzero(indices[dim] == index % n)
+    values = take(c.entries, kept)
+    if k == 1:
+        return values.sum(0)
+    return coo(places.tensor(np.delete(indices[:, kept], dim, 0), c.indexed[0]), values, size, c.coalesced)
+
+
+@rule("__getitem__", "getitem")
+def getitem(t: SparseTensor, index: Any) -> Any:
+    """``t[i]`` and ``t[i, j]``."""
+    found: Any = t
+    for i in index if isinstance(index, tuple) else (index,):
+        if not isinstance(i, (int, np.integer)) or isinstance(i, bool):
+            raise not_there("as_strided", (t,))
+        found = select(found, 0, int(i)) if is_sparse(found) else found[i]
+    return found
+
+
+@rule("__iter__", "unbind")
+def rows(t: SparseTensor, dim: int = 0) -> Any:
+    """The elements along the first dim."""
+    return iter([select(t, dim, i) for i in range(t.shape[dim])])
+
+
+@rule("unsqueeze")
+def unsqueeze(t: SparseTensor, dim: int) -> SparseTensor:
+    """A dim of size 1 more."""
+    if not isinstance(t, CooTensor):
+        raise RuntimeError("Sparse CSR tensors do not have strides")
+    at, k = _dim(t, dim, t.dim() + 1), t.sparse_dim()
+    size = (*tuple(t.shape)[:at], 1, *tuple(t.shape)[at:])
+    if at > k:
+        return coo(t.indexed[0], t.entries.unsqueeze(at - k + 1), size)
+    return coo(places.tensor(np.insert(places.host(t.indexed[0]), at, 0, 0), t.indexed[0]), t.entries, size)
+
+
+# ---------------------------------------------------------------- joins
+
+@rule("cat", "concat", "concatenate")
+def cat(tensors: Any, dim: int = 0) -> SparseTensor:
+    """Sparse tensors one behind the other."""
+    tensors = list(tensors)
+    if not all(is_sparse(t) for t in tensors):
+        dense = next(i for i, t in enumerate(tensors) if not is_sparse(t))
+        raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {dense}.")
+    if not all(isinstance(t, CooTensor) for t in tensors):
+        raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+    first, dim = tensors[0], _dim(tensors[0], dim)
+    _check_joined(tensors, dim)
+    k, total = first.sparse_dim(), sum([t.shape[dim] for t in tensors])
+    size = (*tuple(first.shape)[:dim], total, *tuple(first.shape)[dim + 1:])
+    if dim >= k:
+        return _cat_dense(tensors, dim - k + 1, size)
+    parts, start = [], 0
+    for t in tensors:
+        part = places.host(t.indexed[0]).copy()
+        part[dim] += start
+        parts.append(part)
+        start += t.shape[dim]
+    return coo(places.tensor(np.concatenate(parts, 1), first.indexed[0]), functions.cat([t.entries for t in tensors]), size)
+
+
+def _check_joined(tensors: list, dim: int) -> None:
+    first = tensors[0]
+    for i, t in enumerate(tensors):
+        if (t.sparse_dim(), t.dense_dim()) != (first.sparse_dim(), first.dense_dim()):
+            raise RuntimeError("All tensors must have the same: sparse_dim and dense_dim")
+        for d, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)):
+            if d != dim and a != b:
+                raise RuntimeError(f"All tensors must have the same shape: {list(first.shape)} (except in the "
+                                   "concatenating dimension),"
+                                   f" but found shape: {list(t.shape)} at position {i}.")
+
+
+def _cat_dense(tensors: list, at: int, size: tuple) -> SparseTensor:
+    parts, start, total = [], 0, size[tensors[0].sparse_dim() + at - 1]
+    for t in tensors:
+        shape = list(t.entries.shape)
+        before, behind = shape.copy(), shape.copy()
+        before[at], behind[at] = start, total - start - shape[at]
+        parts.append(functions.cat([t.entries.new_zeros(before), t.entries, t.entries.new_zeros(behind)], at))
+        start += shape[at]
+    indices = np.concatenate([places.host(t.indexed[0]) for t in tensors], 1)
+    return coo(places.tensor(indices, tensors[0].indexed[0]), functions.cat(parts), size)
+
+
+@rule("stack")
+def stack(tensors: Any, dim: int = 0) -> SparseTensor:
+    """Sparse tensors along a new dim."""
+    return cat([unsqueeze(t, dim) for t in tensors], dim)
+
+
+# ---------------------------------------------------------------- copies and layouts
+
+@rule("clone")
+def clone(t: SparseTensor, *, memory_format: Any = None) -> SparseTensor:
+    """A copy."""
+    return t.rebuilt(t.entries.clone())
+
+
+def _converting(name: str) -> Any:
+    def convert(t: SparseTensor, *args: Any, **kw: Any) -> SparseTensor:
+        values = getattr(t.entries, name)(*args, **kw)
+        return t if values is t.entries else t.rebuilt(values)
+    return convert
+
+
+for _name in ("double float half bfloat16 int long short char byte bool cdouble cfloat type cpu cuda requires_grad_ contiguous "
+              "pin_memory").split():
+    rule(_name)(_converting(_name))
+
+
+@rule("to")
+def to(t: SparseTensor, *args: Any, layout: Any = None, **kw: Any) -> Any:
+    """Another dtype, device or layout. See torch.Tensor.to."""
+    from jtorch.device import device as device_class
+    given = [x for x in args if x is not None]
+    moved = [i.to(d) for d in [x for x in (*given, kw.get("device")) if isinstance(x, (device_class, str))] for i in t.indexed]
+    if given and is_sparse(given[0]):
+        args = (given[0].device, given[0].dtype)
+    values = t.entries.to(*args, **kw)
+    made = t if values is t.entries and not moved else t.rebuilt(values)
+    if moved:
+        made.indexed = tuple(moved[-len(t.indexed):])
+    return made if layout is None else to_layout(made, layout)
+
+
+@rule("coalesce")
+def coalesced(t: SparseTensor) -> SparseTensor:
+    """Each element once, in order."""
+    if not isinstance(t, CooTensor):
+        raise expected(t, "coalesce")
+    return coalesce(t)
+
+
+def _of_other_layout(name: str, wanted: str) -> None:
+    def method(t: SparseTensor) -> Any:
+        raise expected(t, name, wanted)
+    rule(name)(method)
+
+
+for _name, _wanted in EXPECTED.items():
+    if _name != "coalesce":
+        _of_other_layout(_name, _wanted)
+
+
+@rule("to_dense")
+def dense(t: SparseTensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+    """All elements. See torch.Tensor.to_dense."""
+    made = to_dense(t)
+    return made if dtype is None else made.to(dtype)
+
+
+@rule("to_sparse")
+def to_sparse(t: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None) -> Any:
+    """Another sparse layout; COO if none is named. See torch.Tensor.to_sparse."""
+    if sparse_dim is not None and not isinstance(sparse_dim, int):
+        layout, sparse_dim = sparse_dim, None
+    if layout is not None and (sparse_dim is not None or layout not in IN_WORDS):
+        raise RuntimeError("to_sparse: layout and sparse_dim cannot both be given")
+    return to_layout(t, layout, dense_dim, sparse_dim)
+
+
+@rule("to_sparse_coo")
+def to_sparse_coo(t: Any) -> Any:
+    """COO."""
+    return to_layout(t, sparse_coo)
+
+
+@rule("to_sparse_csr")
+def to_sparse_csr(t: Any, dense_dim: int | None = None) -> Any:
+    """CSR."""
+    return to_layout(t, sparse_csr, dense_dim)
+
+
+@rule("to_sparse_csc")
+def to_sparse_csc(t: Any, dense_dim: int | None = None) -> Any:
+    """CSC."""
+    return to_layout(t, sparse_csc, dense_dim)
+
+
+@rule("sparse_resize_", "sparse_resize_and_clear_")
+def sparse_resize_(t: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
+    """Another size for the same values. See torch.Tensor.sparse_resize_."""
+    if not isinstance(t, CooTensor):
+        raise not_there("sparse_resize_", (t,))
+    if (sparse_dim, dense_dim) != (t.sparse_dim(), t.dense_dim()) or any(a < b for a, b in zip(size, t.shape, strict=True)):
+        raise NotImplementedError("sparse_resize_ to other numbers of dims, or to smaller sizes, is not built")
+    return t.become(coo(t.indexed[0], t.entries, tuple(size), t.coalesced))
+
+
+@rule("numpy", "__array__")
+def to_numpy(t: SparseTensor, *args: Any, **kw: Any) -> Any:
+    """An error."""
+    raise TypeError(f"can't convert {IN_WORDS[t.layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
+
+
+@rule("tolist")
+def tolist(t: SparseTensor) -> Any:
+    """An error."""
+    raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+
+@rule("item", "__float__", "__int__", "__index__", "__complex__")
+def item(t: SparseTensor) -> Any:
+    """The one element."""
+    return to_dense(t).item()
+
+
+@rule("reshape")
+def reshape(t: SparseTensor, *args: Any) -> Any:
+    """An error."""
+    raise RuntimeError("reshape is not implemented for sparse tensors" if t.is_sparse else
+                       "Sparse CSR tensors do not have is_contiguous")
+
+
+@rule("dropout")
+def dropout(t: SparseTensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> SparseTensor:
+    """Drops values."""
+    from jtorch._api import nn_functions
+    return t.rebuilt(nn_functions.dropout(t.entries, p, training))
+

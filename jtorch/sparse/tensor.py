@@ -1,0 +1,312 @@
+"""Sparse tensors: which elements there are, and a dense tensor of their values, which carries the history.
+
+So what is computed of a sparse tensor is computed of its values by the ops of dense ones, and ``backward`` needs no rule.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch import engine, storage
+from jtorch._backward.view_history import requires_grad
+from jtorch._base.layout import in_use, layout, sparse_coo, sparse_csc, sparse_csr
+from jtorch.storage import Storage, aval_of
+from jtorch.tensor import Tensor, blank
+
+
+class _NoStorage(Storage):
+    """What stands for the memory of a sparse tensor: its shape, dtype and device, and an error for who asks for elements."""
+
+    def __init__(self, aval: engine.Aval):
+        self.value: Any = None
+        self.aval, self.version, self.generation, self.apart, self.saved = aval, 0, 0, False, 0
+
+    def content(self) -> Any:
+        """There is none."""
+        raise NotImplementedError("Cannot access storage of SparseTensorImpl")
+
+    def to_host(self) -> None:
+        """There is nothing to move."""
+        self.content()
+
+
+class SparseTensor(Tensor):
+    """A tensor of which some elements are stored. ``torch.sparse_coo_tensor`` and its kin make them."""
+
+    _asked_by_all = False       # what those are made of asks
+    layout: layout = sparse_coo     # type: ignore[assignment]
+    indexed: tuple[Tensor, ...]     # the tensors of integers that say where the values are
+    entries: Tensor                 # the values
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
+        """What the rule for a function of this name makes of the call."""
+        from jtorch.sparse.rules import dispatch
+        return dispatch(func, args, kwargs or {})
+
+    # ------------------------------------------------------------ what it is
+
+    is_sparse = property(lambda self: self.layout is sparse_coo)
+    is_sparse_csr = property(lambda self: self.layout is sparse_csr)
+    backend = property(lambda self: ("Sparse" if self.is_sparse else "SparseCsr") + self.device.type.upper())
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made the values."""
+        return self.entries.grad_fn
+
+    is_leaf = property(lambda self: self.entries.is_leaf)       # type: ignore[assignment]
+    _version = property(lambda self: self.entries._version)     # type: ignore[assignment]
+    retains_grad = property(lambda self: self.entries.retains_grad)     # type: ignore[assignment]
+
+    def sparse_dim(self) -> int:
+        """How many dims the indices are of. See torch.Tensor.sparse_dim."""
+        return 2 if not self.is_sparse else self.indexed[0].shape[0]
+
+    def dense_dim(self) -> int:
+        """How many dims each value has. See torch.Tensor.dense_dim."""
+        return self.entries.dim() - 1
+
+    def _nnz(self) -> int:
+        return self.entries.shape[0]
+
+    def _dimI(self) -> int:
+        return self.sparse_dim()
+
+    def _dimV(self) -> int:
+        return self.dense_dim()
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Zeros, as PyTorch has it for COO; an error for others, which have none."""
+        if not self.is_sparse:
+            raise RuntimeError("Sparse CSR tensors do not have strides")
+        return (0,) * self.dim() if dim is None else 0
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """False for COO, as PyTorch has it; an error for others."""
+        if not self.is_sparse:
+            raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
+        return False
+
+    def data_ptr(self) -> int:
+        """An error: the values are elsewhere."""
+        self._storage.content()
+        return 0
+
+    def untyped_storage(self) -> Any:
+        """An error: there is none."""
+        self._storage.content()
+
+    storage = untyped_storage
+
+    # ------------------------------------------------------------ autograd
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients of the values are computed."""
+        return requires_grad(self.entries)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+        """Starts (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
+        if self.entries.grad_fn is None and self.entries.requires_grad is not requires_grad:
+            self.entries = self.entries.detach()
+        self.entries.requires_grad_(requires_grad)
+        return self
+
+    @property
+    def grad(self) -> Any:
+        """The gradient of the values, where they are."""
+        found = self.entries.grad
+        return None if found is None else self.rebuilt(found)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        self.entries.grad = None if value is None else value.entries
+
+    @property     # type: ignore[misc]
+    def data(self) -> SparseTensor:     # type: ignore[override]
+        """The same without history."""
+        return self.rebuilt(self.entries.data)
+
+    def detach(self) -> SparseTensor:
+        """The same without history. See torch.Tensor.detach."""
+        return self.rebuilt(self.entries.detach())
+
+    def detach_(self) -> SparseTensor:
+        """Forgets the history. See torch.Tensor.detach_."""
+        self.entries = self.entries.detach()
+        return self
+
+    def retain_grad(self) -> None:
+        """Makes ``backward`` fill ``grad`` of this non-leaf too."""
+        self.entries.retain_grad()
+
+    def register_hook(self, hook: Any) -> Any:
+        """``hook(grad)`` runs when the gradient is known; what it returns replaces it."""
+        def of_entries(grad: Tensor) -> Any:
+            made = hook(self.rebuilt(grad))
+            return None if made is None else made.entries
+        return self.entries.register_hook(of_entries)
+
+    # ------------------------------------------------------------ other ones of it
+
+    def rebuilt(self, entries: Tensor) -> SparseTensor:
+        """The same elements with other values."""
+        return make(type(self), self.indexed, entries, tuple(self.shape)[:self.sparse_dim()] + tuple(entries.shape[1:]), self)
+
+    def become(self, other: SparseTensor) -> SparseTensor:
+        """Takes the elements of another one."""
+        self.indexed, self.entries = other.indexed, other.entries
+        storage.show(self, other._storage, None)
+        if isinstance(self, CooTensor):
+            self.coalesced = bool(getattr(other, "coalesced", False))
+        return self
+
+    def _attributes(self) -> dict:
+        """What the user has set on the tensor."""
+        return {k: v for k, v in super()._attributes().items() if k not in ("indexed", "entries", "coalesced")}
+
+    def __deepcopy__(self, memo: dict) -> SparseTensor:
+        import copy
+        made = self.detach().rebuilt(self.entries.detach().clone())
+        made.indexed = tuple([copy.deepcopy(i, memo) for i in self.indexed])
+        memo[id(self)] = made
+        return made.requires_grad_(self.requires_grad)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from jtorch.sparse.saving import reduced
+        return reduced(self)
+
+    def __repr__(self, **options: Any) -> str:      # type: ignore[override]
+        from jtorch.sparse.text import text_of
+        return text_of(self)
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    @property
+    def T(self) -> Any:
+        """The dims in reverse order."""
+        from jtorch.sparse.shape import permute
+        return permute(self, list(range(self.dim()))[::-1])
+
+    mT = T
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+class CooTensor(SparseTensor):
+    """Indices of shape (sparse dims, number of values), and values; an element may be there several times: their sum."""
+
+    coalesced = False
+
+    def is_coalesced(self) -> bool:
+        """Whether each element is there once, in order. See torch.Tensor.is_coalesced."""
+        return self.coalesced
+
+    def _indices(self) -> Tensor:
+        return self.indexed[0]
+
+    def _values(self) -> Tensor:
+        return self.entries.detach()
+
+    def indices(self) -> Tensor:
+        """Where the values are: a row for each sparse dim. See torch.Tensor.indices."""
+        self._require_coalesced("indices")
+        return self.indexed[0].detach()
+
+    def values(self) -> Tensor:
+        """The values. See torch.Tensor.values."""
+        self._require_coalesced("values")
+        return self.entries.view_as(self.entries)       # type: ignore[attr-defined]
+
+    def _require_coalesced(self, what: str) -> None:
+        if not self.coalesced:
+            raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
+
+    def _coalesced_(self, coalesced: bool) -> CooTensor:
+        self.coalesced = coalesced
+        return self
+
+
+class CompressedTensor(SparseTensor):
+    """CSR, or CSC: where each row's (column's) values begin, the other index of each, and values."""
+
+    layout = sparse_csr
+
+    def _begins(self, layout: Any, name: str) -> Tensor:
+        if self.layout is not layout:
+            wanted = "row" if layout is sparse_csr else "column"
+            got = "SparseCsc" if self.layout is sparse_csc else "SparseCsr"
+            raise RuntimeError(f"{name} expected sparse {wanted} compressed tensor layout but got {got}")
+        return self.indexed[name in ("col_indices", "row_indices")].detach()
+
+    def crow_indices(self) -> Tensor:
+        """Where each row's values begin. See torch.Tensor.crow_indices."""
+        return self._begins(sparse_csr, "crow_indices")
+
+    def col_indices(self) -> Tensor:
+        """The column of each value. See torch.Tensor.col_indices."""
+        return self._begins(sparse_csr, "col_indices")
+
+    def ccol_indices(self) -> Tensor:
+        """Where each column's values begin. See torch.Tensor.ccol_indices."""
+        return self._begins(sparse_csc, "ccol_indices")
+
+    def row_indices(self) -> Tensor:
+        """The row of each value. See torch.Tensor.row_indices."""
+        return self._begins(sparse_csc, "row_indices")
+
+    def values(self) -> Tensor:
+        """The values. See torch.Tensor.values."""
+        return self.entries.view_as(self.entries)       # type: ignore[attr-defined]
+
+    _values = values
+
+
+class CscTensor(CompressedTensor):
+    """By columns."""
+
+    layout = sparse_csc
+
+
+CLASSES = {sparse_coo: CooTensor, sparse_csr: CompressedTensor, sparse_csc: CscTensor}
+for _cls in (SparseTensor, CooTensor, CompressedTensor, CscTensor):
+    _cls.__name__, _cls.__qualname__ = "Tensor", "Tensor"       # what a person asks for by type(x)
+    _cls.__module__ = "torch"
+
+
+def make(cls: type, indexed: tuple, entries: Tensor, size: tuple, like: Any = None) -> Any:
+    """A sparse tensor of a size. ``like``: of the same elements."""
+    t: Any = blank(cls)
+    t.indexed, t.entries = indexed, entries
+    in_use.add(cls.layout)      # type: ignore[attr-defined]
+    values = aval_of(entries)
+    kept: Any = _NoStorage(engine.Aval(tuple(int(n) for n in size), values.np, values.device))
+    storage.show(t, kept, None)
+    if like is not None and isinstance(like, CooTensor):
+        t.coalesced = like.coalesced
+    return t
+
+
+def coo(indices: Tensor, entries: Tensor, size: tuple, coalesced: bool = False) -> CooTensor:
+    """A COO tensor."""
+    t = make(CooTensor, (indices,), entries, size)
+    t.coalesced = coalesced or entries.shape[0] < 2
+    return t
+
+
+def is_sparse(t: Any) -> bool:
+    """Whether it is a sparse tensor of any layout."""
+    return isinstance(t, SparseTensor)
+
+
