@@ -1,0 +1,1 @@
+"""Operators that users register, and ``torch.ops``."""

@@ -1,0 +1,97 @@
+"""torch.ops.aten: PyTorch's own operators by their schemas, which call this package's functions.
+
+``aten_schemas.txt`` has the schemas of all; ``python -m tools.aten_schemas`` writes it. What is not built here has its packet
+too, as programs that rewrite graphs compare with it, and raises when it is called.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jtorch._api import functions, lazy_modules, nn_functions
+from jtorch._base.not_built import NotBuiltError
+from jtorch._library.aten_kernels import KERNELS
+from jtorch._library.operators import OPERATORS, PACKETS, Operator
+from jtorch._library.schema import FunctionSchema, parse_schema
+from jtorch.tensor import Tensor
+
+_SPACES = ("linalg", "special", "fft")
+
+
+@functools.cache
+def _schemas() -> dict[str, list[str]]:
+    """The texts of all schemas, by the operator's name."""
+    found: dict[str, list[str]] = {}
+    for line in Path(__file__).with_name("aten_schemas.txt").read_text().splitlines():
+        found.setdefault(line[:line.index("(")].partition(".")[0], []).append(line)
+    return found
+
+
+def function_of(name: str) -> Callable | None:
+    """This package's function, or method, of an operator's name."""
+    for space in _SPACES:
+        if name.startswith(space + "_"):
+            module = getattr(functions, space, None) or _module(space)
+            found = getattr(module, name[len(space) + 1:], None)
+            if found is not None:
+                return found
+    for place in (vars(functions), vars(nn_functions), vars(Tensor), KERNELS):
+        found = place.get(name)
+        if callable(found):
+            return found
+    return lazy_modules.load(name) if lazy_modules.NAMES.get(name, "").startswith("_api.") else None
+
+
+def _not_built(name: str) -> Callable:
+    """What is called for an operator that is not here."""
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotBuiltError(f"torch.ops.aten.{name} is not built: call the functions of torch, torch.nn.functional or Tensor "
+                            "that compute the same")
+    return refuse
+
+
+def _module(space: str) -> Any:
+    import sys
+    return sys.modules[f"jtorch.{space}"]
+
+
+class AtenOperator(Operator):
+    """An overload whose kernel is a function of this package, which records for backward by itself."""
+
+    def __init__(self, schema: FunctionSchema, function: Callable):
+        super().__init__(schema.full_name)
+        self.define(schema, [], "")
+        self.binder.numbers_are_tensors = True
+        self.function = function
+        self.kernels["CompositeImplicitAutograd"] = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self.binder.bind(args, kwargs)
+        return self.run(*self.binder.as_called(values))
+
+    def run(self, args: tuple, kwargs: dict) -> Any:
+        """Calls the function; what the schema calls ``out`` in parts is its ``out``."""
+        outs = [a.name for a in self.binder.arguments if a.is_out]
+        if outs and all(name in kwargs for name in outs):
+            given = [kwargs.pop(name) for name in outs]
+            kwargs = {**kwargs, "out": given[0] if len(given) == 1 else tuple(given)}
+        return self.function(*args, **kwargs)
+
+
+def is_dunder(name: str) -> bool:
+    """Whether this is an operator such as ``aten::__and__``."""
+    return name.startswith("aten::__") and name[6:] in _schemas()
+
+
+def define(name: str) -> None:
+    """Makes the overloads of ``aten::name``, if PyTorch has such an operator."""
+    texts = _schemas().get(name)
+    if texts is None:
+        return
+    function = function_of(name) or _not_built(name)
+    for text in texts:
+        made = AtenOperator(parse_schema(f"aten::{text}"), function)
+        OPERATORS[made.name] = made
+        PACKETS.setdefault(f"aten::{name}", []).append(made)

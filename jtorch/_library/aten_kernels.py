@@ -1,0 +1,61 @@
+"""Operators of ``torch.ops.aten`` that no function of ``torch`` has the name of: beneath indexing, ``to`` and products."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jtorch import sparse
+from jtorch._api import functions
+from jtorch.tensor import Tensor
+
+
+def _with_out(function: Callable) -> Callable:
+    @functools.wraps(function)
+    def call(*args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        if out is None:
+            return made
+        return out.resize_(made.shape).copy_(made)      # type: ignore[attr-defined]
+
+    return call
+
+
+def index(self: Any, indices: Any) -> Tensor:
+    """``self[indices]``, where None is all of a dim."""
+    return self[tuple(slice(None) if i is None else i for i in indices)]
+
+
+def slice_of(self: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """``self[start:end:step]`` of one dim, a view."""
+    if self.dim() == 0:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    return self[(slice(None),) * (dim % self.dim()) + (slice(start, end, step),)]
+
+
+def alias(self: Any) -> Tensor:
+    """A view of the whole."""
+    return self.view(self.shape)
+
+
+def to_copy(self: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool | None = None,
+            non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """What ``to`` is beneath: a copy, whatever is asked for."""
+    given = {"memory_format": memory_format} if memory_format is not None else {}
+    return self.to(device=self.device if device is None else device, dtype=dtype or self.dtype, copy=True, **given)
+
+
+def pin_memory(self: Any, device: Any = None) -> Tensor:
+    """See torch.Tensor.pin_memory."""
+    return self.pin_memory()
+
+
+def sparse_mm_reduce(self: Any, other: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
+    """``torch.sparse.mm`` with a reduction; the second result, which says where extremes were, is empty."""
+    return sparse.mm(self, other, reduce), functions.empty(0)
+
+
+_FUNCTIONS: dict[str, Callable] = {
+    "index": index, "slice": slice_of, "alias": alias, "_to_copy": to_copy, "_pin_memory": pin_memory,
+    "_sparse_addmm": sparse.addmm, "_sparse_mm_reduce_impl": sparse_mm_reduce}
+KERNELS = {name: _with_out(function) for name, function in _FUNCTIONS.items()}

@@ -1,0 +1,171 @@
+"""What is registered for each operator, and which kernel a call of it gets."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jtorch._api import torch_function as protocol
+from jtorch._library.arguments import Binder
+from jtorch._library.dispatch_keys import AUTOGRAD, BACKENDS, AutoDispatchBelowAutograd, excluded
+from jtorch._library.schema import FunctionSchema
+from jtorch.amp.autocast_mode import is_autocast_enabled
+from jtorch.no_grad import mode
+from jtorch.storage import aval_of
+from jtorch.tensor import Tensor
+
+OPERATORS: dict[str, Operator] = {}         # by ``ns::name.overload``
+PACKETS: dict[str, list[Operator]] = {}     # by ``ns::name``, in the order of their definition
+
+
+def fallthrough_kernel() -> None:
+    """Registered as a kernel it lets calls go on to the next step."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+class Operator:
+    """One overload of an operator: its schema and all kernels."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.schema: FunctionSchema | None = None
+        self.binder: Any = None
+        self.where = ""             # the line that defined it
+        self.tags: list = []
+        self.kernels: dict[str, Callable] = {}
+        self.fake: Callable | None = None
+        self.select: Callable | None = None     # the kernel, by the arguments, of an operator that takes no tensor
+        self.vmap: Callable | None = None
+        self.formula: Callable | None = None    # records the call and runs it below autograd
+        self.writes: Callable | None = None     # tells autograd of what a call has written to
+
+    def define(self, schema: FunctionSchema, tags: list, where: str) -> None:
+        """Gives the operator its schema."""
+        self.schema, self.binder, self.tags, self.where = schema, Binder(schema), tags, where
+
+    # ---------------------------------------------------------------- a call, step by step
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self.binder.bind(args, kwargs)
+        return self.run(*self.binder.as_called(values))
+
+    def run(self, args: tuple, kwargs: dict) -> Any:
+        """Calls the kernel for these arguments, which fit the schema."""
+        tensors = list(tensors_of([*args, *kwargs.values()]))
+        device = device_of(tensors)
+        key = "" if device is None else BACKENDS.get(device, "CPU")
+        autocast = self.kernels.get(f"Autocast{key}")
+        if autocast is not None and f"Autocast{key}" not in excluded.names and is_autocast_enabled(device):
+            return autocast(*args, **kwargs)
+        if self.vmap is not None and any(aval_of(t).traced for t in tensors):
+            return self.vmap(args, kwargs)
+        return self.recorded(args, kwargs, key, tensors)
+
+    def recorded(self, args: tuple, kwargs: dict, key: str, tensors: list) -> Any:
+        """The step of autograd."""
+        if excluded.names >= AUTOGRAD:
+            return self.below(args, kwargs, key)
+        own = self.kernels.get(f"Autograd{key}") or self.kernels.get("Autograd")
+        if own is not None and own is not fallthrough_kernel:
+            return own(*args, **kwargs)
+        wants = mode.grad and any([t.requires_grad for t in tensors])
+        if self.formula is not None:
+            return self.formula(args, kwargs, wants)
+        made = self.below(args, kwargs, key)
+        if wants and own is None and self.backend(key) is not self.kernels.get("CompositeImplicitAutograd"):
+            _warn_in_backward(self.name, made)
+        return made
+
+    def backend(self, key: str) -> Callable | None:
+        """The kernel of a backend; None where there is none."""
+        found = self.kernels.get(key)
+        if found is None and key == "Meta":
+            found = self.fake
+        if found is None:
+            found = self.kernels.get("CompositeExplicitAutograd") or self.kernels.get("CompositeImplicitAutograd")
+        return found
+
+    def below(self, args: tuple, kwargs: dict, key: str) -> Any:
+        """The step of the device, after autograd's."""
+        kernel = self.select(args) if self.select is not None and not key else self.backend(key)
+        if kernel is None or kernel is fallthrough_kernel:
+            raise NotImplementedError(self._missing(key))
+        made = kernel(*args, **kwargs)
+        if self.writes is not None:
+            self.writes(args, kwargs)
+        return made
+
+    def redispatch(self, args: tuple, kwargs: dict) -> Any:
+        """The call below autograd."""
+        with AutoDispatchBelowAutograd():
+            return self.below(args, kwargs, BACKENDS.get(device_of(list(tensors_of([*args, *kwargs.values()]))) or "", ""))
+
+    def _missing(self, key: str) -> str:
+        there = [*self.kernels, *(["Meta"] if self.fake is not None else [])]
+        if key == "Meta":
+            return (f"{self.name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
+                    "registered. You may have run into this message while using an operator with PT2 compilation APIs "
+                    "(torch.compile/torch.export); in order to use this operator with those APIs you'll need to add a fake impl.")
+        if not key:
+            return ("There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), but no "
+                    "fallback "
+                    f"function is registered for schema {self.name}.  This usually means that this function requires a non-empty "
+                    "list of Tensors, or that you (the operator writer) forgot to register a fallback function.  Available "
+                    f"functions are [{', '.join(there)}].")
+        return (f"Could not run '{self.name}' with arguments from the '{key}' backend. This could be because the operator "
+                "doesn't "
+                "exist for this backend, or was omitted during the selective/custom build process (if using custom build). "
+                f"'{self.name}' is only available for these backends: [{', '.join(there)}].")
+
+
+def tensors_of(values: Any) -> Iterator[Tensor]:
+    """The tensors among values and in lists among them."""
+    for v in values:
+        if isinstance(v, Tensor):
+            yield v
+        elif v.__class__ in (list, tuple):
+            yield from [t for t in v if isinstance(t, Tensor)]
+
+
+def device_of(tensors: list) -> str | None:
+    """The type of the device that a call runs on: any before the CPU."""
+    types = [t.device.type for t in tensors]
+    return next((t for t in types if t != "cpu"), types[0] if types else None)
+
+
+def _warn_in_backward(name: str, made: Any) -> None:
+    def warn(grad: Tensor) -> None:
+        warnings.warn(f"{name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
+                      "through "
+                      "it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a "
+                      "future version of PyTorch. If your operator is differentiable, please ensure you have registered an "
+                      "autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, DispatchKey::"
+                      "CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning and use the "
+                      "previous behavior, please register torch::CppFunction::makeFallthrough() to DispatchKey::Autograd.",
+                      stacklevel=2)
+    for t in tensors_of(made if isinstance(made, (tuple, list)) else [made]):
+        if t.requires_grad:
+            t.register_hook(warn)
+
+
+def operator(name: str) -> Operator:
+    """The record of an operator, made if there is none yet: kernels may come before the schema."""
+    found = OPERATORS.get(name)
+    if found is None:
+        found = OPERATORS[name] = Operator(name)
+    return found
+
+
+def defined(name: str) -> Operator:
+    """The record of an operator that has a schema; RuntimeError if there is none."""
+    found = OPERATORS.get(name)
+    if found is None or found.schema is None:
+        raise RuntimeError(f"operator {name} does not exist")
+    return found
+
+
+def taken_over(func: Any, args: tuple, kwargs: dict) -> Any:
+    """What a class or mode with ``__torch_function__`` makes of a call."""
+    return protocol.ask(func, [*args, *kwargs.values()], args, kwargs)
+
+

@@ -1,0 +1,40 @@
+"""Bilinear samples on a grid in each bin of each region of interest."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+
+class Taps(NamedTuple):
+    """Along one axis, for each (region, bin, sample): two neighbouring places and their weights, 0 where nothing is read."""
+
+    low: Any
+    high: Any
+    at_low: Any
+    at_high: Any
+
+
+def taps(start: Any, length: Any, bins: int, count: Any, most: int, size: int) -> Taps:
+    """The places where ``count`` samples (an array by region, of at most ``most``) of each bin are read along one axis.
+
+    Args:
+        start: where each region begins.
+        length: how long it is.
+        bins: into how many bins it is divided.
+        count: samples in each bin, by region.
+        most: the size of the result's last dimension.
+        size: of the image.
+
+    """
+    dtype = start.dtype
+    step = (length / bins)[:, None, None]
+    i = jnp.arange(most, dtype=dtype)[None, None, :]
+    counts = count.astype(dtype)[:, None, None]
+    at = start[:, None, None] + jnp.arange(bins, dtype=dtype)[None, :, None] * step + (i + 0.5) * step / counts
+    read = (at >= -1) & (at <= size) & (i < counts)
+    at = jnp.clip(at, 0, size - 1)
+    low = jnp.minimum(jnp.floor(at), max(size - 2, 0))
+    part = at - low
+    low = low.astype(jnp.int32)
+    return Taps(low, jnp.minimum(low + 1, size - 1), jnp.where(read, 1 - part, 0), jnp.where(read, part, 0))

@@ -1,0 +1,204 @@
+"""torch.library: operators that are registered by users. See torch.library."""
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jtorch._library.batching import make_batched
+from jtorch._library.custom_ops import (
+    OPDEFS,
+    CustomOpDef,
+    autocast_kernel,
+    check_autocast,
+    custom_op,
+    is_functional,
+    keyword_tensors,
+)
+from jtorch._library.dispatch_keys import DispatchKey, key_of_device
+from jtorch._library.formulas import Formula, make_formula
+from jtorch._library.infer_schema import infer_schema
+from jtorch._library.libraries import Library, library_for, split_name
+from jtorch._library.libraries import scoped_library as _scoped_library  # noqa: F401 (PyTorch's name)
+from jtorch._library.namespaces import OpOverload, overload_of
+from jtorch._library.opcheck import opcheck
+from jtorch._library.operators import fallthrough_kernel
+
+__all__ = ["Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract",
+           "infer_schema", "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel",
+           "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton"]
+_NAMELESS = re.compile(r"\(.*\) -> .*")
+
+
+# ---------------------------------------------------------------- defining, and giving kernels
+
+@functools.singledispatch
+def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any = ()) -> Any:
+    """Defines an operator by name and schema. See torch.library.define."""
+    if not isinstance(qualname, str):
+        raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
+    namespace, name = split_name(qualname)
+    used = library_for(namespace, lib)
+    if not _NAMELESS.fullmatch(schema):
+        raise ValueError('define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
+                         f'"{schema}"')
+    used.define(name + schema, tags=tags)
+
+
+@define.register
+def _define_in(lib: Library, schema: str, alias_analysis: str = "") -> Callable:
+    def wrap(f: Callable) -> Callable:
+        lib.impl(lib.define(schema, alias_analysis), f)
+        return f
+    return wrap
+
+
+@functools.singledispatch
+def impl(qualname: Any, types: str | Sequence[str], func: Callable | None = None, *, lib: Library | None = None) -> Any:
+    """Gives an operator the kernel of some types of device. See torch.library.impl."""
+    keys = {_key(t) for t in ([types] if isinstance(types, str) else types)}
+
+    def register(func: Callable) -> None:
+        used = library_for(split_name(qualname)[0], lib)
+        for key in sorted(keys):
+            used.impl(qualname, func, key)
+    return register if func is None else register(func)
+
+
+@impl.register
+def _impl_in(lib: Library, name: str, dispatch_key: str = "") -> Callable:
+    def wrap(f: Callable) -> Callable:
+        lib.impl(name, f, dispatch_key)
+        return f
+    return wrap
+
+
+def _key(kind: str) -> str:
+    if kind in DispatchKey.__members__:
+        return kind
+    return "CompositeExplicitAutograd" if kind == "default" else key_of_device(kind)
+
+
+# ---------------------------------------------------------------- registering for an operator that is there
+
+def _resolved(op: Any, function: str) -> Any:
+    """The operator's CustomOpDef, or its name."""
+    if not isinstance(op, (str, OpOverload, CustomOpDef)):
+        raise ValueError(f"{function}({op}): got unexpected type for op: {type(op)}")
+    if isinstance(op, CustomOpDef):
+        return op
+    name = op.name() if isinstance(op, OpOverload) else op
+    return OPDEFS.get(name, name)
+
+
+def register_kernel(op: Any, device_types: Any, func: Callable | None = None, /, *, lib: Library | None = None) -> Any:
+    """Gives an operator a kernel for some types of device, None for all. See torch.library.register_kernel."""
+    op = _resolved(op, "register_kernel")
+    if isinstance(op, CustomOpDef):
+        return op.register_kernel(device_types, func)
+    return impl(op, "CompositeExplicitAutograd" if device_types is None else device_types, func, lib=lib)
+
+
+def register_fake(op: Any, func: Callable | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1,
+                  allow_override: bool = True) -> Any:
+    """Says what an operator's results look like. See torch.library.register_fake."""
+    op = _resolved(op, "register_fake")
+
+    def register(func: Callable) -> Callable:
+        if isinstance(op, CustomOpDef):
+            return op.register_fake(func)
+        namespace, name = split_name(op)
+        library_for(namespace, lib)._register_fake(name, func, allow_override=allow_override)
+        return func
+    return register if func is None else register(func)
+
+
+def impl_abstract(qualname: Any, func: Callable | None = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Any:
+    """The old name of ``register_fake``."""
+    warnings.warn("`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will "
+                  "remove `torch.library.impl_abstract` in a future version of PyTorch.", FutureWarning, stacklevel=2)
+    return register_fake(qualname, func, lib=lib)
+
+
+def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable | None = None,
+                      lib: Library | None = None) -> None:
+    """Gives an operator a backward. See torch.library.register_autograd."""
+    op = _resolved(op, "register_autograd")
+    if isinstance(op, CustomOpDef):
+        op.register_autograd(backward, setup_context=setup_context)
+        return
+    overload = overload_of(op)
+    schema = overload._schema
+    if not is_functional(schema):
+        raise RuntimeError(f"Cannot register autograd formula for non-functional operator {overload} with schema {schema}. "
+                           "Please "
+                           "create a functional operator and register an autograd formula for that.")
+    _refuse_keyword_tensors(schema, "register_autograd")
+    formula = make_formula(overload._record, overload, Formula(backward, setup_context))
+    library_for(split_name(op)[0], lib)._set(overload._record, "formula", formula)
+
+
+def _refuse_keyword_tensors(schema: Any, function: str) -> None:
+    if keyword_tensors(schema):
+        raise NotImplementedError(f"{function} with kwarg-only Tensor args. In the original definition of the op, please make "
+                                  "your "
+                                  f"tensors not kwarg-only. Got: {schema}")
+
+
+def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Library | None = None) -> Any:
+    """Gives an operator a rule for torch.vmap. See torch.library.register_vmap."""
+    op = _resolved(op, "register_vmap")
+    if isinstance(op, CustomOpDef):
+        return op.register_vmap(func)
+    overload = overload_of(op)
+    _refuse_keyword_tensors(overload._schema, "register_vmap")
+
+    def register(func: Callable) -> None:
+        library_for(split_name(op)[0], lib)._set(overload._record, "vmap", make_batched(overload._record, func))
+    return register if func is None else register(func)
+
+
+def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> Any:
+    """Says which dtype an operator's inputs are cast to under autocast. See torch.library.register_autocast."""
+    op = _resolved(op, "register_autocast")
+    check_autocast(device_type)
+    if isinstance(op, CustomOpDef):
+        return op.register_autocast(device_type, cast_inputs)
+    kernel = autocast_kernel(overload_of(op)._record, device_type, cast_inputs)
+    return library_for(split_name(op)[0], lib).impl(op, kernel, f"Autocast{key_of_device(device_type)}")
+
+
+# ---------------------------------------------------------------- what is not built
+
+def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
+    """Not built."""
+    raise NotImplementedError("torch.library.register_torch_dispatch is not built: there is no __torch_dispatch__. A class or "
+                              "mode "
+                              "with __torch_function__ takes an operator over.")
+
+
+def triton_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:
+    """Not built: no Triton kernel runs here."""
+    raise NotImplementedError("torch.library.triton_op is not built: Triton's kernels do not run on JAX. "
+                              "torch.library.custom_op takes "
+                              "any Python function, jax.experimental.pallas writes kernels.")
+
+
+def wrap_triton(triton_kernel: Callable, /) -> Any:
+    """Not built: no Triton kernel runs here."""
+    raise NotImplementedError("torch.library.wrap_triton is not built: Triton's kernels do not run on JAX. "
+                              "torch.library.custom_op "
+                              "takes any Python function, jax.experimental.pallas writes kernels.")
+
+
+def get_ctx() -> None:
+    """None, as in PyTorch outside of a fake impl that is being traced: nothing is traced with sizes left open."""
+
+
+def get_kernel(op: Any, dispatch_key: Any) -> Any:
+    """Not built: there is no table of compiled kernels."""
+    raise NotImplementedError("torch.library.get_kernel is not built: there is no table of compiled kernels. An operator's "
+                              "overload "
+                              "can be called, torch.ops.<namespace>.<name>.default.")
