@@ -1,0 +1,144 @@
+"""torch._C: names of PyTorch's compiled part that Python code reaches for."""
+from __future__ import annotations
+
+import weakref as _weakref
+from typing import Any
+
+from jax._src.core import trace_state_clean as _trace_state_clean
+
+from jtorch._api import torch_function as _protocol
+from jtorch._base.deterministic import Deterministic as _Deterministic
+from jtorch._base.deterministic import set_fills as _set_fills
+from jtorch._base.generator import Generator as Generator
+from jtorch._base.size import Size as Size
+from jtorch._C import _autograd as _autograd
+from jtorch._C import _functions as _functions
+from jtorch._C import _functorch as _functorch
+from jtorch._C import _nn as _nn
+from jtorch._C.graphs import AnyType as AnyType
+from jtorch._C.graphs import Block as Block
+from jtorch._C.graphs import CompilationUnit as CompilationUnit
+from jtorch._C.graphs import Graph as Graph
+from jtorch._C.graphs import Node as Node
+from jtorch._C.graphs import NoneType as NoneType
+from jtorch._C.graphs import PyTorchFileReader as PyTorchFileReader
+from jtorch._C.graphs import PyTorchFileWriter as PyTorchFileWriter
+from jtorch._C.graphs import ScriptFunction as ScriptFunction
+from jtorch._C.graphs import ScriptMethod as ScriptMethod
+from jtorch._C.graphs import ScriptModule as ScriptModule
+from jtorch._C.graphs import ScriptObject as ScriptObject
+from jtorch._C.graphs import TensorType as TensorType
+from jtorch._C.graphs import Value as Value
+from jtorch._library.dispatch_keys import AutoDispatchBelowAutograd as _AutoDispatchBelowAutograd  # noqa: F401
+from jtorch._library.dispatch_keys import DispatchKey as DispatchKey
+from jtorch._library.dispatch_keys import DispatchKeySet as DispatchKeySet
+from jtorch._library.dispatch_keys import ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard  # noqa: F401
+from jtorch._library.schema import FunctionSchema as FunctionSchema
+from jtorch._library.schema import parse_schema as parse_schema
+from jtorch.device import accelerator_type as _accelerator_type
+from jtorch.device import device as device
+from jtorch.device import get_default_device as _default_device
+from jtorch.dtype import dtype as dtype
+from jtorch.futures import Future as Future
+from jtorch.no_grad import mode as _mode
+from jtorch.ops.linalg import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
+from jtorch.tape import running as _running
+from jtorch.tensor import Tensor
+from jtorch.untyped_storage import UntypedStorage
+
+_TensorMeta: Any = type(Tensor)
+TensorBase, StorageBase = Tensor, UntypedStorage
+
+
+_disabled_torch_function_impl: Any = classmethod(_protocol.disabled)
+
+
+def DisableTorchFunctionSubclass() -> Any:
+    """A block in which no class takes over functions."""
+    return _protocol.switched_off()
+
+
+def DisableTorchFunction() -> Any:
+    """A block in which neither classes nor modes take over functions."""
+    return _protocol.switched_off(modes=True)
+
+
+def _is_torch_function_enabled() -> bool:
+    return not _protocol.state.subclasses_off
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    return bool(_protocol.state.modes) and not _protocol.state.all_off
+
+
+def _get_tracing_state() -> None:
+    """None: nothing traces a TorchScript program here."""
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Does nothing: no usage is counted."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether the caller runs inside ``vmap`` or a derivative of ``torch.func``."""
+    return _mode.transformed or not _trace_state_clean()
+
+
+def _get_accelerator(check: bool | None = None) -> device:
+    """The accelerator; the CPU where there is none."""
+    found = _accelerator_type()
+    return device("cpu" if found is None else found)
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of a backend of one's own: none can be registered."""
+    return "privateuseone"
+
+
+def _get_default_device() -> str:
+    """The type of the default device."""
+    return _default_device().type
+
+
+def _is_alias_of(first: Tensor, second: Tensor) -> bool:
+    """Whether two tensors share memory."""
+    return first._storage is second._storage
+
+
+def _nothing(*args: Any) -> None:
+    """Nothing: there is no compiler of TorchScript to set up."""
+
+
+_jit_set_texpr_fuser_enabled = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _nothing
+_jit_set_nvfuser_guard_mode = _set_math_sdp_allow_fp16_bf16_reduction = _cuda_clearCublasWorkspaces = _nothing
+
+
+def _no(*args: Any) -> bool:
+    """False: nothing of TorchScript's is switched on."""
+    return False
+
+
+_jit_set_profiling_executor = _jit_set_profiling_mode = _jit_set_nvfuser_enabled = _no
+_jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _no
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    return _Deterministic.fills
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
+    _set_fills(mode)
+
+
+def _current_graph_task_id() -> int:
+    """The number of the backward that is running; -1 outside of one."""
+    return -1 if _running.task is None else _running.task.id
+
+
+class _WeakTensorRef:
+    """A reference that does not keep a tensor alive."""
+
+    def __init__(self, tensor: Any):
+        self._ref = _weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self._ref() is None

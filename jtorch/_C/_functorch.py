@@ -1,0 +1,37 @@
+"""torch._C._functorch: whether a tensor is one of a transform's."""
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from jtorch._base.not_built import placeholder
+from jtorch.tensor import Tensor
+
+
+def is_batchedtensor(t: Any) -> bool:
+    """Whether a tensor stands for all samples of a ``vmap`` that is being run."""
+    return isinstance(t, Tensor) and isinstance(t.detach().jax(), jax.core.Tracer)
+
+
+is_functorch_wrapped_tensor = is_batchedtensor
+
+
+def is_legacy_batchedtensor(t: Any) -> bool:
+    """False: there is one kind only."""
+    return False
+
+
+is_gradtrackingtensor = is_functionaltensor = is_dead_tensor_wrapper = is_legacy_batchedtensor
+
+
+def get_unwrapped(t: Any) -> Any:
+    """NotImplementedError for a tensor that stands for a batch: JAX does not let go of it."""
+    if is_batchedtensor(t):
+        raise NotImplementedError("torch._C._functorch.get_unwrapped is not built: a batch inside jax.vmap cannot be had")
+    return t
+
+
+_add_batch_dim, _remove_batch_dim, _vmap_increment_nesting, _vmap_decrement_nesting = (
+    placeholder("_C._functorch", name) for name in (
+        "_add_batch_dim", "_remove_batch_dim", "_vmap_increment_nesting", "_vmap_decrement_nesting"))

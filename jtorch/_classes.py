@@ -1,0 +1,35 @@
+"""torch.classes: classes of libraries in C++, of which none can be loaded."""
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any, NoReturn
+
+
+class _Namespace(ModuleType):
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise RuntimeError(f"Tried to instantiate class '{self.__name__.removeprefix('torch.classes.')}.{name}', but it does not "
+                           "exist! Ensure that it is registered via torch::class_")
+
+
+class _Classes(ModuleType):
+    """``torch.classes.<library>.<class>``. See torch.classes."""
+
+    loaded_libraries: frozenset[str] = frozenset()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = _Namespace(f"torch.classes.{name}")
+        setattr(self, name, found)
+        return found
+
+    def load_library(self, path: Any) -> NoReturn:
+        """OSError: libraries in C++ are PyTorch's."""
+        raise OSError(f"{path}: libraries for PyTorch cannot be loaded; jax.ffi calls compiled code")
+
+
+classes = _Classes("jtorch.classes", "torch.classes")
+sys.modules["jtorch.classes"] = classes

@@ -1,0 +1,42 @@
+"""torch._dynamo.eval_frame: modules that torch.compile has wrapped, of which there are none here."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jtorch._dynamo import external_utils
+from jtorch.compiler import allow_in_graph, compile, disable
+from jtorch.nn.modules.module import Module
+
+innermost_fn = external_utils.wrap_inline
+run, skip_frame = allow_in_graph, disable
+
+
+class OptimizedModule(Module):
+    """What PyTorch's ``torch.compile`` makes of a module. Here it gives the module itself, and ``isinstance`` is False."""
+
+    def __init__(self, mod: Any, dynamo_ctx: Any = None):
+        raise NotImplementedError("torch._dynamo.OptimizedModule is not built; torch.compile(module) gives the module itself.")
+
+
+def is_dynamo_supported() -> bool:
+    """True: ``torch.compile`` can be called."""
+    return True
+
+
+is_inductor_supported = is_dynamo_supported
+
+
+def check_if_dynamo_supported() -> None:
+    """Nothing: ``torch.compile`` can be called."""
+
+
+check_if_inductor_supported = check_if_dynamo_supported
+
+
+def optimize(backend: Any = "inductor", **kwargs: Any) -> Callable:
+    """A decorator that does what ``torch.compile`` does. See torch._dynamo.optimize."""
+    return compile
+
+
+optimize_assert = optimize

@@ -1,0 +1,11 @@
+"""torch._dynamo.external_utils: what compiled code calls."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jtorch.compiler import is_compiling as is_compiling
+
+
+def wrap_inline(fn: Callable) -> Callable:
+    """The function itself."""
+    return fn

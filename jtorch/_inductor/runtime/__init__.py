@@ -1,0 +1,1 @@
+"""torch._inductor.runtime: where PyTorch's code generator keeps files."""

@@ -1,0 +1,24 @@
+"""torch._subclasses.functional_tensor: tensors that note their writes, of which there are none here."""
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from jtorch._base.not_built import placeholder
+from jtorch.tensor import Tensor
+
+
+class FunctionalTensor(Tensor):
+    """A tensor that notes its writes, of which there are none here."""
+
+    @staticmethod
+    def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError("torch._subclasses.functional_tensor.FunctionalTensor is not built; torch.func.functionalize "
+                                  "gives a function without writes.")
+
+
+def mb_unwrap_functional_tensor(tensor: Any) -> Any:
+    """The tensor itself: none is wrapped."""
+    return tensor
+
+
+FunctionalTensorMode = placeholder("_subclasses.functional_tensor", "FunctionalTensorMode")

@@ -1,0 +1,5 @@
+"""torch._tensor: the class of tensors, and what rebuilds those of subclasses."""
+from __future__ import annotations
+
+from jtorch.serialization.rebuild import _rebuild_from_type_v2 as _rebuild_from_type_v2
+from jtorch.tensor import Tensor as Tensor

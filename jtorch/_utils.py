@@ -1,0 +1,95 @@
+"""torch._utils: small functions that packages import."""
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from jtorch import cuda
+from jtorch._api.flat import flattened, unflattened
+from jtorch.device import accelerator_type
+from jtorch.device import device as _device
+from jtorch.dtype import dtype as _dtype
+from jtorch.serialization.rebuild import (
+    _rebuild_device_tensor_from_cpu_tensor as _rebuild_device_tensor_from_cpu_tensor,
+)
+from jtorch.serialization.rebuild import _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy
+from jtorch.serialization.rebuild import _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage
+from jtorch.serialization.rebuild import _rebuild_parameter as _rebuild_parameter
+from jtorch.serialization.rebuild import _rebuild_parameter_with_state as _rebuild_parameter_with_state
+from jtorch.serialization.rebuild import _rebuild_tensor as _rebuild_tensor
+from jtorch.serialization.rebuild import _rebuild_tensor_v2 as _rebuild_tensor_v2
+from jtorch.serialization.rebuild import _rebuild_tensor_v3 as _rebuild_tensor_v3
+from jtorch.tensor import Tensor
+from jtorch.utils.data._utils.errors import ExceptionWrapper as ExceptionWrapper
+from jtorch.utils.data._utils.errors import _KeyErrorText as KeyErrorMessage
+
+__all__ = ["ExceptionWrapper", "KeyErrorMessage"]
+
+
+def _element_size(dtype: _dtype) -> int:
+    """How many bytes an element takes."""
+    return dtype.itemsize
+
+
+def _get_available_device_type() -> str | None:
+    """``cuda`` or another accelerator; None if there is only a CPU."""
+    return accelerator_type()
+
+
+def _get_device_module(device_type: str) -> Any:
+    """``torch.cuda`` of ``cuda``, and so on."""
+    try:
+        return importlib.import_module(f"jtorch.{device_type}")
+    except ModuleNotFoundError:
+        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as "
+                           f"'torch.{device_type}'.") from None
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The index of a device, or of the current one if ``optional``; -1 for the CPU, if that is allowed."""
+    found = _device(device) if isinstance(device, str) else device
+    if isinstance(found, _device) and found.type == "cpu":
+        if not allow_cpu:
+            raise ValueError(f"Expected a non cpu device, but got: {found}")
+        return -1
+    index = found.index if isinstance(found, _device) else found
+    if index is None and not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return index if index is not None else cuda.current_device() if cuda.is_available() else -1
+
+
+def _flatten_dense_tensors(tensors: Any) -> Tensor:
+    """All elements of all tensors, in a row."""
+    return flattened(tensors)
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:
+    """The reverse of ``_flatten_dense_tensors``, in the shapes of ``tensors``."""
+    return tuple(unflattened(flat, tensors))
+
+
+def is_compiling() -> bool:
+    """False: what runs is the program itself."""
+    return False
+
+
+def _import_dotted_name(name: str) -> Any:
+    """``a.b.c``, where ``a`` is a module."""
+    first, *parts = name.split(".")
+    found = importlib.import_module(first)
+    for part in parts:
+        found = getattr(found, part)
+    return found
+
+
+class _ClassPropertyDescriptor:
+    def __init__(self, fget: Any, fset: Any = None):
+        self.fget = fget
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.fget.__get__(instance, owner or type(instance))()
+
+
+def classproperty(func: Any) -> _ClassPropertyDescriptor:
+    """A property of a class."""
+    return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))

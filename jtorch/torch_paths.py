@@ -1,0 +1,173 @@
+"""PyTorch's module paths, while ``import torch`` gives jtorch: where things are imported from, and what they say they are of.
+
+``torch_paths.json``, which a tool writes from PyTorch, has three tables of paths without ``torch.`` in front:
+
+- ``own``: the modules that are here by PyTorch's path, which take its name (``torch.nn.__name__`` is ``torch.nn``);
+- ``homes``: of a module here, what it has and where PyTorch defines that, which becomes its ``__module__``;
+- ``spaces``: of a module of PyTorch's, names that are elsewhere here: ``path:name``, or the path of a module. They are looked up
+  when they are asked for, by the module's ``__getattr__``; a module that is not here at all is made of them.
+"""
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+TABLE = Path(__file__).with_suffix(".json")
+
+
+def _own_name(path: str) -> str:
+    return f"jtorch.{path}" if path else "jtorch"
+
+
+def _torch_name(path: str) -> str:
+    return f"torch.{path}" if path else "torch"
+
+
+class Paths:
+    """The tables, and what is done by them."""
+
+    def __init__(self) -> None:
+        table = json.loads(TABLE.read_text())
+        self.own, self.homes, self.spaces = set(table["own"]), table["homes"], table["spaces"]
+        self.named: set[str] = set()
+        self.files: dict[str, str] = {}
+        self.below: dict[str, set[str]] = {}
+        for path in (*self.own, *self.spaces):
+            parent, _, short = path.rpartition(".")
+            self.below.setdefault(parent, set()).add(short)
+
+    def name(self, module: ModuleType, path: str) -> None:
+        """Gives a module PyTorch's name, what is in it its homes, and lets it find what it lacks. Twice is as good as once."""
+        if path in self.own:
+            module.__name__ = _torch_name(path)
+        for home, names in self.homes.get(path, {}).items():
+            of = _torch_name(home)
+            for name in names.split():
+                self._settle(vars(module).get(name), name, of)
+        self._say_file(module, path)
+        if path in self.spaces or path in self.below:
+            _find_later(module, path, self._finder(path))
+
+    def name_all(self, just_run: ModuleType | None = None) -> None:
+        """Names each module of the package that has been loaded, or made, since the last time."""
+        for full, module in list(sys.modules.items()):
+            ours = (full == "jtorch" or full.startswith("jtorch.")) and full not in self.named
+            if ours and (module is just_run or not getattr(module.__spec__, "_initializing", False)):
+                self.named.add(full)
+                self.name(module, full.partition(".")[2])
+
+    def _finder(self, path: str) -> Callable[[str], Any]:
+        space, below = self.spaces.get(path, {}), self.below.get(path, ())
+
+        def find(name: str) -> Any:
+            if name in space:
+                where, _, what = space[name].partition(":")
+                found = importlib.import_module(_own_name(where))
+                return getattr(found, what) if what else found
+            if name in below:
+                return importlib.import_module(_torch_name(f"{path}.{name}" if path else name))
+            raise AttributeError(f"module '{_torch_name(path)}' has no attribute {name!r}")
+        return find
+
+    def _settle(self, thing: Any, name: str, home: str) -> None:
+        if not isinstance(thing, (type, FunctionType)):
+            return
+        file = getattr(sys.modules.get(thing.__module__), "__file__", None)
+        if isinstance(thing, FunctionType):
+            thing.__qualname__ = name
+        else:
+            if file is not None:
+                self.files.setdefault(home, file)
+            self._let_hints_be_read(sys.modules.get(thing.__module__), home)
+        thing.__module__ = home
+
+    def _let_hints_be_read(self, written_in: ModuleType | None, home: str) -> None:
+        """``typing.get_type_hints`` evaluates a class's annotations in the module of ``sys.modules`` that it says it is of."""
+        path = home.partition(".")[2]
+        if written_in is None or home in sys.modules:
+            return
+        if path in self.own and written_in.__spec__ is not None and written_in.__spec__.name == _own_name(path):
+            sys.modules[home] = written_in
+            return
+        made = self.make(path)
+        if made is not None:
+            vars(made).update({k: v for k, v in vars(written_in).items() if k not in vars(made) and not k.startswith("__")})
+            sys.modules[home] = made
+
+    def _say_file(self, module: ModuleType, path: str) -> None:
+        """A module that has no file says that of its classes, which ``inspect.getsource`` then finds there."""
+        file = self.files.get(_torch_name(path))
+        if file is not None and "__file__" not in vars(module):
+            module.__file__ = file
+
+    def make(self, path: str) -> ModuleType | None:
+        """A module of PyTorch's that is not here, of things that are; None where PyTorch has none."""
+        if path not in self.spaces or path in self.own:
+            return None
+        made = ModuleType(_torch_name(path), f"What PyTorch has in {_torch_name(path)}.")
+        _find_later(made, path, self._finder(path))
+        self._say_file(made, path)
+        made.__dir__ = lambda: sorted({*vars(made), *self.spaces[path]})        # type: ignore[method-assign]
+        return made
+
+
+def _find_later(module: ModuleType, path: str, find: Callable[[str], Any]) -> None:
+    """A module's ``__getattr__`` looks up names of PyTorch's that it does not have itself."""
+    before = vars(module).get("__getattr__")
+    if getattr(before, "of_paths", None) == path:
+        return
+
+    def look(name: str) -> Any:
+        if before is None:
+            return find(name)
+        try:
+            return before(name)
+        except AttributeError as error:
+            missing = error
+        try:
+            return find(name)
+        except AttributeError:
+            raise missing from None
+    look.of_paths = path            # type: ignore[attr-defined]
+    module.__getattr__ = look       # type: ignore[method-assign]
+
+
+class NamingFinder(importlib.abc.MetaPathFinder):
+    """Names the modules of this package that are imported from now on."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.paths = paths
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        """As Python finds it; what is loaded is named."""
+        if not fullname.startswith("jtorch."):
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            self._name_what_is_loaded(spec.loader)
+        return spec
+
+    def _name_what_is_loaded(self, loader: Any) -> None:
+        run = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            run(module)
+            self.paths.name_all(module)
+        loader.exec_module = exec_module
+
+
+def install() -> Paths:
+    """Names what is loaded, and what will be. Once in a process."""
+    found = next((f for f in sys.meta_path if isinstance(f, NamingFinder)), None)
+    if found is None:
+        found = NamingFinder(Paths())
+        sys.meta_path.insert(0, found)
+        found.paths.name_all()
+    return found.paths
