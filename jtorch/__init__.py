@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys as _sys
 import types as _types
 
+from jtorch import __future__ as __future__
 from jtorch import amp as amp
 from jtorch import autograd as autograd
 from jtorch import backends as backends
@@ -19,18 +20,22 @@ from jtorch import optim as optim
 from jtorch import random as random
 from jtorch import serialization as serialization
 from jtorch import shared_memory as _shared_memory
+from jtorch import storage as _storage_module
+from jtorch import typed_storage as _typed
 from jtorch import utils as utils
 from jtorch import version as version
 from jtorch._api import aten_enums as _numbered
 from jtorch._api import aten_native as _native
 from jtorch._api import control_flow as _control
 from jtorch._api import conversion as _conversion
+from jtorch._api import foreach as _foreach
 from jtorch._api import functional
 from jtorch._api import functions as _functions
 from jtorch._api import generate as _bind
 from jtorch._api import indexing as _indexing
 from jtorch._api import lazy_modules as _later
 from jtorch._api import linalg_lowrank as _lowrank
+from jtorch._api import masked_identity as _masked_identity
 from jtorch._api import moved as _moved
 from jtorch._api import names as _names
 from jtorch._api import nn_functions as _nn_functions
@@ -39,19 +44,27 @@ from jtorch._api import overloads as _overloads
 from jtorch._api import pytree as _trees
 from jtorch._api import scaled_mm as _scaled
 from jtorch._api import settings as _settings
+from jtorch._api import subclasses as _subclass
+from jtorch._api import torch_function as _torch_function
 from jtorch._api import typed_tensors as _legacy
 from jtorch._api.creation import as_tensor as as_tensor
 from jtorch._api.creation import asarray as asarray
 from jtorch._api.creation import empty_strided as empty_strided
 from jtorch._api.creation import from_dlpack as from_dlpack
+from jtorch._api.creation import from_file as from_file
 from jtorch._api.creation import from_jax as from_jax
 from jtorch._api.creation import from_numpy as from_numpy
 from jtorch._api.creation import frombuffer as frombuffer
-from jtorch._api.creation import tensor as _tensor
+from jtorch._api.creation import tensor as _make_tensor
 from jtorch._base import not_built as _not_built
 from jtorch._base.dtype_info import finfo as finfo
 from jtorch._base.dtype_info import iinfo as iinfo
 from jtorch._base.layout import layout as layout
+from jtorch._base.layout import sparse_bsc as sparse_bsc
+from jtorch._base.layout import sparse_bsr as sparse_bsr
+from jtorch._base.layout import sparse_coo as sparse_coo
+from jtorch._base.layout import sparse_csc as sparse_csc
+from jtorch._base.layout import sparse_csr as sparse_csr
 from jtorch._base.layout import strided as strided
 from jtorch._base.size import Size as Size
 from jtorch._tensor_str import get_printoptions as get_printoptions
@@ -69,9 +82,13 @@ from jtorch.ops.linalg import LinAlgError as _LinAlgError
 from jtorch.serialization import load as load
 from jtorch.serialization import save as save
 from jtorch.tensor import Tensor as Tensor
+from jtorch.typed_storage import TypedStorage as TypedStorage
 from jtorch.untyped_storage import UntypedStorage as UntypedStorage
 
 globals().update(_dtype_module.ALL)
+globals().update(_typed.LEGACY)
+_names.put(_storage_module, {n: thing for n, thing in _typed.IN_STORAGE.items() if n not in vars(_storage_module)})
+_storage_classes = {UntypedStorage, TypedStorage, *_typed.LEGACY.values()}
 globals().update({alias: _dtype_module.named(name) for alias, name in _dtype_module.ALIASES.items()})
 
 
@@ -91,23 +108,24 @@ _names.put(_functions, {"linalg": linalg, "special": special})
 _bind.load_ops()
 _bind.bind(_spaces)
 linalg.LinAlgError = _LinAlgError               # type: ignore[attr-defined]
+_masked_identity.bind_to(masked)
 _names.put(Tensor, _metadata.methods())
 for _file in (random, _dropout, _pooling, _recurrent, _attention, functional, _conversion, _indexing, _overloads, _legacy,
-              _native, _numbered, _scaled, _control, _lowrank, _settings, _shared_memory,
-               _dense, amp.autocast_mode):
+              _native, _foreach, _numbered, _scaled, _control, _lowrank, _settings, _shared_memory,
+               _dense, _subclass, amp.autocast_mode, amp.scaling):
     _file.bind()        # type: ignore[attr-defined]
 del _file
 _names.put(_sys.modules[__name__], _names.public(_functions))
 _names.put(nn.functional, _names.public(_nn_functions))
+_torch_function.bind({"": _sys.modules[__name__], "nn.functional": nn.functional, "linalg": linalg, "fft": fft,
+                      "special": special, "nn.init": nn.init})
 amp.deprecated.make_modules()
 _not_built.make_modules()
 _trees.register()
 _moved.register()
-cuda.on_synchronize(engine.synchronize)
-cuda.use_generators(random.generator_of)
 
 # The names that are a module of this package and a callable of torch: the callables win, bound last.
-tensor = _tensor
+tensor = _make_tensor
 device = _device_module.device
 dtype = _dtype_module.dtype
 no_grad, enable_grad = _no_grad_module.no_grad, _no_grad_module.enable_grad
@@ -119,4 +137,5 @@ is_anomaly_enabled = autograd.anomaly.is_anomaly_enabled
 is_anomaly_check_nan_enabled = autograd.anomaly.is_anomaly_check_nan_enabled
 __version__ = version.__version__
 GradScaler = amp.GradScaler
+del ops     # type: ignore[name-defined]    # noqa: F821    (the package of op records: torch.ops is what was registered)
 __getattr__ = _later.load

@@ -58,10 +58,12 @@ from jtorch._api.aten_native import nuclear_norm as nuclear_norm
 from jtorch._api.control_flow import cond as cond
 from jtorch._api.control_flow import while_loop as while_loop
 from jtorch._api.conversion import clone as clone
+from jtorch._api.creation import TypedStorage as TypedStorage
 from jtorch._api.creation import as_tensor as as_tensor
 from jtorch._api.creation import asarray as asarray
 from jtorch._api.creation import empty_strided as empty_strided
 from jtorch._api.creation import from_dlpack as from_dlpack
+from jtorch._api.creation import from_file as from_file
 from jtorch._api.creation import from_jax as from_jax
 from jtorch._api.creation import from_numpy as from_numpy
 from jtorch._api.creation import frombuffer as frombuffer
@@ -103,6 +105,7 @@ from jtorch._api.overloads import histogramdd as histogramdd
 from jtorch._api.overloads import meshgrid as meshgrid
 from jtorch._api.overloads import ravel as ravel
 from jtorch._api.overloads import repeat_interleave as repeat_interleave
+from jtorch._api.overloads import tensor_split as tensor_split
 from jtorch._api.overloads import unravel_index as unravel_index
 from jtorch._api.overloads import where as where
 from jtorch._api.settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
@@ -219,22 +222,34 @@ from jtorch._bound import triangular_solve_result
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
+BFloat16Storage: Any
 BFloat16Tensor: Any
+BoolStorage: Any
 BoolTensor: Any
+ByteStorage: Any
 ByteTensor: Any
+CharStorage: Any
 CharTensor: Any
+ComplexDoubleStorage: Any
 ComplexDoubleTensor: Any
+ComplexFloatStorage: Any
 ComplexFloatTensor: Any
+DoubleStorage: Any
 DoubleTensor: Any
 Float8_e4m3fnTensor: Any
 Float8_e4m3fnuzTensor: Any
 Float8_e5m2Tensor: Any
 Float8_e5m2fnuzTensor: Any
 Float8_e8m0fnuTensor: Any
+FloatStorage: Any
 FloatTensor: Any
+HalfStorage: Any
 HalfTensor: Any
+IntStorage: Any
 IntTensor: Any
+LongStorage: Any
 LongTensor: Any
+ShortStorage: Any
 ShortTensor: Any
 UInt16Tensor: Any
 UInt32Tensor: Any
@@ -577,7 +592,6 @@ def digamma_(input: Tensor) -> Tensor:
     """The logarithmic derivative of the gamma function. See torch.digamma."""
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference. See torch.dist."""
-distributed: Any
 def div(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
     """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
 def div_(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
@@ -644,7 +658,6 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
 def expm1_(input: Tensor) -> Tensor:
     """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
-export: Any
 def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Ones on the diagonal, zeros elsewhere. See torch.eye."""
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> Tensor:
@@ -707,8 +720,6 @@ def full(size: Sequence[builtins.int], fill_value: _Number, *, dtype: _dtype | N
     """A tensor filled with one number, of that number's dtype. See torch.full."""
 def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """One number in the shape of another tensor. See torch.full_like."""
-futures: Any
-fx: Any
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -869,6 +880,7 @@ def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """Whether ``input`` is less or equal. See torch.le."""
 def le_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Whether ``input`` is less or equal. See torch.le."""
+legacy_contiguous_format: Any
 def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
 def lerp_(input: Tensor, end: Tensor, weight: Tensor | _Number) -> Tensor:
@@ -885,7 +897,6 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's magnitude. See torch.lgamma."""
 def lgamma_(input: Tensor) -> Tensor:
     """The logarithm of the gamma function's magnitude. See torch.lgamma."""
-library: Any
 def linspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1094,7 +1105,6 @@ def ones(size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _
     """A tensor of ones. See torch.ones."""
 def ones_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Ones in the shape of another tensor. See torch.ones_like."""
-onnx: Any
 def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of a product of Householder reflections. See torch.linalg.householder_product."""
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -1281,7 +1291,11 @@ def solve(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.solve."""
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> sort_result:
     """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
-sparse: Any
+sparse_bsc: Any
+sparse_bsr: Any
+sparse_coo: Any
+sparse_csc: Any
+sparse_csr: Any
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Parts of one size (the last may be smaller) or of given sizes. See torch.split."""
 def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -1345,8 +1359,6 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent. See torch.tanh."""
 def tanh_(input: Tensor) -> Tensor:
     """The hyperbolic tangent. See torch.tanh."""
-def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """The sum of products over pairs of dimensions. See torch.tensordot."""
 def threshold(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:

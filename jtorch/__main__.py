@@ -1,5 +1,7 @@
 """``python -m jtorch [--seed N] script.py [args…]``: runs an unmodified PyTorch script with ``torch`` served by jtorch.
 
+``python -m jtorch doctor`` says what is installed and whether it works, ``--version`` which version this is.
+
 ``-m module`` runs a module instead. ``--seed N`` is ``torch.manual_seed(N)`` before the script starts. Processes that the script
 starts get jtorch as ``torch`` too.
 """
@@ -12,13 +14,24 @@ import sys
 
 import jtorch
 from jtorch.as_torch import install, install_in_children
+from jtorch.version import __version__, jtorch_version
+
+EPILOG = """\
+python -m jtorch train.py --epochs 3      the script's `import torch` gets jtorch
+python -m jtorch -m package.module        a module
+python -m jtorch doctor                   what is installed, which devices, and a short self-test
+python -m jtorch.install                  `import torch` is jtorch in this environment (--remove)
+
+JTORCH_ENGINE=eager|hot|auto, JTORCH_CACHE=folder|0, JTORCH_SPEEDUPS=0: see docs/engine.md"""
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("python -m jtorch", description="Run a PyTorch script on jtorch.")
+    parser = argparse.ArgumentParser("python -m jtorch", description="Run a PyTorch script on jtorch.", epilog=EPILOG,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"jtorch {jtorch_version} (PyTorch {__version__})")
     parser.add_argument("--seed", type=int, help="torch.manual_seed before the script starts")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module instead of a file")
-    parser.add_argument("script", help="the script, or the module with -m")
+    parser.add_argument("script", help="the script, or the module with -m; or `doctor`")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
     return parser.parse_args(argv)
 
@@ -26,6 +39,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> None:
     """The command."""
     given = _arguments(sys.argv[1:] if argv is None else argv)
+    if given.script == "doctor" and not given.module and not os.path.exists("doctor"):
+        from jtorch.doctor import main as doctor
+        sys.exit(doctor())
     install()
     if given.seed is not None:
         jtorch.manual_seed(given.seed)

@@ -155,9 +155,11 @@ class triangular_solve_result(NamedTuple):
 
 class Bound:
     @property
-    def H(self) -> Tensor: ...
+    def H(self) -> Tensor:
+        """A matrix transposed and conjugated (a copy if complex). See torch.Tensor.H."""
     @property
-    def T(self) -> Tensor: ...
+    def T(self) -> Tensor:
+        """The dims in reverse order. See torch.Tensor.T."""
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Tensor | _Number) -> Tensor: ...
     def __and__(self, other: Tensor | _Number) -> Tensor: ...
@@ -214,6 +216,10 @@ class Bound:
     def __sub__(self, other: Tensor | _Number) -> Tensor: ...
     def __truediv__(self, other: Tensor | _Number) -> Tensor: ...
     def __xor__(self, other: Tensor | _Number) -> Tensor: ...
+    def _make_subclass(self, data: Tensor, require_grad: builtins.bool = False, **kwargs: Any) -> Any:
+        """A tensor of a class that shows what another shows, without its history. See torch.Tensor._make_subclass."""
+    def _make_wrapper_subclass(self, *args: Any, **kwargs: Any) -> Any:
+        """Not built: a tensor without memory of its own, whose calls go to ``__torch_dispatch__``."""
     def abs(self) -> Tensor:
         """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
     def abs_(self) -> Tensor:
@@ -318,6 +324,8 @@ class Bound:
         """The in-place form of as_strided: changes how this tensor shows its memory. See torch.Tensor.as_strided_."""
     def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: builtins.int | None = None) -> Tensor:
         """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""
+    def as_subclass(self, cls: builtins.type) -> Tensor:
+        """A view of the whole tensor as an instance of ``cls``. See torch.Tensor.as_subclass."""
     def asin(self) -> Tensor:
         """The angle whose sine it is. See torch.asin."""
     def asin_(self) -> Tensor:
@@ -507,7 +515,7 @@ class Bound:
         """The logarithmic derivative of the gamma function. See torch.digamma."""
     def digamma_(self) -> Tensor:
         """The logarithmic derivative of the gamma function. See torch.digamma."""
-    def dim_order(self, *, ambiguity_check: builtins.bool = False) -> builtins.tuple[builtins.int, ...]:
+    def dim_order(self, *, ambiguity_check: Any = False) -> builtins.tuple[builtins.int, ...]:
         """The dims from the one with the largest steps in memory to the one with the smallest. See torch.Tensor.dim_order."""
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The p-norm of the difference. See torch.dist."""
@@ -678,7 +686,8 @@ class Bound:
     def igammac_(self, other: Tensor) -> Tensor:
         """The regularized upper incomplete gamma function. See torch.igammac."""
     @property
-    def imag(self) -> Tensor: ...
+    def imag(self) -> Tensor:
+        """The imaginary part. See torch.imag."""
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
         """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
@@ -711,14 +720,17 @@ class Bound:
         """The inverse of square matrices. See torch.linalg.inv."""
     def is_coalesced(self) -> Any:
         """RuntimeError: the tensor is dense. See torch.Tensor.is_coalesced."""
-    def is_conj(self) -> Any: ...
+    def is_conj(self) -> builtins.bool:
+        """False: conjugation and negation are never lazy here, and memory is never pinned."""
     @property
     def is_ipu(self) -> Any:
         """False: no such device is known. See torch.Tensor.is_ipu."""
-    def is_neg(self) -> Any: ...
+    def is_neg(self) -> builtins.bool:
+        """False: conjugation and negation are never lazy here, and memory is never pinned."""
     def is_nonzero(self) -> builtins.bool:
         """Whether the single element is not zero. See torch.is_nonzero."""
-    def is_pinned(self) -> Any: ...
+    def is_pinned(self) -> builtins.bool:
+        """False: conjugation and negation are never lazy here, and memory is never pinned."""
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Whether two tensors have one shape."""
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
@@ -839,9 +851,13 @@ class Bound:
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """X of AX = b from torch.lu's result. See torch.lu_solve."""
     @property
-    def mH(self) -> Tensor: ...
+    def mH(self) -> Tensor:
+        """The last two dims swapped, complex elements conjugated (a copy then). See torch.Tensor.mH."""
     @property
-    def mT(self) -> Tensor: ...
+    def mT(self) -> Tensor:
+        """The last two dims swapped. See torch.Tensor.mT."""
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable) -> Tensor:
+        """Each element replaced by ``callable`` of it and of two other tensors'. See torch.Tensor.map2_."""
     def map_(self, tensor: Tensor, callable: Callable) -> Tensor:
         """Each element replaced by ``callable`` of it and of the other tensor's. See torch.Tensor.map_."""
     def masked_fill(self, mask: Tensor, value: Tensor | _Number) -> Tensor:
@@ -996,8 +1012,10 @@ class Bound:
         """The tensor itself: conjugation and negation are never lazy here."""
     def pinverse(self, rcond: builtins.float = 1e-15) -> Tensor:
         """The Moore-Penrose inverse. See torch.pinverse."""
-    def polygamma(self, first: Any, *args: Any) -> Any: ...
-    def polygamma_(self, first: Any, *args: Any) -> Any: ...
+    def polygamma(self, first: Any, *args: Any) -> Any:
+        """The ``n``-th derivative of digamma. See torch.polygamma."""
+    def polygamma_(self, first: Any, *args: Any) -> Any:
+        """The ``n``-th derivative of digamma. See torch.polygamma."""
     def positive(self) -> Tensor:
         """The input itself. See torch.positive."""
     def pow(self, exponent: Tensor | builtins.complex) -> Tensor:
@@ -1020,7 +1038,7 @@ class Bound:
         """Radians to degrees. See torch.rad2deg."""
     def rad2deg_(self) -> Tensor:
         """Radians to degrees. See torch.rad2deg."""
-    def random_(self, from_: builtins.int | None = None, to: builtins.int | None = None, *, generator: _Generator | None = None, **kw: builtins.int) -> Tensor:
+    def random_(self, from_: builtins.int | None = None, to: Any = ..., *, generator: _Generator | None = None, **kw: builtins.int) -> Tensor:
         """Fills with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
     def ravel(self) -> Tensor:
         """All elements in one dim. See torch.ravel."""
@@ -1131,6 +1149,8 @@ class Bound:
         """``input`` with a slice of a dim replaced. See torch.slice_scatter."""
     def slogdet(self) -> linalg_slogdet_result:
         """The determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
+    def smm(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.smm."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
     def solve(self, *args: Any, **kwargs: Any) -> Any:
@@ -1139,6 +1159,12 @@ class Bound:
         """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
     def sparse_dim(self) -> builtins.int:
         """Of a dense tensor 0. See torch.Tensor.sparse_dim."""
+    def sparse_mask(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.sparse_mask."""
+    def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.sparse_resize_."""
+    def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.sparse_resize_and_clear_."""
     def split(self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Parts of one size (the last may be smaller) or of given sizes. See torch.split."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -1151,10 +1177,10 @@ class Bound:
         """Each element times itself. See torch.square."""
     def square_(self) -> Tensor:
         """Each element times itself. See torch.square."""
-    def squeeze(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """Dims of size 1 dropped. See torch.squeeze."""
-    def squeeze_(self, *args: Any, **kw: Any) -> Tensor:
-        """The in-place form of squeeze: changes how this tensor shows its memory. See torch.Tensor.squeeze_."""
+    def squeeze(self, *dim: Any, **kw: Any) -> Tensor:
+        """Dims of size 1 dropped; those to look at may be given one by one. See torch.Tensor.squeeze."""
+    def squeeze_(self, *dim: Any, **kw: Any) -> Tensor:
+        """Dims of size 1 dropped in place. See torch.Tensor.squeeze_."""
     def std(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
         """The standard deviation: the square root of ``var``. See torch.std."""
     def std_mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
@@ -1201,7 +1227,7 @@ class Bound:
         """The hyperbolic tangent. See torch.tanh."""
     def tanh_(self) -> Tensor:
         """The hyperbolic tangent. See torch.tanh."""
-    def tensor_split(self, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Any = None, dim: builtins.int = 0, *, indices: Any = None, sections: builtins.int | None = None) -> builtins.tuple[Tensor, ...]:
         """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
     @overload
     def tile(self, *dims: builtins.int) -> Tensor: ...
@@ -1212,6 +1238,14 @@ class Bound:
         """The tensor in another dtype or on another device; itself if nothing changes. See torch.Tensor.to."""
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
         """The tensor itself, since it is dense. See torch.Tensor.to_dense."""
+    def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.to_sparse."""
+    def to_sparse_coo(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.to_sparse_coo."""
+    def to_sparse_csc(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.to_sparse_csc."""
+    def to_sparse_csr(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor in another layout, or with a sparse one. See torch.Tensor.to_sparse_csr."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> topk_result:
         """The ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""
     def trace(self) -> Tensor:
@@ -1240,7 +1274,8 @@ class Bound:
         """The integer part. See torch.trunc."""
     def type(self, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:
         """The tensor's type as a string, or the tensor cast to one. See torch.Tensor.type."""
-    def type_as(self, other: Any) -> Any: ...
+    def type_as(self, other: Tensor) -> Tensor:
+        """With the dtype of ``other``, where it is. See torch.Tensor.type_as."""
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """A selection for each index of a dim. See torch.unbind."""
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:

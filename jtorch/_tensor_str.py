@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 
 import jtorch.dtype as dtypes
+from jtorch._nodes import tangents
 
 
 @dataclass
@@ -202,15 +203,21 @@ def _history_suffixes(t) -> list[str]:
     return ["requires_grad=True"] if t.requires_grad else []
 
 
+def _tangent_suffixes(t) -> list[str]:
+    level = tangents.highest((t,)) if tangents.opened else None
+    return [] if level is None else [f"tangent={tangents.of(t, level)}"]
+
+
 def _suffixes(t) -> list[str]:
     device = [] if t.device.type == "cpu" else [f"device='{t.device}'"]
-    return device + _layout_suffixes(t) + _history_suffixes(t)
+    return device + _layout_suffixes(t) + _history_suffixes(t) + _tangent_suffixes(t)
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+def _with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
     column = len(text) - text.rfind("\n") + 1  # two more than there are, as PyTorch counts
     for suffix in suffixes:
-        if column + len(suffix) + 2 > PRINT_OPTS.linewidth:
+        if new_line or column + len(suffix) + 2 > PRINT_OPTS.linewidth:
+            new_line = False
             text += ",\n" + " " * indent + suffix
             column = indent + len(suffix)
         else:
@@ -224,6 +231,21 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
 
 def _is_parameter(t) -> bool:
     return getattr(t, "_is_parameter", False)
+
+
+def _str_intern(t, *, tensor_contents=None) -> str:
+    return tensor_str(t, tensor_contents=tensor_contents)
+
+
+def _tensor_str(t, indent: int) -> str:
+    return _contents(t, indent)
+
+
+def _add_suffixes(text: str, suffixes: list[str], indent: int, force_newline: bool) -> str:
+    """The text with what follows the values, in PyTorch's arguments: packages that print classes of their own call it."""
+    if force_newline and suffixes:
+        return _with_suffixes(text + ",\n" + " " * indent + suffixes[0], suffixes[1:], indent)
+    return _with_suffixes(text, suffixes, indent)
 
 
 def tensor_str(t, *, indent: int = 0, tensor_contents: str | None = None) -> str:

@@ -4,12 +4,21 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import os
 import sys
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+from jtorch import torch_paths
+from jtorch._base import not_built
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(PACKAGE, "_as_torch")      # in it is a package called torch, which calls ``install``
+INSTALLER = "jtorch"        # the word by which our own metadata are known
 
 
 class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -19,7 +28,10 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """A spec for torch's names; None for all others."""
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        own = _own(fullname)
+        has_more = _paths is not None and fullname.partition(".")[2] in _paths.below     # in PyTorch, if not in a file here
+        is_package = own is None or own.submodule_search_locations is not None or has_more
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=is_package)
 
     def create_module(self, spec):
         """The jtorch module itself, so that ``torch.nn is jtorch.nn``."""
@@ -28,13 +40,41 @@ class TorchFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         """Nothing: the module is loaded already."""
 
+    def get_code(self, fullname):
+        """The code of a module that is run as a program: ``python -m torch.distributed.run``."""
+        found = _own(fullname)
+        return found.loader.get_code(found.name) if found is not None and hasattr(found.loader, "get_code") else None
+
+
+def _own(name: str) -> importlib.machinery.ModuleSpec | None:
+    """Where the jtorch module of a name of torch's is; None if that is not a file, or there is none."""
+    try:
+        return importlib.util.find_spec(_own_name(name))
+    except (ModuleNotFoundError, ValueError):
+        return None
+
+
+_paths: torch_paths.Paths | None = None
+
+
+def _own_name(name: str) -> str:
+    """``torch.nn`` -> ``jtorch.nn``; other names as they are."""
+    return "j" + name if name.split(".")[0] == "torch" else name
+
 
 def _jtorch_module(name: str) -> ModuleType:
-    own = "jtorch" + name[len("torch"):]
+    if name == "torch.ops":         # not the package of op records
+        return sys.modules["jtorch"].ops
+    own = _own_name(name)
     try:
         module = sys.modules.get(own) or importlib.import_module(own)
     except ModuleNotFoundError as error:
-        if error.name is None or not own.startswith(error.name):
+        made = _paths.make(name[len("torch."):]) if _paths is not None else None
+        if made is None:
+            made = not_built.part_of(own)
+        if made is not None:
+            return made
+        if error.name is None or not own.startswith(_own_name(error.name)):
             raise
         raise ModuleNotFoundError(f"No module named {name!r}: jtorch does not have it", name=name) from None
     return module
@@ -47,6 +87,21 @@ def install() -> None:
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         del sys.modules[name]
     sys.modules["torch"] = sys.modules["jtorch"]
+    global _paths
+    _paths = torch_paths.install()
+
+
+def serves_processes() -> bool:
+    """Whether ``import torch`` gives jtorch in processes that are started from here."""
+    if os.environ.get("PYTHONPATH", "").startswith(FOLDER):
+        return True
+    from importlib.metadata import distributions  # seldom asked for
+    return is_ours(next(iter(distributions(name="torch")), None))
+
+
+def is_ours(found: Distribution | None) -> bool:
+    """Whether a distribution that calls itself torch is this package's."""
+    return found is not None and (found.read_text("INSTALLER") or "").strip() == INSTALLER
 
 
 def install_in_children() -> None:

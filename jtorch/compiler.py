@@ -97,3 +97,9 @@ def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
     if stance not in _STANCES:
         raise RuntimeError(f"invalid torch.compile stance '{stance}'")
     yield
+
+
+def load_compiled_function(*args: Any, **kwargs: Any) -> Any:
+    """Not built. See torch.compiler.load_compiled_function."""
+    raise NotImplementedError("torch.compiler.load_compiled_function is not built: programs are compiled when they are run, and "
+                              "jtorch keeps them on disk by itself.")

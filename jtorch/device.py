@@ -332,10 +332,17 @@ def invalid_ordinal(type: str) -> AcceleratorError:
     return AcceleratorError(f"{type.upper()} error: invalid device ordinal\nThere are {count} {type} devices.")
 
 
+NO_GPU = ('JAX has found no GPU. Write torch.device("cuda" if torch.cuda.is_available() else "cpu"), or install JAX for the GPU: '
+          'pip install "jax[cuda13]".')
+
+
 def _absent(type: str) -> Exception:
     """The error of a type that is not there; "compiled" stands for "is JAX installed with it" here."""
     if type in ("cuda", "xpu", "mtia"):
-        return AssertionError(f"Torch not compiled with {type.upper()} enabled")
+        error = AssertionError(f"Torch not compiled with {type.upper()} enabled")
+        if type == "cuda":
+            error.add_note(NO_GPU)
+        return error
     return RuntimeError(f"PyTorch is not linked with support for {type} devices")
 
 

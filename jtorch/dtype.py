@@ -85,6 +85,8 @@ def as_dtype(given, caller: str) -> dtype | None:
         return given
     if given in _OF_PYTHON:
         return _OF_PYTHON[given]
+    if isinstance(given, dtype):
+        return given.np     # one that no tensor can have says so
     raise TypeError(f"{caller}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}")
 
 
@@ -128,6 +130,11 @@ class _Default:
 def get_default_dtype() -> dtype:
     """The dtype of tensors made from Python floats. See torch.get_default_dtype."""
     return _Default.dtype
+
+
+def use_default(d: dtype) -> None:
+    """Makes a dtype that of Python floats; who calls this has the engine forget what was made with the other one."""
+    _Default.dtype = d
 
 
 def default_of_number(number_type: type) -> np.dtype:

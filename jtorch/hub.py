@@ -2,19 +2,30 @@
 from __future__ import annotations
 
 import builtins
+import hashlib
 import importlib.util
 import os
+import re
+import shutil
 import sys
 from typing import Any
+from urllib.parse import urlparse as urlparse
+from urllib.request import url2pathname
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 _dir: str | None = None
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+READ_DATA_CHUNK = 128 * 1024
+
+
+def _get_torch_home() -> str:
+    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def get_dir() -> str:
     """Where PyTorch would keep what it downloads. See torch.hub.get_dir."""
-    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
-    return _dir or os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch"))), "hub")
+    return _dir or os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike) -> None:
@@ -70,15 +81,43 @@ def list(github: Any, force_reload: bool = False, skip_validation: bool = False,
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Not built. See torch.hub.download_url_to_file."""
-    raise _not_built("download files")
+    """Copies a file of this machine, whose address begins with ``file://``; NotImplementedError for others.
+
+    RuntimeError where the file's hash does not begin with ``hash_prefix``. See torch.hub.download_url_to_file.
+    """
+    source = _local_path(url)
+    if source is None:
+        raise _not_built("download files")
+    _check_hash(source, hash_prefix)
+    shutil.copyfile(source, dst)
+
+
+def _local_path(url: str) -> str | None:
+    parts = urlparse(url)
+    return url2pathname(parts.path) if parts.scheme == "file" else None
+
+
+def _check_hash(path: str, prefix: str | None) -> None:
+    if prefix:
+        with open(path, "rb") as f:
+            found = hashlib.file_digest(f, "sha256").hexdigest()
+        if not found.startswith(prefix):
+            raise RuntimeError(f'invalid hash value (expected "{prefix}", got "{found}")')
 
 
 def load_state_dict_from_url(url: str, model_dir: Any = None, map_location: Any = None, progress: bool = True,
                              check_hash: bool = False, file_name: str | None = None, weights_only: bool = False) -> Any:
-    """Reads the file where PyTorch would have put it; NotImplementedError if it is not there yet."""
+    """Reads the file where PyTorch would have put it, once it is there; one of this machine (``file://``) is copied first.
+
+    NotImplementedError for a file that would have to be downloaded. See torch.hub.load_state_dict_from_url.
+    """
     from jtorch.serialization import load as load_file
-    path = os.path.join(model_dir or os.path.join(get_dir(), "checkpoints"), file_name or os.path.basename(url))
+    folder = model_dir or os.path.join(get_dir(), "checkpoints")
+    path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
     if not os.path.exists(path):
-        raise _not_built(f"download {os.path.basename(path)} to {os.path.dirname(path)}")
+        if _local_path(url) is None:
+            raise _not_built(f"download {os.path.basename(path)} to {os.path.dirname(path)}")
+        found = HASH_REGEX.search(os.path.basename(path)) if check_hash else None
+        os.makedirs(folder, exist_ok=True)
+        download_url_to_file(url, path, found.group(1) if found else None, progress)
     return load_file(path, map_location=map_location, weights_only=weights_only)

@@ -13,6 +13,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -186,3 +187,12 @@ class SpawnContext(ProcessContext):
     def __init__(self, processes: list, error_files: list[str]):
         warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
         super().__init__(processes, error_files)
+
+
+def _set_thread_name(name: str) -> None:
+    """Nothing: Python's threads are named by ``threading``."""
+
+
+def _get_thread_name() -> str:
+    """The name that ``threading`` knows the thread by."""
+    return threading.current_thread().name

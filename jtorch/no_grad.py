@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch import speedups
+from jtorch._base import seam
 from jtorch.device import choose_devices, chosen_devices
 
 
@@ -30,8 +31,11 @@ class _Mode(threading.local):
 
 
 mode = current = _Mode()        # two names: some parameters are called mode
-# Those of other modules: how to get and to set each.
-other_modes: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [(chosen_devices, choose_devices)]
+
+
+def _other_modes() -> list[tuple[Callable[[], Any], Callable[[Any], None]]]:
+    """Those of other files: how to get and to set each."""
+    return [(chosen_devices, choose_devices), *seam.modes]
 
 
 class Modes:
@@ -43,7 +47,7 @@ class Modes:
     __slots__ = ("grad", "others", "own")
 
     def __init__(self) -> None:
-        self.grad, self.own, self.others = mode.grad, _own_modes(), [get() for get, _ in other_modes]
+        self.grad, self.own, self.others = mode.grad, _own_modes(), [get() for get, _ in _other_modes()]
 
     def restore(self, grad: bool | None = None) -> None:
         """Sets the modes of this thread to these; that of gradients to ``grad``, where it is given."""
@@ -51,7 +55,7 @@ class Modes:
         if _own_modes() != self.own:
             mode.inference, mode.on_node, mode.saved_hooks, mode.hooks_refused, mode.mutation_allowed = self.own
             mode.refresh()
-        for (get, set_to), was in zip(other_modes, self.others, strict=True):
+        for (get, set_to), was in zip(_other_modes(), self.others, strict=True):
             if get() != was:
                 set_to(was)
 
@@ -114,8 +118,25 @@ class _Context:
         return type(self)()
 
 
+def restore_grad(context: Any, *exc: Any) -> None:
+    """Ends a block: the grad mode is what it was before."""
+    mode.grad = context.prev
+
+
 class no_grad(_Context):
-    """Turns gradient recording off: ``with torch.no_grad():`` or ``@torch.no_grad()``. See torch.no_grad."""
+    """Turns gradient recording off: ``with torch.no_grad():`` or ``@torch.no_grad()``. See torch.no_grad.
+
+    Args:
+        orig_func: a function to decorate; without it, a context manager.
+
+    Example::
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     (x * 2).requires_grad
+        False
+
+    """
 
     def __new__(cls, orig_func=None) -> Any:
         self = super().__new__(cls)
@@ -131,12 +152,23 @@ class no_grad(_Context):
         self.prev = mode.grad
         mode.grad = False
 
-    def __exit__(self, *exc) -> None:
-        mode.grad = self.prev
+    __exit__ = restore_grad
 
 
 class enable_grad(no_grad):
-    """Turns gradient recording on, inside ``no_grad`` say. See torch.enable_grad."""
+    """Turns gradient recording on, inside ``no_grad`` say. See torch.enable_grad.
+
+    Args:
+        orig_func: a function to decorate; without it, a context manager.
+
+    Example::
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> with torch.no_grad(), torch.enable_grad():
+        ...     (x * 2).requires_grad
+        True
+
+    """
 
     def __enter__(self) -> None:
         self.prev = mode.grad
@@ -144,7 +176,19 @@ class enable_grad(no_grad):
 
 
 class set_grad_enabled(_Context):
-    """Sets gradient recording on or off, at once and, used as a context, until its end. See torch.set_grad_enabled."""
+    """Sets gradient recording on or off, at once and, used as a context, until its end. See torch.set_grad_enabled.
+
+    Args:
+        mode (bool): on or off, in this thread.
+
+    Example::
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> with torch.set_grad_enabled(False):
+        ...     (x * 2).requires_grad
+        False
+
+    """
 
     def __init__(self, mode: bool) -> None:
         self.prev, self.mode = current.grad, mode
@@ -162,8 +206,7 @@ class set_grad_enabled(_Context):
     def __enter__(self) -> None:
         current.grad = self.mode
 
-    def __exit__(self, *exc) -> None:
-        current.grad = self.prev
+    __exit__ = restore_grad
 
     def clone(self):
         """A fresh context of the same kind."""
@@ -171,7 +214,22 @@ class set_grad_enabled(_Context):
 
 
 class inference_mode(_Context):
-    """Stronger ``no_grad``: what is made here can never enter autograd. See torch.inference_mode."""
+    """Stronger ``no_grad``: what is made here can never enter autograd. See torch.inference_mode.
+
+    Args:
+        mode (bool, or a function to decorate): False turns it off inside another block.
+
+    Raises:
+        RuntimeError: outside, where such a tensor is to be saved for backward or written to.
+
+    Example::
+
+        >>> with torch.inference_mode():
+        ...     made = torch.ones(1)
+        >>> made.is_inference()
+        True
+
+    """
 
     def __new__(cls, mode=True):
         if isinstance(mode, bool):
@@ -194,5 +252,6 @@ class inference_mode(_Context):
         return type(self)(self.mode)
 
 
-if speedups.native is not None:     # Ctrl-C may come where a function of Python is entered, and the mode would stay
-    no_grad.__exit__ = set_grad_enabled.__exit__ = speedups.native.connect_mode(globals())      # type: ignore[method-assign]
+_in_c = speedups.connect(globals(), "mode")
+if _in_c is not None:       # Ctrl-C may come where a function of Python is entered, and the mode would stay
+    no_grad.__exit__ = set_grad_enabled.__exit__ = _in_c       # type: ignore[method-assign]

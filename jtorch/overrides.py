@@ -1,35 +1,175 @@
-"""torch.overrides: the protocol by which other classes replace functions. Tensors' subclasses are not dispatched to here."""
+"""torch.overrides: classes that take over functions by ``__torch_function__``, and modes that take over all of them."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from types import FunctionType
+from typing import Any, Self
 
+from jtorch._api import torch_function as protocol
 from jtorch.tensor import Tensor
 
-__all__ = ["handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property",
+__all__ = ["TorchFunctionMode", "get_ignored_functions", "get_overridable_functions", "get_testing_overrides",
+           "handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
            "wrap_torch_function"]
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """False: ``__torch_function__`` is not looked for. See torch.overrides.has_torch_function."""
-    return False
+    """Whether a mode is on, or an argument's class takes over functions. See torch.overrides.has_torch_function.
+
+    >>> torch.overrides.has_torch_function((torch.ones(1), 2))
+    False
+    """
+    if protocol.state.modes and not protocol.state.all_off:
+        return True
+    return not protocol.state.subclasses_off and bool(protocol.overloaded(relevant_args))
+
+
+def has_torch_function_unary(arg: Any) -> bool:
+    """``has_torch_function`` of one argument."""
+    return has_torch_function((arg,))
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """``has_torch_function`` of several."""
+    return has_torch_function(args)
 
 
 def handle_torch_function(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Not built. See torch.overrides.handle_torch_function."""
-    raise NotImplementedError("__torch_function__ is not built")
+    """What the mode or the first class that does not decline makes of a call. See torch.overrides.handle_torch_function.
+
+    Raises:
+        TypeError: all of them return NotImplemented, or there is none.
+
+    """
+    made = protocol.ask(public_api, tuple(relevant_args), args, kwargs)
+    if made is protocol.NOT_OVERRIDDEN:
+        raise TypeError(f"Multiple dispatch failed for '{resolve_name(public_api)}'; no argument has a __torch_function__")
+    return made
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable:
-    """A decorator that gives the function itself. See torch.overrides.wrap_torch_function."""
-    return lambda func: func
+    """A decorator: the function asks the arguments that ``dispatcher`` returns first. See torch.overrides.wrap_torch_function."""
+    def decorate(func: Callable) -> Callable:
+        @functools.wraps(func)
+        def asking(*args, **kwargs):
+            given = dispatcher(*args, **kwargs)
+            return handle_torch_function(asking, given, *args, **kwargs) if has_torch_function(given) else func(*args, **kwargs)
+        return asking
+    return decorate
 
 
 def is_tensor_like(inp: Any) -> bool:
     """Whether it is a tensor, or has ``__torch_function__``. See torch.overrides.is_tensor_like."""
-    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+def _members() -> dict[str, Any]:
+    return {name: member for name, member in vars(Tensor).items() if isinstance(member, (FunctionType, property))}
 
 
 def is_tensor_method_or_property(func: Callable) -> bool:
-    """Whether it is a method of Tensor. See torch.overrides.is_tensor_method_or_property."""
-    return getattr(Tensor, getattr(func, "__name__", ""), None) is func
+    """Whether it is a method of Tensor, or reads one of its properties. See torch.overrides.is_tensor_method_or_property."""
+    methods = _members().values()
+    return any(func is m for m in methods) or getattr(func, "__name__", "") in ("__get__", "__set__")
+
+
+def _named(spaces: Iterable[tuple[str, Any]]) -> dict[Any, list[str]]:
+    return {space: [name for name, f in vars(space).items() if isinstance(f, FunctionType) and protocol.is_overridable(name)]
+            for _, space in spaces}
+
+
+def get_overridable_functions() -> dict[Any, list[Callable]]:
+    """The functions that can be taken over, by the namespace that has them. See torch.overrides.get_overridable_functions."""
+    found = {space: [vars(space)[name] for name in names] for space, names in _named(protocol.SPACES.items()).items()}
+    return {**found, Tensor: [m if isinstance(m, FunctionType) else m.__get__ for m in _members().values()]}
+
+
+def get_default_nowrap_functions() -> set[Callable]:
+    """Functions whose results stay plain tensors for subclasses. See torch.overrides.get_default_nowrap_functions."""
+    return {vars(Tensor)[name].__get__ for name in ("_base", "grad", "_grad") if name in vars(Tensor)}
+
+
+def get_ignored_functions() -> set[Callable]:
+    """Public functions that no class is asked about. See torch.overrides.get_ignored_functions."""
+    return {f for space in protocol.SPACES.values() for name, f in vars(space).items()
+            if isinstance(f, FunctionType) and not name.startswith("_") and not protocol.is_overridable(name)}
+
+
+def get_testing_overrides() -> dict[Callable, Callable]:
+    """For each function that can be taken over, one that takes any arguments. See torch.overrides.get_testing_overrides."""
+    return {f: (lambda *args, **kwargs: -1) for functions in get_overridable_functions().values() for f in functions}
+
+
+def resolve_name(f: Callable) -> str | None:
+    """``torch.nn.functional.relu``: where a function that can be taken over is. See torch.overrides.resolve_name."""
+    for prefix, space in protocol.SPACES.items():
+        name = next((n for n, g in vars(space).items() if g is f), None)
+        if name is not None:
+            return ".".join(filter(None, ("torch", prefix, name)))
+    for name, member in vars(Tensor).items():
+        if member is f:
+            return f"torch.Tensor.{name}"
+        if isinstance(member, property) and f in (member.__get__, member.__set__):
+            return f"torch.Tensor.{name}.{f.__name__}"
+    return None
+
+
+class TorchFunctionMode:
+    """While it is entered, its ``__torch_function__`` is given every call of a function. See torch.overrides.TorchFunctionMode.
+
+    What that calls itself goes to the modes around this one.
+
+        >>> class Log(torch.overrides.TorchFunctionMode):
+        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return func(*args, **(kwargs or {}))
+        >>> with Log():
+        ...     y = torch.zeros(2) + 1
+        zeros
+        __add__
+    """
+
+    inner: TorchFunctionMode
+
+    def __torch_function__(self, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
+        """To be written by the class."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        """Turns the mode on in this thread."""
+        self._entered = [*getattr(self, "_entered", ()), protocol.interception()]
+        self._entered[-1].__enter__()
+        protocol.state.modes.append(self)
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
+        """Turns it off."""
+        protocol.state.modes.pop()
+        self._entered.pop().__exit__(None, None, None)
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Self:
+        """An instance."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that runs the function."""
+
+    def __torch_function__(self, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
+        """The function's own result."""
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    return protocol.state.modes[-1] if protocol.state.modes else None
+
+
+def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
+    return list(protocol.state.modes)
+
+
+def enable_reentrant_dispatch() -> Any:
+    """Inside ``__torch_function__`` of a class: lets what is called ask again. See torch.overrides.enable_reentrant_dispatch."""
+    return protocol.switched_on()

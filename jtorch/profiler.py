@@ -1,13 +1,15 @@
-"""torch.profiler over JAX's: traces for Perfetto or TensorBoard. The tables of ``key_averages`` are not built.
+"""torch.profiler: what ran, from ``jtorch.engine.trace()``, as tables and as files for Perfetto or TensorBoard.
 
-``jtorch.engine.report()`` says what was compiled and how often it has run.
+Where JAX has an accelerator, what ran there is JAX's to say, and its trace is a part of the file.
 """
 from __future__ import annotations
 
 import functools
 import gzip
+import json
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -17,6 +19,7 @@ from typing import Any
 import jax
 
 from jtorch import engine
+from jtorch.engine import timeline
 
 __all__ = ["ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
            "supported_activities", "tensorboard_trace_handler"]
@@ -62,9 +65,11 @@ class record_function:  # noqa: N801
     def __enter__(self) -> record_function:
         self._annotation = jax.profiler.TraceAnnotation(self.name)
         self._annotation.__enter__()
+        self._start = time.perf_counter()
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
+        timeline.annotate(self.name, self._start)
         self._annotation.__exit__(*exc_info)
 
     def __call__(self, fn: Callable) -> Callable:
@@ -94,11 +99,17 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
     return action
 
 
-class profile:  # noqa: N801
-    """Traces what runs in a ``with`` block. See torch.profiler.profile.
+def _default_schedule_fn(step: int) -> ProfilerAction:
+    """Without a schedule, all is recorded."""
+    return ProfilerAction.RECORD
 
-    ``on_trace_ready`` is called with the profiler after each cycle of the ``schedule``, or at the end; ``export_chrome_trace``
-    writes what has been traced last. Arguments about what to record are accepted: JAX records what it records.
+
+class profile:  # noqa: N801
+    """Watches what runs in a ``with`` block. See torch.profiler.profile.
+
+    ``on_trace_ready`` is called with the profiler after each cycle of the ``schedule``, or at the end;
+    ``key_averages().table()`` and ``export_chrome_trace`` give what has been seen last: calls that ran one by one, compiled
+    programs, compiling, waiting. Arguments about what to record are accepted, and shapes and lines are always recorded.
     """
 
     def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None,
@@ -108,6 +119,8 @@ class profile:  # noqa: N801
         self.schedule, self.on_trace_ready = schedule, on_trace_ready
         self.step_num, self._running = 0, False
         self._folder: str | None = None
+        self._timeline: engine.Timeline | None = None
+        self._asks_jax = ProfilerActivity.CUDA in (supported_activities() if activities is None else activities)
 
     def __enter__(self) -> profile:
         self.start()
@@ -125,9 +138,11 @@ class profile:  # noqa: N801
 
     def _follow(self) -> None:
         if self._action() in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE) and not self._running:
-            self._folder = tempfile.mkdtemp(prefix="jtorch-profile-")
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-            jax.profiler.start_trace(self._folder)
+            if self._asks_jax:
+                self._folder = tempfile.mkdtemp(prefix="jtorch-profile-")
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+                jax.profiler.start_trace(self._folder)
+            self._timeline = engine.trace().__enter__()
             self._running = True
 
     def step(self) -> None:
@@ -142,29 +157,54 @@ class profile:  # noqa: N801
         """Ends the trace and hands it over."""
         if not self._running:
             return
-        engine.synchronize()
-        jax.profiler.stop_trace()
+        self._seen().__exit__(None, None, None)
+        if self._asks_jax:
+            jax.profiler.stop_trace()
         self._running = False
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
+    def _seen(self) -> engine.Timeline:
+        if self._timeline is None:
+            raise RuntimeError("Profiler hasn't been started or has nothing to export")
+        return self._timeline
+
     def export_chrome_trace(self, path: str) -> None:
-        """Writes what has been traced, for Perfetto or chrome://tracing. ``.gz`` compresses."""
+        """Writes what has been seen, for Perfetto or chrome://tracing. ``.gz`` compresses."""
+        seen = {"traceEvents": self._seen().events() + self._of_jax(), "displayTimeUnit": "ms"}
+        opened: Any = gzip.open if str(path).endswith(".gz") else open
+        with opened(path, "wt", encoding="utf-8") as file:
+            json.dump(seen, file)
+
+    def _of_jax(self) -> list[dict]:
+        """What JAX has traced, on the accelerator."""
         found = sorted(Path(self._folder).rglob("*.trace.json.gz")) if self._folder else []
         if not found:
-            raise RuntimeError("Profiler hasn't been started or has nothing to export")
-        if str(path).endswith(".gz"):
-            shutil.copy(found[-1], path)
-            return
-        with gzip.open(found[-1], "rb") as source, open(path, "wb") as target:
-            shutil.copyfileobj(source, target)
+            return []
+        with gzip.open(found[-1], "rt", encoding="utf-8") as file:
+            return json.load(file)["traceEvents"]
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> Any:
+    def events(self) -> Any:
+        """What ran, one by one. See torch.profiler.profile.events."""
+        from jtorch.autograd.profiler_util import events_of
+        return events_of(self._seen())
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> Any:
+        """What ran, by name: ``.table(sort_by="self_cpu_time_total")`` is the table. See torch.profiler.profile.key_averages."""
+        return self.events().key_averages(group_by_input_shape, group_by_stack_n)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Writes lines and times, for a flame graph. See torch.profiler.profile.export_stacks."""
+        from jtorch.autograd.profiler_util import stacks_of
+        with open(path, "w", encoding="utf-8") as file:
+            stacks_of(self.events(), metric, file.write)
+
+    def export_memory_timeline(self, *args: Any, **kwargs: Any) -> Any:
         """Not built."""
-        raise NotImplementedError("profile.key_averages is not built; profile.export_chrome_trace writes the trace, and "
-                                  "jtorch.engine.report() says what was compiled and how often it ran")
-
-    events = export_stacks = export_memory_timeline = key_averages
+        raise NotImplementedError("profile.export_memory_timeline is not built; torch.cuda.memory_stats() says what "
+                                  "is in use on a GPU, "
+                                  "and profile.export_chrome_trace writes what ran")
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:

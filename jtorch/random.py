@@ -16,9 +16,10 @@ from jtorch._api import functions
 from jtorch._api.conversion import in_format
 from jtorch._api.creation import from_host, place_of
 from jtorch._api.names import put
+from jtorch._api.scalars import integer_of, number_of
 from jtorch._backward.view_history import edge_of, start_history
 from jtorch._backward.view_history import requires_grad as _requires_grad
-from jtorch._base import generator
+from jtorch._base import generator, seam
 from jtorch._base.generator import Generator
 from jtorch._nodes.vjp import camel_case
 from jtorch.dispatch import call, check_inplace, warn_of_resizing, write_resized, write_with_history, zero_node
@@ -44,7 +45,7 @@ def _from_tensor(value: Any) -> np.ndarray:
     return value._numpy_copy()
 
 
-generator._to_tensor, generator._from_tensor = _to_tensor, _from_tensor
+seam.state_to_tensor, seam.state_from_tensor = _to_tensor, _from_tensor
 default_generator = generator.default_generator
 _accelerators: dict[devices.device, Generator] = {}
 
@@ -75,6 +76,9 @@ def generator_of(device: devices.device, given: Generator | None = None) -> Gene
         _accelerators[device] = Generator(device)
         _accelerators[device].manual_seed(default_generator.initial_seed())
     return _accelerators[device]
+
+
+seam.generator_of = generator_of
 
 
 def manual_seed(seed: int) -> Generator:
@@ -158,7 +162,7 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
                            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
     aval = engine.aval_of(shape, dtype.np, place)
     if place.type == "meta":
-        return Value(aval, engine.hollow(shape, dtype.np))
+        return Value(aval, engine.zero_stride_array(shape, dtype.np))
     g = generator_of(place, given)
     if place.type == "cpu":
         array = host(g.stream)
@@ -196,6 +200,7 @@ def _fill(out: Tensor, shape: tuple[int, ...], fill: Callable[[Tensor], Tensor])
 
 
 def _float_or_complex(dtype: dtypes.dtype, name: str) -> dtypes.dtype:
+    dtype = dtypes.as_dtype(dtype, name) or dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.scalar_name}'")
     return dtype
@@ -208,7 +213,7 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     if out is not None:
         _check_out(out, "aten::rand", dtype)
         return _fill(out, shape, lambda t: uniform_(t, generator=generator))
-    _float_or_complex(d, "check_uniform_bounds")
+    d = _float_or_complex(d, "check_uniform_bounds")
     value = drawn(shape, d, place, generator, lambda s: draw.rand(s, shape, d.np), lambda k: jax.random.uniform(k, shape, d.np))
     return _finish(value, requires_grad)
 
@@ -222,7 +227,7 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
         if _requires_grad(out):
             raise RuntimeError("cannot resize variables that require grad")
         return _fill(out, shape, lambda t: normal_(t, generator=generator))
-    _float_or_complex(d, "normal_kernel_cpu")
+    d = _float_or_complex(d, "normal_kernel_cpu")
     value = drawn(shape, d, place, generator, lambda s: draw.randn(s, shape, d.np), lambda k: jax.random.normal(k, shape, d.np))
     return _finish(value, requires_grad)
 
@@ -286,7 +291,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
         return _normal_into(out, mean, std, generator)
     like = mean if isinstance(mean, Tensor) else std
     m, s = (x._numpy_copy() if isinstance(x, Tensor) else float(x) for x in sources)
-    shape = np.broadcast_shapes(np.shape(m), np.shape(s))
+    shape = check.broadcast_shapes(np.shape(m), np.shape(s))
     value = drawn(shape, like.dtype, like.device, generator, lambda stream: draw.normal_of(stream, m, s),
                    lambda k: jax.random.normal(k, shape, like.dtype.np) * s + m)
     return _with_zero_gradient(sources, _finish(value), f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}")
@@ -483,6 +488,7 @@ def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: C
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with normal numbers. See torch.Tensor.normal_."""
+    mean, std = number_of(mean, "normal_", "mean", 1), number_of(std, "normal_", "std", 2)
     draw.check_std(std)
     size, d = tuple(self.shape), self.dtype
     if 0 not in size:
@@ -494,19 +500,25 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
 
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **kw: float) -> Tensor:
     """Fills with uniform numbers from [from, to). See torch.Tensor.uniform_."""
-    low, size, d = kw.get("from", from_), tuple(self.shape), self.dtype
+    low, to = number_of(kw.get("from", from_), "uniform_", "from", 1), number_of(to, "uniform_", "to", 2)
+    size, d = tuple(self.shape), self.dtype
     _float_or_complex(d, "check_uniform_bounds")
     return fill_with(self, generator, lambda s: draw.uniform(s, size, d.np, low, to),
                      lambda k: jax.random.uniform(k, size, d.np, low, to), "UniformBackward0")
 
 
-def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None,
+_NOT_GIVEN: Any = object()
+
+
+def random_(self: Tensor, from_: int | None = None, to: Any = _NOT_GIVEN, *, generator: Generator | None = None,
             **kw: int) -> Tensor:
     """Fills with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
     low, size, d = kw.get("from", from_), tuple(self.shape), self.dtype
-    overload = 2 if to is None and low is None else 0
-    if to is None and low is not None and "from" not in kw:
+    overload = 2 if to is _NOT_GIVEN and low is None else 0
+    if to is _NOT_GIVEN and low is not None and "from" not in kw:
         low, to, overload = 0, low, 1
+    low, to = integer_of(low, "random_"), integer_of(to, "random_")
+    to = None if to is _NOT_GIVEN else to       # ``random_(1, None)`` goes on to the greatest number
     return fill_with(self, generator, lambda s: draw.random(s, size, d.np, low, to),
                      lambda k: jax.random.randint(k, size, low or 0, to or 2 ** 24), f"RandomBackward{overload}")
 
@@ -526,7 +538,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 
 def _filler(name: str, defaults: tuple, accelerator: Callable):
     def fill(self: Tensor, *args: float, generator: Generator | None = None, **kw: float) -> Tensor:
-        values = [kw.get(n, args[i] if i < len(args) else d) for i, (n, d) in enumerate(defaults)]
+        values = [number_of(kw.get(n, args[i] if i < len(args) else d), f"{name}_", n, i + 1)
+                  for i, (n, d) in enumerate(defaults)]
         size, d = tuple(self.shape), self.dtype
         host = getattr(draw, name)
         return fill_with(self, generator, lambda s: host(s, size, d.np, *values), lambda k: accelerator(k, size, *values),

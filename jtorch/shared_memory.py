@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
+from jtorch._api.names import put
 from jtorch._backward.view_history import node_of
 from jtorch.engine import Value
 from jtorch.storage import Storage
@@ -146,6 +147,18 @@ def _storage_share_memory_(self: UntypedStorage) -> UntypedStorage:
     return self
 
 
+def _share_fd_cpu_(self: UntypedStorage) -> tuple[int, int]:
+    """The file that the memory is shared by, and its size."""
+    share(self._storage)
+    return os.dup(self._storage.shared.descriptor), self.nbytes()
+
+
+def _share_filename_cpu_(self: UntypedStorage) -> Any:
+    if self.device.type != "cpu":
+        raise RuntimeError("_share_filename_: only available on CPU")
+    raise NotImplementedError("memory is shared by descriptors here, not by files with names")
+
+
 def _asking(name: str) -> Callable[[Any], bool]:
     def is_shared_(self: Any) -> bool:
         return is_shared(self._storage)
@@ -155,9 +168,9 @@ def _asking(name: str) -> Callable[[Any], bool]:
 
 def bind() -> None:
     """Puts the methods on the classes, and tells ``multiprocessing`` how tensors are sent."""
-    Tensor.share_memory_, Tensor.is_shared = _share_memory_, _asking("is_shared")       # type: ignore[method-assign,assignment]
-    UntypedStorage.share_memory_ = _storage_share_memory_       # type: ignore[attr-defined]
-    UntypedStorage.is_shared = _asking("is_shared")     # type: ignore[attr-defined]
+    put(Tensor, {"share_memory_": _share_memory_, "is_shared": _asking("is_shared")})
+    put(UntypedStorage, {"share_memory_": _storage_share_memory_, "is_shared": _asking("is_shared"),
+                         "_share_fd_cpu_": _share_fd_cpu_, "_share_filename_cpu_": _share_filename_cpu_})
     reduction.register(Storage, _reduced_storage)       # type: ignore[attr-defined]
     for kind in (Tensor, Parameter):
         reduction.register(kind, _reduced_tensor)       # type: ignore[attr-defined]

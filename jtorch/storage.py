@@ -38,7 +38,7 @@ READ, WRITE, PERMUTE = OPS["_read_view"], OPS["_write_view"], OPS["permute"]
 class Storage:
     """Content, and how often it was replaced. ``version`` is what autograd checks, ``generation`` what views look at."""
 
-    __slots__ = ("__dict__", "__weakref__", "apart", "aval", "generation", "saved", "value", "version")
+    __slots__ = ("__dict__", "__weakref__", "aval", "generation", "has_separate_version", "saved", "value", "version")
 
     laid: Any = None        # (value, dims from the slowest to the fastest): the content, until somebody needs it in memory order
     host: Any = None        # the NumPy array of memory that NumPy arrays share: the content, where there is any
@@ -55,7 +55,7 @@ class Storage:
         self.value: Any = value         # None where the host memory or what is laid out is the content
         self.aval = value.aval
         self.version = self.generation = 0
-        self.apart = False      # whether tensors with a version of their own have shared it
+        self.has_separate_version = False      # whether tensors with a version of their own have shared it
         self.saved = 0          # how often nodes have saved it that have not let go of it; too high for nodes that were dropped
 
     def host_view(self, view: View | None) -> np.ndarray:
@@ -103,7 +103,7 @@ class Storage:
         if self.host is not None:
             self.host = self.host.view(aval.np)
         elif aval.device.type == "meta":
-            self.value = Value(aval, engine.hollow(aval.shape, aval.np))
+            self.value = Value(aval, engine.zero_stride_array(aval.shape, aval.np))
         elif self.value.array.__class__ is np.ndarray:
             self.value = Value(aval, self.value.array.reshape(-1).view(aval.np).reshape(aval.shape))
         else:
@@ -117,8 +117,8 @@ class Storage:
             value = self.content()
             engine.read(value)
             if self.saved:      # a node may have to look what NumPy has written
-                self.was = None if self in silent else value
-                silent[self] = 0
+                self.was = None if self in untracked_writes else value
+                untracked_writes[self] = 0
             self.generation += 1
             self.host = np.array(engine.host_array(value)).reshape(-1)
             self.value = None
@@ -158,7 +158,7 @@ class VersionCounter:
         self.version = version
 
 
-class Seen:
+class SavedTensorRef:
     """What a tensor showed when it was saved for backward, where it was not simply all of its storage: counter and geometry."""
 
     __slots__ = ("counter", "storage", "tensor", "view")
@@ -173,14 +173,15 @@ class Seen:
 
 
 # Storages written to behind the back of nodes that may have saved them, and in how many backwards none was found that has.
-silent: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
-left: weakref.WeakKeyDictionary[Storage, weakref.ref] = weakref.WeakKeyDictionary()     # and those that one left by ``data =``
+untracked_writes: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
+# And those that a tensor, which is the value, left by ``data =``.
+abandoned: weakref.WeakKeyDictionary[Storage, weakref.ref] = weakref.WeakKeyDictionary()
 
 
 def count_saved(versions: tuple, by: int) -> None:
     """Notes that a node has saved (1) or let go of (-1) what these are the counters of."""
     for counter, _ in versions:
-        s = counter.storage if counter.__class__ is Seen else counter
+        s = counter.storage if counter.__class__ is SavedTensorRef else counter
         if s.__class__ is Storage:
             s.saved += by
 
@@ -245,6 +246,17 @@ def count_write(t: Tensor) -> None:
     (t._counter or t._storage).version += 1
 
 
+def own_version(t: Tensor, version: int = 0) -> None:
+    """Gives a tensor a version of its own: writes to others that show its memory do not count for it, nor its for them."""
+    t._counter = VersionCounter(version)
+    count_apart(t)
+
+
+def count_apart(t: Tensor) -> None:
+    """Notes that not all tensors which show this memory have one version."""
+    t._storage.has_separate_version = True
+
+
 def set_version(t: Tensor, version: int) -> None:
     """Takes back writes to a tensor that autograd need not know of, or notes one."""
     (t._counter or t._storage).version = version
@@ -304,15 +316,29 @@ def _grow(t: Tensor, numel: int) -> None:
     s = t._storage
     if s.host is not None and not s.owned:
         raise RuntimeError("Trying to resize storage that is not resizable")
+    _exchange(s, numel * s.aval.np.itemsize, others)
+
+
+def resize_memory(s: Storage, nbytes: int) -> None:
+    """Gives a storage another size. What is new is 0; tensors that show more than is left must not be read."""
+    if s.host is not None and not s.owned:
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    if nbytes != s.aval.nbytes:
+        _exchange(s, nbytes, sharing(s))
+
+
+def _exchange(s: Storage, nbytes: int, others: list) -> None:
+    """Puts memory of another size in the place of a storage's; where it is no whole number of elements, as bytes."""
     value = s.content()
     engine.read(value)
-    flat = np.zeros(numel, s.aval.np)
-    old = engine.host_array(value).reshape(-1)
+    flat = np.zeros(nbytes, np.uint8)
+    old = np.ascontiguousarray(engine.host_array(value)).reshape(-1).view(np.uint8)[:nbytes]
     flat[:old.size] = old
+    flat = flat if nbytes % s.aval.np.itemsize else flat.view(s.aval.np)
     for other in others:
         if other._view is None:
             other._view = View(s.aval, contiguous_strides(s.aval.shape), 0, None, -1)
-    s.aval = engine.aval_of((numel,), s.aval.np, s.aval.device)
+    s.aval = engine.aval_of(flat.shape, flat.dtype, s.aval.device)
     s.value = Value(s.aval, flat if s.aval.device is CPU else engine.put(flat, s.aval.device))
     s.order = s.laid = s.host = None
     s.owned, s.number = False, 0
@@ -329,8 +355,8 @@ def sharing(s: Storage) -> list:
 def write(t: Tensor, value: Value) -> None:
     """Makes ``value``, of the tensor's shape and dtype, what the tensor and all that share its memory show."""
     storage, view = t._storage, t._view
-    if storage.saved and storage.apart:
-        silent[storage] = 0
+    if storage.saved and storage.has_separate_version:
+        untracked_writes[storage] = 0
     if storage.host is not None:
         engine.read(value)
         storage.generation += 1
@@ -474,6 +500,4 @@ def unpickled(array: np.ndarray, device: str) -> Storage:
 Storage.__reduce__ = lambda self: (unpickled, (pickled(self), str(self.aval.device)))     # type: ignore[method-assign,arg-type,attr-defined]
 
 
-if speedups.native is not None:
-    speedups.native.connect_storage(globals())
-    value_of, values_of, write_all = speedups.native.value_of, speedups.native.values_of, speedups.native.write_all
+speedups.connect(globals(), "storage")

@@ -14,17 +14,20 @@ import weakref
 from typing import Any
 
 from jtorch import engine
-from jtorch._base import caller
-from jtorch._nodes import saved_names
-from jtorch._nodes.hooks import Above, RemovableHandle, as_tensor, as_value
-from jtorch._nodes.replay import LEAF
-from jtorch._nodes.version_errors import DETACHED_IN_PLACE, FREED, by_now, modified_message, short_name
+from jtorch._base import caller, seam
+from jtorch._base.advice import COPY_FIRST, advised
+from jtorch._nodes import saved_names, tangents
+from jtorch._nodes.hooks import RemovableHandle, as_tensor, as_value
+from jtorch._nodes.version_errors import DETACHED_IN_PLACE, FREED, describe_saved_tensor, modified_message, short_name
 from jtorch._nodes.vjp import vjp_call
 from jtorch.engine import Call, Value
-from jtorch.engine.values import stand_in
+from jtorch.engine.values import shape_only_value
+from jtorch.no_grad import mode
+from jtorch.ops import arithmetic
 from jtorch.ops.check import broadcast_shapes, expands_to
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides, is_contiguous
+from jtorch.speedups.constants import LEAF
 from jtorch.storage import Storage, aval_of, count_saved, geometry_of, is_dense, lay_out, set_version, value_of, write
 
 sequence = itertools.count().__next__
@@ -37,7 +40,14 @@ _NOT_GENERATED = {"AccumulateGrad", "CopySlices", "CopyBackwards", "NotImplement
 
 
 class Node:
-    """A function in the graph that backward walks. See torch.autograd.graph.Node."""
+    """A function in the graph that backward walks. See torch.autograd.graph.Node.
+
+    Example::
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> (x * 2).grad_fn.name()
+        'MulBackward0'
+    """
 
     hooks: Any = None           # dicts, once there are any
     prehooks: Any = None
@@ -65,6 +75,16 @@ class Node:
 
     def __repr__(self):
         return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+    def __call__(self, *grads: Any) -> Any:
+        """Runs the node alone: from gradients of its outputs to those of its inputs. TypeError for another number of them."""
+        wanted = max(len(self._input_metadata), 1)
+        if len(grads) != wanted:
+            raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
+        given = {i: g if mode.grad else as_value(g) for i, g in enumerate(grads) if g is not None}
+        made = tuple([None if g is None else as_tensor(g)
+                      for g in self.run(given, mode.grad, [e is not None for e in self.raw_edges])])
+        return made[0] if len(made) == 1 else made
 
     @property
     def next_functions(self) -> tuple:
@@ -177,8 +197,9 @@ class OpNode(Node):
                 break
         if not wanted and not any(self.raw_edges) and not any(self.held(given)[:len(self.saved)]):
             _holding_nothing.add(self)      # it has no gradient to give: PyTorch's has saved nothing that could be freed
-        if create_graph:
-            outs = Above.call(call, [*self._with_history(call, grads), *[as_tensor(grads[i]) for i in given]])
+        if create_graph or (tangents.opened and self._is_dual(grads)):
+            saved = self._with_history(call, grads) if create_graph else [as_tensor(v) for v in self.saved]
+            outs = seam.call(call, [*tangents.dress(saved, tangents.of_saved(self)), *[as_tensor(grads[i]) for i in given]])
         else:
             outs = engine.record(call, [*self.saved, *[grads[i] for i in given]])
         if len(outs) == len(needs):
@@ -186,15 +207,19 @@ class OpNode(Node):
         found = iter(outs)
         return [next(found) if n else None for n in needs]
 
+    def _is_dual(self, grads: dict) -> bool:
+        """Whether what is saved, or a gradient, has a forward gradient."""
+        return bool(tangents.of_saved(self)) or any([g.__class__ is not Value for g in grads.values()])
+
     def _with_history(self, call: Call, grads: dict) -> list:
         """The saved values as tensors; those that the backward uses have their history."""
         used = self._used(call, [as_value(grads[i]).aval for i in call.template[3]])
-        return [Above.wrap(v, edge if u else None) if v.__class__ is Value else v
+        return [seam.wrap(v, edge if u else None) if v.__class__ is Value else v
                 for v, edge, u in zip(self.saved, self.edges, used, strict=False)]
 
     def _used(self, call: Call, given: list) -> tuple[bool, ...]:
         """Which of the saved values (and gradients of these avals, behind them) the backward call uses."""
-        if self.call.op.saves in ("all", "both"):
+        if self.call.op.saves.everything:
             return (True,) * (len(self.saved) + len(given))
         if any([v.__class__ is Value and v.aval.traced for v in self.saved]) or any([a.traced for a in given]):
             return (True,) * (len(self.saved) + len(given))
@@ -202,10 +227,10 @@ class OpNode(Node):
 
     def _check_versions(self, given: tuple) -> None:
         """RuntimeError if a tensor that PyTorch's node holds was written to since, whatever this walk needs of it."""
-        used = (True,) * len(self.versions) if self.call.op.saves == "result" else self.held(given)
+        used = (True,) * len(self.versions) if self.call.op.saves.result_only else self.held(given)
         for i, (counter, version) in enumerate(self.versions):
             if counter is not None and counter.version != version and used[i]:
-                raise RuntimeError(self._modified(i, counter, version))
+                raise advised(RuntimeError(self._modified(i, counter, version)), COPY_FIRST)
 
     def held(self, given: tuple, every: bool = False) -> tuple[bool, ...]:
         """Which arguments PyTorch's node holds: those that an edge's gradient takes, or several, or the only one.
@@ -213,7 +238,7 @@ class OpNode(Node):
         ``every``: those that it would hold if all of them had an edge.
         """
         avals = _avals(self.saved)
-        if self.call.op.saves in ("all", "both") or any([a.traced for a in avals]):
+        if self.call.op.saves.everything or any([a.traced for a in avals]):
             return (True,) * (len(avals) + len(given))
         try:        # of nothing nothing is used, but it is held
             avals = tuple([a if a.numel else engine.aval_of(tuple([n or 1 for n in a.shape]), a.np, a.device) for a in avals])
@@ -223,7 +248,7 @@ class OpNode(Node):
                 raise
             return (True,) * (len(avals) + len(given))
         copied = self.copied()
-        each = [i for i, v in enumerate(self.saved) if v.__class__ is Value and v.aval.kind]
+        each = [i for i, v in enumerate(self.saved) if v.__class__ is Value and v.aval.is_inexact]
         uses = [engine.kernel_of(vjp_call(self.call, (i,), given), (*avals, *[outs[nr] for nr in given])).used for i in each]
         alone = len(each) == 1 and (self.call.op.promote is None or sum([v.__class__ is Value for v in self.saved]) == 1)
         there = [every or alone or self.edges[i] is not None for i in each]
@@ -232,35 +257,35 @@ class OpNode(Node):
 
     def copied(self) -> list[int]:
         """The arguments of which PyTorch has saved copies."""
-        if self.call.op.saves_copies is None:
+        if self.call.op.saves.copies is None:
             return []
         views = [getattr(counter, "view", None) for counter, _ in self.versions]
         geometries = tuple([(v.aval.shape, v.stride) if v is not None else (a.shape, contiguous_strides(a.shape))
                             for v, a in zip(views, _avals(self.saved), strict=False)])
-        copied = self.call.op.saves_copies(geometries, tuple([e is not None for e in self.raw_edges]))
+        copied = self.call.op.saves.copies(geometries, tuple([e is not None for e in self.raw_edges]))
         return [i for i, c in enumerate(copied) if c]
 
     def mark_detached(self) -> None:
         """Lets the check of versions fail for arguments that ``detach_`` has cut off since."""
         cut_off = [_is_detached(edge) for edge in self.raw_edges[:len(self.versions)]]
-        if self.call.op.saves != "result" and any(cut_off):
+        if not self.call.op.saves.result_only and any(cut_off):
             self.versions = tuple([DETACHED if cut and entry[0] is not None else entry
                                    for entry, cut in itertools.zip_longest(self.versions, cut_off)])
 
     def _modified(self, i: int, counter, version: int) -> str:
         if counter is DETACHED[0]:
             return DETACHED_IN_PLACE
-        if self.call.op.saves == "result" or i >= len(self.saved):
+        if self.call.op.saves.result_only or i >= len(self.saved):
             return modified_message(self.result or self.saved[0].aval, short_name(self), 0, counter.version, version)
-        return modified_message(*by_now(self.saved[i].aval, self.edges[i], counter), 0, counter.version, version)
+        return modified_message(*describe_saved_tensor(self.saved[i].aval, self.edges[i], counter), 0, counter.version, version)
 
     @property
     def _input_metadata(self) -> tuple:
         outs = engine.kernel_of(self.call, _avals(self.saved)).outs if self.saved else self.shown
-        return outs if not outs or outs[-1].kind else _without_last(outs)
+        return outs if not outs or outs[-1].is_inexact else _without_last(outs)
 
     def release(self) -> None:
-        if self.call.op.saves != "none":
+        if self.call.op.saves.anything:
             if self.watched:
                 self.shown = self._input_metadata
             versions = self.versions
@@ -271,14 +296,14 @@ class OpNode(Node):
 
     def _keep_avals(self) -> None:
         """Lets the saved values go, of which a backward uses only what they are like: what a record holds it must compute."""
-        self.saved = [stand_in(v) if v.__class__ is Value else v for v in self.saved]
+        self.saved = [shape_only_value(v) if v.__class__ is Value else v for v in self.saved]
 
     def check_version_of(self, at: int) -> None:
         """RuntimeError if the tensor that is argument ``at``, or behind the last the result, was written to since."""
-        at = 0 if self.call.op.saves == "result" else at
+        at = 0 if self.call.op.saves.result_only else at
         counter, version = self.versions[at] if at < len(self.versions) else (None, 0)
         if counter is not None and counter.version != version:
-            raise RuntimeError(self._modified(at, counter, version))
+            raise advised(RuntimeError(self._modified(at, counter, version)), COPY_FIRST)
 
     def __dir__(self):
         return [*[n for n in super().__dir__() if not n.startswith("_saved_")], *saved_names.names_of(self)]
@@ -287,25 +312,25 @@ class OpNode(Node):
 saved_names.attach(OpNode)
 
 
-class FewNode(OpNode):
+class PartialVersionCheckNode(OpNode):
     """The node of an op of which PyTorch saves fewer arguments than the vjp uses."""
 
     __slots__ = ()
 
     def __init__(self, call: Call, saved: list, edges: tuple, versions: tuple):
-        few = call.op.checks and call.op.checks(call.template, edges)
+        few = call.op.saves.checks and call.op.saves.checks(call.template, edges)
         if few is not None:
             versions = tuple([v if i in few else (None, 0) for i, v in enumerate(versions)])
         super().__init__(call, saved, edges, versions)
 
 
-class SometimesNode(FewNode):
+class ConditionallySavedNode(PartialVersionCheckNode):
     """The node of an op that saves nothing for some of its arguments, or where some need no gradient."""
 
     __slots__ = ()
 
     def release(self) -> None:
-        if self.call.op.frees(self.call.template, self.raw_edges):      # type: ignore[misc]
+        if self.call.op.saves.frees(self.call.template, self.raw_edges):      # type: ignore[misc]
             super().release()
         elif self.saved is not None:
             self._keep_avals()
@@ -313,7 +338,7 @@ class SometimesNode(FewNode):
 
 def _without_last(outs: tuple) -> tuple:
     """Without the results behind the others that have no derivative, as indices: PyTorch's node does not count them."""
-    known = [i for i, a in enumerate(outs) if a.kind]
+    known = [i for i, a in enumerate(outs) if a.is_inexact]
     return outs[:known[-1] + 1] if known else outs
 
 
@@ -325,7 +350,7 @@ def used_by_backward(node: OpNode) -> tuple[bool, ...]:
     """Which arguments the backward of a node uses, all its outputs having gradients."""
     avals = _avals(node.saved)
     outs = engine.kernel_of(node.call, avals).outs
-    given = tuple([i for i, a in enumerate(outs) if a.kind])
+    given = tuple([i for i, a in enumerate(outs) if a.is_inexact])
     needs = tuple([i for i, e in enumerate(node.edges) if e is not None])
     kernel = engine.kernel_of(vjp_call(node.call, needs, given), (*avals, *[outs[i] for i in given]))
     return kernel.used[:len(avals)]
@@ -433,16 +458,29 @@ class AccumulateGrad(Node):
             grad = fitted(grad, self.aval)
         if not t._requires_grad:        # any more
             return []
+        if not (create_graph or grad.__class__ is Value or _is_sparse(grad)):       # its forward gradient is not accumulated
+            grad = value_of(grad)
         if t.grad is None:
             t._grad = laid_out_like(t, as_tensor(grad), self.replaced) if not create_graph else _copied(t, as_tensor(grad))
         elif create_graph:
-            t._grad = Above.call(ADD, [t.grad, as_tensor(grad)])
+            t._grad = seam.call(ADD, [t.grad, as_tensor(grad)])
+        elif _is_sparse(grad) or _is_sparse(t.grad):
+            t._grad = with_sparse(t.grad, as_tensor(grad))
         else:
             add_to_grad(t, grad)
         if t._post_accumulate_hooks:
             for hook in list(t._post_accumulate_hooks.values()):
                 hook(t)
         return []
+
+
+def _is_sparse(grad: Any) -> bool:
+    return grad.__class__ is not Value and grad._storage.__class__ is not Storage
+
+
+def with_sparse(a: Any, b: Any) -> Any:
+    """The sum of two gradients of which one at least is sparse."""
+    return b + a if _is_sparse(a) and not _is_sparse(b) else a + b
 
 
 def add_to_grad(t, grad: Any) -> None:
@@ -510,10 +548,10 @@ def _copied(t, grad):
     """A gradient that is part of a graph, in memory of its own."""
     view = t._view
     if view is None or is_dense(view.aval.shape, view.stride):
-        made = Above.call(engine.call_of(OPS["_copy_into"], (T, aval_of(t).shape, aval_of(t).dtype)), [grad])
+        made = seam.call(engine.call_of(OPS["_copy_into"], (T, aval_of(t).shape, aval_of(t).dtype)), [grad])
         set_version(made, 1)
         return laid_out_like(t, made)
-    return Above.call(engine.call_of(OPS["clone"], (T,)), [grad])
+    return seam.call(engine.call_of(OPS["clone"], (T,)), [grad])
 
 
 def laid_out_like(t, grad, replaced: bool = False):
@@ -540,7 +578,7 @@ def _in_new_shape(t, grad, replaced: bool):
     if not expands_to(have.shape, size):
         raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape "
                            f"{list(broadcast_shapes(size, have.shape))}")
-    made = Above.wrap(record(engine.call_of(OPS["_copy_into"], (T, size, have.dtype)), (value_of(grad),)))
+    made = seam.wrap(record(engine.call_of(OPS["_copy_into"], (T, size, have.dtype)), (value_of(grad),)))
     lay_out(made, stride)
     return made
 
@@ -567,7 +605,7 @@ def fitted(grad: Any, aval: Any) -> Any:
     calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
     calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)
     for call in calls:
-        grad = record(call, (grad,)) if grad.__class__ is Value else Above.call(call, [grad])
+        grad = record(call, (grad,)) if grad.__class__ is Value else seam.call(call, [grad])
     return grad
 
 
@@ -580,7 +618,7 @@ def accumulator_of(t) -> AccumulateGrad:
     return node
 
 
-ADD: Call = None    # type: ignore[assignment]      # set by dispatch: the call of add on two tensors
+ADD = engine.call_of(arithmetic.ADD, (T, T, 1))        # of two tensors
 
 
 class _Running(threading.local):

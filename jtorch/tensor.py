@@ -1,6 +1,7 @@
 """Tensor and Parameter: state and conversions, no mathematics. Operators and ops are bound on by ``bind``."""
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable
 from sys import getrefcount
@@ -12,9 +13,12 @@ import jtorch.dtype as dtypes
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import view_history
 from jtorch._backward.view_history import drop_history, node_of, requires_grad, set_requires_grad
+from jtorch._base import seam
+from jtorch._base.advice import UNDER_JIT, advised
 from jtorch._base.layout import strided
 from jtorch._base.size import Size
 from jtorch._base.size import of as size_of
+from jtorch._base.warned import warn_once
 from jtorch._nodes import hooks
 from jtorch._nodes.hooks import RemovableHandle
 from jtorch.device import device as Device
@@ -24,6 +28,7 @@ from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
 from jtorch.tape import AccumulateGrad, Node
+from jtorch.typed_storage import LEGACY, TypedStorage, warn_removal
 from jtorch.untyped_storage import UntypedStorage
 
 if TYPE_CHECKING:
@@ -60,23 +65,21 @@ class Tensor(Bound):
     _view_op: Any = None                # of a view of another dtype: its node's name, the call on the base, or an earlier view's
     _made_as: Any = None                # the geometry it had before it got other memory: a new node knows only that
     _through: tuple = ()                # what such a view, or a view of it, was taken of
+    _asked_by_all = True        # of subclasses: whether functions written by hand ask their __torch_function__ themselves
+    _tangents: Any = None       # of a dual tensor: its tangents, by level
     _creation: str | None = None        # how a view was made, where PyTorch restricts writes to it
     _kept_hooks: dict | None = None         # where further hooks go too, though the tensor's node is another by now
     _unheard_hooks: dict | None = None
     _retains_grad = False
     _is_parameter = False
+    _adopt: Any = None                  # of subclasses: makes a tensor, which belongs to this one as an optimizer's state, alike
+    _as_parameter: Any = None           # of subclasses whose parameters are of a class of their own: what makes one
     __array_priority__ = 1000
 
     def __new__(cls, *args, **kwargs):
         from jtorch._api.creation import legacy_tensor
         made = legacy_tensor(*args, **kwargs)
         return made if cls is Tensor else made.as_subclass(cls)
-
-    def as_subclass(self, cls):
-        """The same tensor as an instance of ``cls``. See torch.Tensor.as_subclass."""
-        t = alias(self)
-        t.__class__ = cls
-        return t
 
     # ------------------------------------------------------------ shape, dtype, device
 
@@ -131,13 +134,20 @@ class Tensor(Bound):
         return self.dtype.itemsize
 
     itemsize = property(element_size)
-    nbytes = property(lambda self: storage.aval_of(self).nbytes)
-    layout = property(lambda self: strided)
-    names = property(lambda self: (None,) * self.dim())
-    is_cuda = property(lambda self: self.device.type == "cuda")
-    is_cpu = property(lambda self: self.device.type == "cpu")
-    is_meta = property(lambda self: self.device.type == "meta")
-    is_mps = is_sparse = is_quantized = is_mkldnn = is_xpu = is_nested = is_sparse_csr = property(lambda self: False)
+    @property
+    def volatile(self) -> bool:
+        """False: it was removed from PyTorch."""
+        warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+        return False
+
+    nbytes = property(lambda self: storage.aval_of(self).nbytes, doc="Bytes of all elements.")
+    layout = property(lambda self: strided, doc="``torch.strided``; sparse tensors are a class of their own.")
+    names = property(lambda self: (None,) * self.dim(), doc="None for each dim: named tensors are not built.")
+    is_cuda = property(lambda self: self.device.type == "cuda", doc="Whether it is on a GPU.")
+    is_cpu = property(lambda self: self.device.type == "cpu", doc="Whether it is on the CPU.")
+    is_meta = property(lambda self: self.device.type == "meta", doc="Whether it has a shape and no elements.")
+    is_mps = is_sparse = is_quantized = is_mkldnn = is_xpu = is_nested = is_sparse_csr = property(
+        lambda self: False, doc="False: a tensor of this class never is.")
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a real floating one."""
@@ -197,7 +207,15 @@ class Tensor(Bound):
 
     def storage(self):
         """The memory behind the tensor (deprecated in PyTorch in favour of ``untyped_storage``)."""
-        return UntypedStorage(self._storage)
+        warn_removal()
+        return self._typed_storage()
+
+    def _typed_storage(self):
+        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
+
+    def storage_type(self):
+        """The class of the tensor's typed storage."""
+        return LEGACY.get(f"{self.dtype.scalar_name}Storage", TypedStorage)
 
     @property
     def _version(self) -> int:
@@ -212,24 +230,24 @@ class Tensor(Bound):
     def data(self) -> Tensor:
         """The same memory without history, whose writes autograd does not notice."""
         t = alias(self)
-        t._counter, t._storage.apart = VersionCounter(), True
+        storage.own_version(t)
         return t
 
     @data.setter
     def data(self, other: Tensor) -> None:
         if not isinstance(other, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
-        if requires_grad(self) and not storage.aval_of(other).kind:
+        if requires_grad(self) and not storage.aval_of(other).is_inexact:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if storage.aval_of(other).shape != storage.aval_of(self).shape:
             tape.keep_shape(self, replaced=True)
         keep_counter(self)
         before = self._storage
-        back = storage.left.pop(other._storage, None) is not None       # as where averaged weights were shown for a while
+        back = storage.abandoned.pop(other._storage, None) is not None       # as where averaged weights were shown for a while
         if before.saved and before is not other._storage and not back:      # a graph may have saved this tensor
-            storage.left[before] = weakref.ref(self)
+            storage.abandoned[before] = weakref.ref(self)
         storage.show(self, other._storage, other._view)
-        self._storage.apart = True
+        storage.count_apart(self)
 
     # ------------------------------------------------------------ autograd
 
@@ -240,7 +258,7 @@ class Tensor(Bound):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if value is True and not storage.aval_of(self).kind:
+        if value is True and not storage.aval_of(self).is_inexact:
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self._node is not None:
             raise RuntimeError("you can only change requires_grad flags of leaf variables." + ("" if value else _DETACH_INSTEAD))
@@ -253,7 +271,7 @@ class Tensor(Bound):
                             f"{type(requires_grad).__name__}")
         if not requires_grad and self._node is not None:
             raise RuntimeError("you can only change requires_grad flags of leaf variables." + _DETACH_INSTEAD)
-        if requires_grad and not storage.aval_of(self).kind:
+        if requires_grad and not storage.aval_of(self).is_inexact:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self._inference and not mode.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
@@ -322,6 +340,7 @@ class Tensor(Bound):
             tape.detached.setdefault(self._node, {})[self._output_nr] = weakref.ref(self)
             self._leaf_hooks, self._kept_hooks = self._hooks_to_keep(), None
         drop_history(self)
+        self._tangents = None
         return self
 
     def retain_grad(self) -> None:
@@ -357,7 +376,8 @@ class Tensor(Bound):
         """The one element as a Python number."""
         aval = storage.aval_of(self)
         if aval.numel != 1:
-            raise RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar")
+            raise advised(RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar"),
+                          "Use tolist() for all of them, or reduce it first, as in x.mean().item().")
         if aval.device.type == "meta":
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         value = value_of(self)
@@ -419,17 +439,28 @@ class Tensor(Bound):
         n = self.numel()
         if n != 1:
             found = "no values" if n == 0 else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {found} is ambiguous")
-        return bool(self.item())
+            raise advised(RuntimeError(f"Boolean value of Tensor with {found} is ambiguous"),
+                          "Say which is meant: .any() or .all(); to choose element by element, torch.where(condition, a, b).")
+        try:
+            return bool(self.item())
+        except TypeError as error:      # JAX's, under jax.jit
+            raise advised(error, UNDER_JIT)     # noqa: B904  (the same error)
 
     def __int__(self) -> int:
         return int(self._real_number(dtypes.int64))
 
     def __float__(self) -> float:
+        self._warn_of_gradient()
         return float(self._real_number(dtypes.float64))
 
     def __complex__(self) -> complex:
+        self._warn_of_gradient()
         return complex(self._number())
+
+    def _warn_of_gradient(self) -> None:
+        if requires_grad(self):
+            warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+                      "tensor.detach() first.", stacklevel=4)
 
     def _number(self):
         if self.numel() != 1:
@@ -444,7 +475,7 @@ class Tensor(Bound):
         return number
 
     def __index__(self) -> int:
-        if storage.aval_of(self).kind or self.numel() != 1:
+        if storage.aval_of(self).is_inexact or self.numel() != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
@@ -502,7 +533,7 @@ class Tensor(Bound):
         set_requires_grad(t, self.requires_grad)
         t._grad = copy.deepcopy(self._grad, memo)
         t.__dict__.update(copy.deepcopy(self._attributes(), memo))
-        t._counter, t._storage.apart = VersionCounter(0 if t._is_parameter else 1), True
+        storage.own_version(t, 0 if t._is_parameter else 1)
         return t
 
     def __reduce_ex__(self, protocol):
@@ -530,7 +561,21 @@ class Tensor(Bound):
 
 
 class Parameter(Tensor):
-    """A tensor that modules register as theirs. See torch.nn.Parameter."""
+    """A tensor that modules register as theirs. See torch.nn.Parameter.
+
+    Shape: that of ``data``, floating or complex where it requires grad.
+
+    Args:
+        data (Tensor or None): whose memory it shows.
+        requires_grad (bool): whether gradients are computed for it.
+
+    Example::
+
+        >>> p = nn.Parameter(torch.zeros(2))
+        >>> p.is_leaf, p.requires_grad
+        (True, True)
+
+    """
 
     _is_parameter = True
 
@@ -538,12 +583,14 @@ class Parameter(Tensor):
         if data is None:
             from jtorch._api.creation import legacy_tensor
             data = legacy_tensor()
+        if data._as_parameter is not None:
+            return data._as_parameter(requires_grad)
         t = alias(data)
         t.__class__ = cls
         return with_grad(t, True) if requires_grad is True else t.requires_grad_(requires_grad)
 
-    def __init__(self, data=None, requires_grad=True):
-        pass
+    def __init__(self, *args: Any, **kwargs: Any):
+        """Nothing is left to do: ``__new__``, of a class made from this too, takes what there is."""
 
     def __deepcopy__(self, memo):
         """Only the elements are copied, as in PyTorch: not the gradient, nor what the user has set."""
@@ -574,18 +621,17 @@ def wrap(value: Value | None, edge=None, shared: Storage | None = None) -> Tenso
     return t
 
 
-if speedups.native is not None:
-    speedups.native.connect_tensor(globals())
-    wrap = speedups.native.wrap
-hooks.Above.wrap = staticmethod(wrap)
+speedups.connect(globals(), "tensor")
+seam.wrap = wrap
 
 
 def with_grad(t: Tensor, requires_grad: bool) -> Tensor:
     """A tensor just made, as ``requires_grad=`` wants it."""
     if not requires_grad:
         return t
-    if not storage.aval_of(t).kind:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    if not storage.aval_of(t).is_inexact:
+        raise advised(RuntimeError("Only Tensors of floating point and complex dtype can require gradients"),
+                      "Make it of floats: x.float(), or dtype=torch.float32.")
     return t.requires_grad_()
 
 

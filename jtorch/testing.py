@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -193,11 +194,14 @@ def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None
     floating = dtype.is_floating_point or dtype.is_complex
     if requires_grad and not floating:
         raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
+    if noncontiguous and memory_format is not None:
+        raise ValueError("The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
+                         f"{noncontiguous=} and {memory_format=}")
     low, high = _limits(dtype, low, high)
     wide = (*size[:-1], 2 * size[-1]) if noncontiguous and size and math.prod(size) > 1 else size
     made = _drawn(wide, dtype, device, low, high)
     if wide != size:
-        made = made[..., ::2]
+        made = made[..., 1::2]
     if exclude_zero:
         made[made == 0] = 1 if not floating else finfo(dtype).tiny
     if memory_format is not None:
@@ -206,24 +210,42 @@ def make_tensor(*shape: Any, dtype: Dtype, device: Any, low: float | None = None
 
 
 def _limits(dtype: Dtype, low: Any, high: Any) -> tuple[Any, Any]:
-    start, end = {"bool": (0, 2), "uint8": (0, 10)}.get(str(dtype).removeprefix("torch."), (-9, 9))
-    if not (dtype.is_floating_point or dtype.is_complex) and end == 9:
-        end = 10
+    """Between which numbers is drawn: as given, as far as the dtype goes."""
+    floating = dtype.is_floating_point or dtype.is_complex
+    start, end = (0, 2) if dtype == named("bool") else (-9, 9 if floating else 10)
     low, high = start if low is None else low, end if high is None else high
     if any(isinstance(x, float) and math.isnan(x) for x in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
-    if low >= high:
+    if low == high and floating:
+        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
+                      "and will be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning, stacklevel=3)
+    elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
-    if dtype.is_floating_point:
-        return max(low, finfo(dtype).min), min(high, finfo(dtype).max)
-    if dtype.is_complex or dtype == named("bool"):
-        return low, high
-    return max(math.ceil(low), iinfo(dtype).min), min(math.ceil(high), iinfo(dtype).max + 1)
+    least, most = _range(dtype)
+    if low != high and (high < least or low >= most):
+        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports "
+                         f"[{least}, {most})")
+    low, high = (min(max(x, least), most) for x in (low, high))
+    return (low, high) if floating else (math.ceil(low), math.ceil(high))
+
+
+def _range(dtype: Dtype) -> tuple[Any, Any]:
+    """The least number of a dtype, and the greatest; one more for integers, where PyTorch can draw it."""
+    if dtype == named("bool"):
+        return 0, 2
+    if dtype.is_floating_point or dtype.is_complex:
+        return finfo(dtype).min, finfo(dtype).max
+    return iinfo(dtype).min, iinfo(dtype).max + (dtype != named("int64"))
 
 
 def _drawn(size: tuple, dtype: Dtype, device: Any, low: Any, high: Any) -> Any:
     if not (dtype.is_floating_point or dtype.is_complex):
         return functions.randint(int(low), int(high), size, device=device, dtype=dtype)
-    made = functions.empty(size, device=device, dtype=dtype)
-    (functions.view_as_real(made) if dtype.is_complex else made).uniform_(low, high)
-    return made
+    small = dtype.itemsize == 1
+    made = functions.empty(size, device=device, dtype=named("float32") if small else dtype)
+    real = functions.view_as_real(made) if dtype.is_complex else made
+    if high - low >= finfo(made.dtype).max:     # more than uniform_ takes
+        real.uniform_(low / 2, high / 2).mul_(2)
+    else:
+        real.uniform_(low, high)
+    return made.to(dtype) if small else made

@@ -2,15 +2,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 import jtorch.device as devices
+import jtorch.dtype as dtypes
 from jtorch import engine
 from jtorch.engine import Value
-from jtorch.storage import Storage, address, of_memory, pinned
+from jtorch.storage import Storage, address, deepcopy, of_memory, pinned, resize_memory
 
 
 class UntypedStorage:
@@ -20,11 +22,22 @@ class UntypedStorage:
     """
 
     filename: str | None = None     # of the file that writes go to, where there is one
+    is_sparse = is_sparse_csr = False
 
     def __init__(self, given: Any = 0, *, device: Any = None):
         self._storage = given if isinstance(given, Storage) else _made(given)
         if device is not None:
             self._storage = self.to(device=device)._storage
+
+    @classmethod
+    def from_buffer(cls, buffer: Any, byte_order: str | None = None, offset: int = 0, count: int = -1, *,
+                    dtype: Any = None) -> UntypedStorage:
+        """A copy of the elements of a buffer, whose bytes are in ``big``, ``little`` or ``native`` order."""
+        return cls(_of_array(_elements_of(memoryview(buffer).cast("B"), byte_order, offset, count, dtype or dtypes.uint8)))
+
+    @classmethod
+    def _of_array(cls, array: np.ndarray) -> UntypedStorage:
+        return cls(_of_array(array))
 
     @classmethod
     def from_file(cls, filename: str | os.PathLike, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
@@ -66,6 +79,15 @@ class UntypedStorage:
     def __hash__(self):
         return hash(id(self._storage))
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
+    def __copy__(self) -> UntypedStorage:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict) -> UntypedStorage:
+        return type(self)(deepcopy(self._storage, memo))
+
     def __repr__(self) -> str:
         shown = "..." if self.device.type == "meta" else " " + "\n ".join(map(str, self.tolist()))
         return f"{shown}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
@@ -80,20 +102,55 @@ class UntypedStorage:
         """Whether the memory is a GPU's."""
         return self.device.type == "cuda"
 
+    @property
+    def is_hpu(self) -> bool:
+        """False."""
+        return False
+
+    def get_device(self) -> int:
+        """The number of the device: -1 for the CPU."""
+        return -1 if self.device.type == "cpu" else self.device.index or 0
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> str:
+        """The name of the class."""
+        if dtype is not None:
+            raise NotImplementedError("UntypedStorage.type(dtype) is not built: use float(), double() and so on")
+        return "torch.storage.UntypedStorage"
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is pinned: it never is."""
+        return False
+
+    def pin_memory(self, device: Any = None) -> UntypedStorage:
+        """The same memory: pinning it would change nothing here."""
+        if self.device.type != "cpu":
+            raise TypeError(f"cannot pin '{self.type()}' only CPU memory can be pinned")
+        return self
+
     def untyped(self) -> UntypedStorage:
         """Itself."""
         return self
+
+    def new(self) -> UntypedStorage:
+        """An empty storage on the same device."""
+        return type(self)(device=self.device)
 
     # ------------------------------------------------------------ its bytes
 
     def tolist(self) -> list[int]:
         """The bytes as integers."""
+        self._check_there()
         return _bytes_now(self._storage).tolist()
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
 
+    def _check_there(self) -> None:
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+
     def __getitem__(self, at: int | slice) -> Any:
+        self._check_there()
         if isinstance(at, slice):
             return UntypedStorage(_of_array(self._memory()[_bounds(at, self.nbytes())]))
         return int(_bytes_now(self._storage)[_position(at, self.nbytes())])
@@ -111,8 +168,32 @@ class UntypedStorage:
         """Takes the bytes of another storage of the same size."""
         if source.nbytes() != self.nbytes():
             raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes")
+        if self.device.type == "meta" or not self.nbytes():
+            return self
         self._memory()[:] = _bytes_now(source._storage)
         return self
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Gives the memory another size in bytes: what is new is 0."""
+        if size < 0:
+            raise RuntimeError(f"Trying to resize storage to a negative size: {size}")
+        resize_memory(self._storage, size)
+        return self
+
+    def byteswap(self, dtype: dtypes.dtype) -> None:
+        """Turns the order of the bytes of each element of a dtype around; of both parts of complex ones."""
+        width = dtype.itemsize // (2 if dtype.is_complex else 1)
+        if width > 1:
+            now = self._memory()[:self.nbytes() // width * width].reshape(-1, width)
+            now[...] = now[:, ::-1].copy()
+
+    def _write_file(self, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+        """Writes the bytes, after the number of elements where that is asked for."""
+        content = self._now()
+        f.write((self.nbytes() // element_size).to_bytes(8, "little") * bool(save_size) + content.tobytes())
+
+    def _now(self) -> np.ndarray:
+        return _bytes_now(self._storage)
 
     def clone(self) -> UntypedStorage:
         """A storage of its own with the same bytes."""
@@ -132,8 +213,10 @@ class UntypedStorage:
         if place is aval.device:
             return self
         there = engine.aval_of(aval.shape, aval.np, place)
+        if aval.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         if place.type == "meta":
-            return UntypedStorage(Storage(Value(there, engine.hollow(aval.shape, aval.np))))
+            return UntypedStorage(Storage(Value(there, engine.zero_stride_array(aval.shape, aval.np))))
         value = self._storage.content()
         engine.read(value)
         return UntypedStorage(Storage(Value(there, engine.moved(value, place))))
@@ -165,6 +248,24 @@ def _of_array(array: np.ndarray) -> Storage:
     return Storage(Value(aval, array)) if array.base is None else of_memory(aval, array)
 
 
+def _elements_of(given: memoryview, byte_order: str | None, offset: int, count: int, dtype: dtypes.dtype) -> np.ndarray:
+    """The elements of a buffer in this machine's order; PyTorch's errors where it does not hold them."""
+    width = dtype.itemsize
+    if byte_order not in ("native", "big", "little") and width > 1:
+        raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+    if not 0 <= offset <= max(len(given) - 1, 0):
+        raise ValueError(f"offset must be non-negative and no greater than buffer length ({len(given)}) minus 1, but got {offset}"
+                         if offset < 0 or len(given) else f"offset must be non-negative, got {offset}")
+    count = (len(given) - offset) // width if count < 0 else count
+    if offset + count * width > len(given):
+        raise ValueError(f"buffer has only {len(given) - offset} elements after offset {offset}, but specified a size of {count}")
+    found = np.frombuffer(given, np.uint8, count * width, offset).copy()
+    if byte_order in ("big", "little") and byte_order != sys.byteorder:
+        part = width // 2 if dtype.is_complex else width
+        found = found.reshape(-1, part)[:, ::-1].reshape(-1).copy()
+    return (found.view(np.bool_) if dtype.np == np.bool_ else found).view(dtype.np)
+
+
 def _mapped(filename: str, shared: bool, nbytes: int) -> np.ndarray:
     how = "read-write" if shared else "read-only"
     try:
@@ -186,7 +287,7 @@ def _bytes_now(s: Storage) -> np.ndarray:
     if s.host is not None:
         return s.host.view(np.uint8)
     if s.aval.device.type == "meta":
-        raise NotImplementedError("Not available for 'meta' device")
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     value = s.content()
     engine.read(value)
     return np.ascontiguousarray(engine.host_array(value)).reshape(-1).view(np.uint8)

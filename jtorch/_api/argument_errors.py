@@ -4,14 +4,24 @@ Only calls that fail come here, so what the caller passed is read off the failin
 """
 from __future__ import annotations
 
-import inspect
 from types import FrameType
 from typing import Any
 
 from jtorch.ops.registry import Op
 
-# PyTorch takes plain numbers for all tensors of these.
-NUMBERS_AS_TENSORS = {"add", "sub", "mul", "div", "true_divide", "floor_divide"}
+
+class _Missing:
+    """Stands for an argument that is not given."""
+
+    def __repr__(self):
+        return "<not given>"
+
+
+MISSING = _Missing()
+GUARD = "_by_name_only"     # the parameter of generated functions that tells that too much was given by position
+NUMPY_NAMES = {"input": ("x", "a", "x1"), "other": ("x2",), "dim": ("axis",), "keepdim": ("keepdims",),
+               "split_size_or_sections": ("split_size",)}       # the last is what the method calls it
+OTHER_NAMES_OF_STATICS = {"axis", "keepdims", "split_size"}
 
 
 def public_name(op: Op) -> str:
@@ -27,7 +37,7 @@ def has_overloads(op: Op) -> bool:
 
 def needs_a_tensor(op: Op) -> bool:
     """Whether all of the op's tensors may be numbers, though not at once."""
-    return (any(p.kind == "tensor_or_number" for p in op.params) and op.name not in NUMBERS_AS_TENSORS and not op.creates
+    return (any(p.kind == "tensor_or_number" for p in op.params) and not op.numbers_only and not op.creates
             and not any(p.kind in ("tensor", "tensors") for p in op.params) and op.function)
 
 
@@ -40,8 +50,8 @@ def invalid_combination(op: Op, frame: FrameType | None) -> TypeError:
 def _given(op: Op, values: dict[str, Any]) -> list[str]:
     found = []
     for p in op.params:
-        value = values.get(p.name, p.default)
-        if value is not p.default and value is not inspect.Parameter.empty:
+        value = values.get(p.name, MISSING)
+        if value is not p.default and value is not MISSING:
             found.append(f"{p.name}={_type_name(value)}" if p.keyword_only else _type_name(value))
     return found
 

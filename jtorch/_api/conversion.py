@@ -171,6 +171,16 @@ def resolve(self: Tensor) -> Tensor:
     return self
 
 
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """With the dtype of ``other``, where it is. See torch.Tensor.type_as."""
+    return to(self, other.dtype, device=other.device)
+
+
+def never(self: Tensor) -> bool:
+    """False: conjugation and negation are never lazy here, and memory is never pinned."""
+    return False
+
+
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both show the same memory in the same way."""
     return self._storage is tensor._storage and storage.geometry_of(self) == storage.geometry_of(tensor)
@@ -186,9 +196,9 @@ def bind() -> None:
         replaces=True)
     put(Tensor, {"to": to, "type": type_, "cpu": cpu, "cuda": cuda, "contiguous": contiguous, "new_tensor": new_tensor,
                  "new": new, "new_empty_strided": new_empty_strided, "is_set_to": is_set_to,
-                 "type_as": lambda self, other: to(self, other.dtype, device=other.device),
+                 "type_as": type_as,
                  **dict.fromkeys(("resolve_conj", "resolve_neg", "pin_memory"), resolve),
-                 **dict.fromkeys(("is_conj", "is_neg", "is_pinned"), lambda self: False)})
+                 **dict.fromkeys(("is_conj", "is_neg", "is_pinned"), never)})
 
 
 _CONTIGUOUS = MemoryFormat("contiguous_format")

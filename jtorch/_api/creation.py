@@ -12,7 +12,9 @@ import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine, storage
 from jtorch._api import sequences
+from jtorch._api.argument_errors import MISSING
 from jtorch._backward.view_history import set_requires_grad
+from jtorch._base.deterministic import number_for_new_memory
 from jtorch._base.size import Size
 from jtorch.dispatch import call_view
 from jtorch.engine import Value, call_of
@@ -21,8 +23,9 @@ from jtorch.ops import check, promotion
 from jtorch.ops.layout import preserved
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import extent
-from jtorch.storage import Storage, VersionCounter
+from jtorch.storage import Storage
 from jtorch.tensor import Tensor, alias, with_grad, wrap
+from jtorch.typed_storage import TypedStorage, untyped_as
 from jtorch.untyped_storage import UntypedStorage
 
 
@@ -46,9 +49,11 @@ def made_here(t: Tensor) -> Tensor:
     return t
 
 
-def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False,
+def tensor(data: Any = MISSING, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
     """A tensor with a copy of ``data``: numbers, nested sequences, NumPy arrays, tensors. See torch.tensor."""
+    if data is MISSING:
+        raise TypeError('tensor() missing 1 required positional arguments: "data"')
     place = place_of(device) if device is not None or not isinstance(data, Tensor) else data.device
     dtype = dtypes.as_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
@@ -56,7 +61,7 @@ def tensor(data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
                       "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
                       stacklevel=2)
         made = data.detach().to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
-    elif isinstance(data, UntypedStorage):
+    elif isinstance(data, (UntypedStorage, TypedStorage)):
         made = as_tensor(data, dtype, place)
     else:
         made = from_host(_host_array(data, dtype), place)
@@ -126,8 +131,8 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
     dtype = dtypes.as_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
         return data.to(device=device if device is not None else data.device, dtype=dtype)   # type: ignore[attr-defined]
-    if isinstance(data, UntypedStorage):
-        return _of_storage(data, dtype).to(device=device)       # type: ignore[attr-defined]
+    if isinstance(data, (UntypedStorage, TypedStorage)):
+        return _of_storage(untyped_as(data, dtype), dtype or getattr(data, "dtype", None)).to(device=device)       # type: ignore[attr-defined]
     place = place_of(device)
     if isinstance(data, np.ndarray) and place is engine.CPU and (dtype is None or dtype.np == data.dtype):
         return from_numpy(data)
@@ -164,7 +169,7 @@ def _is_0_dim_array(obj: Any) -> bool:
 
 
 def _check_shared(obj: Any, made: Tensor) -> None:
-    if isinstance(obj, UntypedStorage):
+    if isinstance(obj, (UntypedStorage, TypedStorage)):
         return
     if not isinstance(obj, (Tensor, np.ndarray, jax.Array)):
         raise ValueError("can't alias arbitrary sequence into a tensor.")
@@ -233,6 +238,14 @@ def _plain_aval(dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...
     return engine.aval_of(shape, dtype, engine.CPU)
 
 
+def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *, dtype: dtypes.dtype | None = None,
+              layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """A tensor over the elements of a file, to which writes go if it is ``shared``. See torch.from_file."""
+    dtype = dtype or dtypes.get_default_dtype()
+    made = UntypedStorage.from_file(filename, bool(shared), (size or 0) * dtype.itemsize)
+    return with_grad(_of_storage(made, dtype), requires_grad)
+
+
 def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d tensor over the memory of a Python buffer. See torch.frombuffer."""
     if not isinstance(dtype, dtypes.dtype):
@@ -284,7 +297,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, 
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
     d, place = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), place_of(device)
-    t = from_host(np.zeros(extent(size, stride), d.np), place)
+    number = number_for_new_memory(d)
+    t = from_host(np.full(extent(size, stride), 0 if number is None else number, d.np), place)
     storage.show_part(t, engine.aval_of(size, d.np, place), stride)
     return with_grad(t, requires_grad)
 
@@ -328,6 +342,8 @@ def legacy_tensor_of(args: tuple, kw: dict[str, Any], dtype: dtypes.dtype | None
         if dtype is not None and first.dtype is not dtype:
             raise TypeError(f"expected {_options(dtype)} (got {_options(first.dtype)})")
         return call_view(call_of(OPS["alias"], (T,)), (first,))
+    if isinstance(first, (UntypedStorage, TypedStorage)):
+        return as_tensor(first, default)
     if len(given) == 1 and "size" not in kw and not isinstance(first, Size) and not _is_int(first):
         if not isinstance(first, (str, bytes)) and not sequences.is_sequence(first):
             raise TypeError(f"new(): data must be a sequence (got {_type_name(first)})")
@@ -386,7 +402,6 @@ def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dty
     if size != s.aval.shape or stride != storage.contiguous_strides(size) or offset or dtype is not s.aval.dtype:
         storage.show_part(t, engine.aval_of(size, dtype.np, s.aval.device), stride, offset)
     set_requires_grad(t, requires_grad)
-    t._counter = VersionCounter(0 if t._is_parameter else 1)
-    t._storage.apart = True
+    storage.own_version(t, 0 if t._is_parameter else 1)
     t.__dict__.update(attributes or {})
     return made_here(t)

@@ -11,6 +11,7 @@ from jtorch import engine
 from jtorch._api import functions
 from jtorch._api.creation import from_host
 from jtorch._api.names import put
+from jtorch._base.deterministic import Deterministic, choose
 from jtorch.dispatch import call
 from jtorch.dtype import can_cast
 from jtorch.engine import call_of
@@ -18,6 +19,8 @@ from jtorch.no_grad import no_grad
 from jtorch.ops import promotion
 from jtorch.ops.registry import OPS, T
 from jtorch.tensor import Tensor, with_grad
+from jtorch.typed_storage import TypedStorage
+from jtorch.untyped_storage import UntypedStorage
 
 
 def is_tensor(obj: Any) -> bool:
@@ -27,8 +30,7 @@ def is_tensor(obj: Any) -> bool:
 
 def is_storage(obj: Any) -> bool:
     """Whether ``obj`` is a storage. See torch.is_storage."""
-    from jtorch.untyped_storage import UntypedStorage
-    return isinstance(obj, UntypedStorage)
+    return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
 def numel(input: Tensor) -> int:
@@ -93,7 +95,7 @@ def set_default_dtype(d: dtypes.dtype) -> None:
         raise TypeError(("invalid dtype object: " if not isinstance(d, dtypes.dtype) else "")
                         + "only floating-point types are supported as the default type")
     if d is not dtypes.get_default_dtype():
-        dtypes._Default.dtype = d
+        dtypes.use_default(d)
         engine.forget()
 
 
@@ -146,6 +148,8 @@ def set_num_threads(n: int) -> None:
     """Kept for ``get_num_threads``; XLA's thread pool has its size from the start of the process."""
     if not isinstance(n, int) or n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
+    if n >= 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
     _Threads.number = n
 
 
@@ -159,19 +163,17 @@ def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = No
     return with_grad(made, requires_grad)
 
 
-class _Deterministic:
-    on = False
-    warn_only = False
-
-
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Kept as a flag; XLA's CPU programs are deterministic."""
-    _Deterministic.on, _Deterministic.warn_only = bool(mode), warn_only
+    """All algorithms here are deterministic; new memory is filled from then on. See torch.use_deterministic_algorithms."""
+    for name, given in ((" 'mode' (position 1)", mode), (" 'warn_only'", warn_only)):
+        if not isinstance(given, bool):
+            raise TypeError(f"_set_deterministic_algorithms(): argument{name} must be bool, not {type(given).__name__}")
+    choose(mode, warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether deterministic algorithms were asked for."""
-    return _Deterministic.on
+    return Deterministic.on
 
 
 e, pi, inf, nan, newaxis = math.e, math.pi, math.inf, math.nan, None

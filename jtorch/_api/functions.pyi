@@ -392,6 +392,7 @@ from jtorch import ldexp as ldexp
 from jtorch import ldexp_ as ldexp_
 from jtorch import le as le
 from jtorch import le_ as le_
+from jtorch import legacy_contiguous_format as legacy_contiguous_format
 from jtorch import lerp as lerp
 from jtorch import lerp_ as lerp_
 from jtorch import less as less
@@ -730,6 +731,8 @@ from jtorch._api.aten_native import _native_batch_norm_legit as _native_batch_no
 from jtorch._api.aten_native import _softmax_backward_data as _softmax_backward_data
 from jtorch._api.aten_native import _unsafe_masked_index as _unsafe_masked_index
 from jtorch._api.aten_native import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
+from jtorch.amp.scaling import unscale_ as _aliased_unscale_
+from jtorch.amp.scaling import update_scale_ as _aliased_update_scale_
 from jtorch.nn._functional.recurrent import pack_padded_sequence as _aliased_pack_padded_sequence
 from jtorch.nn._functional.recurrent import pad_packed_sequence as _aliased_pad_packed_sequence
 from jtorch.random import _sample_dirichlet as _sample_dirichlet
@@ -739,8 +742,192 @@ from jtorch.tensor import Tensor
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
+_amp_foreach_non_finite_check_and_unscale_ = _aliased_unscale_
+_amp_update_scale_ = _aliased_update_scale_
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """The derivative, over 1 - x, of a beta sample ``x`` by ``alpha``, the other concentration being total - alpha."""
+def _foreach_abs(self: Any, *args: Any, **kw: Any) -> Any:
+    """``abs`` of each tensor of a list. See torch._foreach_abs."""
+def _foreach_abs_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``abs_`` of each tensor of a list. See torch._foreach_abs_."""
+def _foreach_acos(self: Any, *args: Any, **kw: Any) -> Any:
+    """``acos`` of each tensor of a list. See torch._foreach_acos."""
+def _foreach_acos_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``acos_`` of each tensor of a list. See torch._foreach_acos_."""
+def _foreach_add(self: Any, *args: Any, **kw: Any) -> Any:
+    """``add`` of each tensor of a list. See torch._foreach_add."""
+def _foreach_add_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``add_`` of each tensor of a list. See torch._foreach_add_."""
+def _foreach_addcdiv(self: Any, *args: Any, **kw: Any) -> Any:
+    """``addcdiv`` of each tensor of a list. See torch._foreach_addcdiv."""
+def _foreach_addcdiv_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``addcdiv_`` of each tensor of a list. See torch._foreach_addcdiv_."""
+def _foreach_addcmul(self: Any, *args: Any, **kw: Any) -> Any:
+    """``addcmul`` of each tensor of a list. See torch._foreach_addcmul."""
+def _foreach_addcmul_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``addcmul_`` of each tensor of a list. See torch._foreach_addcmul_."""
+def _foreach_asin(self: Any, *args: Any, **kw: Any) -> Any:
+    """``asin`` of each tensor of a list. See torch._foreach_asin."""
+def _foreach_asin_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``asin_`` of each tensor of a list. See torch._foreach_asin_."""
+def _foreach_atan(self: Any, *args: Any, **kw: Any) -> Any:
+    """``atan`` of each tensor of a list. See torch._foreach_atan."""
+def _foreach_atan_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``atan_`` of each tensor of a list. See torch._foreach_atan_."""
+def _foreach_ceil(self: Any, *args: Any, **kw: Any) -> Any:
+    """``ceil`` of each tensor of a list. See torch._foreach_ceil."""
+def _foreach_ceil_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``ceil_`` of each tensor of a list. See torch._foreach_ceil_."""
+def _foreach_clamp_max(self: Any, *args: Any, **kw: Any) -> Any:
+    """``clamp_max`` of each tensor of a list. See torch._foreach_clamp_max."""
+def _foreach_clamp_max_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``clamp_max_`` of each tensor of a list. See torch._foreach_clamp_max_."""
+def _foreach_clamp_min(self: Any, *args: Any, **kw: Any) -> Any:
+    """``clamp_min`` of each tensor of a list. See torch._foreach_clamp_min."""
+def _foreach_clamp_min_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``clamp_min_`` of each tensor of a list. See torch._foreach_clamp_min_."""
+def _foreach_clone(self: Any, *, memory_format: Any = None) -> builtins.tuple:
+    """``clone`` of each tensor of a list. See torch._foreach_clone."""
+def _foreach_copy_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``copy_`` of each tensor of a list. See torch._foreach_copy_."""
+def _foreach_cos(self: Any, *args: Any, **kw: Any) -> Any:
+    """``cos`` of each tensor of a list. See torch._foreach_cos."""
+def _foreach_cos_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``cos_`` of each tensor of a list. See torch._foreach_cos_."""
+def _foreach_cosh(self: Any, *args: Any, **kw: Any) -> Any:
+    """``cosh`` of each tensor of a list. See torch._foreach_cosh."""
+def _foreach_cosh_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``cosh_`` of each tensor of a list. See torch._foreach_cosh_."""
+def _foreach_div(self: Any, *args: Any, **kw: Any) -> Any:
+    """``div`` of each tensor of a list. See torch._foreach_div."""
+def _foreach_div_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``div_`` of each tensor of a list. See torch._foreach_div_."""
+def _foreach_erf(self: Any, *args: Any, **kw: Any) -> Any:
+    """``erf`` of each tensor of a list. See torch._foreach_erf."""
+def _foreach_erf_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``erf_`` of each tensor of a list. See torch._foreach_erf_."""
+def _foreach_erfc(self: Any, *args: Any, **kw: Any) -> Any:
+    """``erfc`` of each tensor of a list. See torch._foreach_erfc."""
+def _foreach_erfc_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``erfc_`` of each tensor of a list. See torch._foreach_erfc_."""
+def _foreach_exp(self: Any, *args: Any, **kw: Any) -> Any:
+    """``exp`` of each tensor of a list. See torch._foreach_exp."""
+def _foreach_exp_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``exp_`` of each tensor of a list. See torch._foreach_exp_."""
+def _foreach_expm1(self: Any, *args: Any, **kw: Any) -> Any:
+    """``expm1`` of each tensor of a list. See torch._foreach_expm1."""
+def _foreach_expm1_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``expm1_`` of each tensor of a list. See torch._foreach_expm1_."""
+def _foreach_floor(self: Any, *args: Any, **kw: Any) -> Any:
+    """``floor`` of each tensor of a list. See torch._foreach_floor."""
+def _foreach_floor_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``floor_`` of each tensor of a list. See torch._foreach_floor_."""
+def _foreach_frac(self: Any, *args: Any, **kw: Any) -> Any:
+    """``frac`` of each tensor of a list. See torch._foreach_frac."""
+def _foreach_frac_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``frac_`` of each tensor of a list. See torch._foreach_frac_."""
+def _foreach_lerp(self: Any, *args: Any, **kw: Any) -> Any:
+    """``lerp`` of each tensor of a list. See torch._foreach_lerp."""
+def _foreach_lerp_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``lerp_`` of each tensor of a list. See torch._foreach_lerp_."""
+def _foreach_lgamma(self: Any, *args: Any, **kw: Any) -> Any:
+    """``lgamma`` of each tensor of a list. See torch._foreach_lgamma."""
+def _foreach_lgamma_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``lgamma_`` of each tensor of a list. See torch._foreach_lgamma_."""
+def _foreach_log(self: Any, *args: Any, **kw: Any) -> Any:
+    """``log`` of each tensor of a list. See torch._foreach_log."""
+def _foreach_log10(self: Any, *args: Any, **kw: Any) -> Any:
+    """``log10`` of each tensor of a list. See torch._foreach_log10."""
+def _foreach_log10_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``log10_`` of each tensor of a list. See torch._foreach_log10_."""
+def _foreach_log1p(self: Any, *args: Any, **kw: Any) -> Any:
+    """``log1p`` of each tensor of a list. See torch._foreach_log1p."""
+def _foreach_log1p_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``log1p_`` of each tensor of a list. See torch._foreach_log1p_."""
+def _foreach_log2(self: Any, *args: Any, **kw: Any) -> Any:
+    """``log2`` of each tensor of a list. See torch._foreach_log2."""
+def _foreach_log2_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``log2_`` of each tensor of a list. See torch._foreach_log2_."""
+def _foreach_log_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``log_`` of each tensor of a list. See torch._foreach_log_."""
+def _foreach_max(self: Any) -> Any:
+    """``max`` of each tensor of a list. See torch._foreach_max."""
+def _foreach_maximum(self: Any, *args: Any, **kw: Any) -> Any:
+    """``maximum`` of each tensor of a list. See torch._foreach_maximum."""
+def _foreach_maximum_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``maximum_`` of each tensor of a list. See torch._foreach_maximum_."""
+def _foreach_minimum(self: Any, *args: Any, **kw: Any) -> Any:
+    """``minimum`` of each tensor of a list. See torch._foreach_minimum."""
+def _foreach_minimum_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``minimum_`` of each tensor of a list. See torch._foreach_minimum_."""
+def _foreach_mm(self: Any, mat2: Any) -> Any:
+    """``mm`` of each tensor of a list. See torch._foreach_mm."""
+def _foreach_mul(self: Any, *args: Any, **kw: Any) -> Any:
+    """``mul`` of each tensor of a list. See torch._foreach_mul."""
+def _foreach_mul_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``mul_`` of each tensor of a list. See torch._foreach_mul_."""
+def _foreach_neg(self: Any, *args: Any, **kw: Any) -> Any:
+    """``neg`` of each tensor of a list. See torch._foreach_neg."""
+def _foreach_neg_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``neg_`` of each tensor of a list. See torch._foreach_neg_."""
+def _foreach_norm(self: Any, ord: Any = 2, dtype: Any = None) -> builtins.tuple:
+    """``norm`` of each tensor of a list. See torch._foreach_norm."""
+def _foreach_pow(self: Any, *args: Any, **kw: Any) -> Any:
+    """``pow`` of each tensor of a list. See torch._foreach_pow."""
+def _foreach_pow_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``pow_`` of each tensor of a list. See torch._foreach_pow_."""
+def _foreach_powsum(self: Any, ord: Any = 2, dtype: Any = None) -> builtins.tuple:
+    """``powsum`` of each tensor of a list. See torch._foreach_powsum."""
+def _foreach_reciprocal(self: Any, *args: Any, **kw: Any) -> Any:
+    """``reciprocal`` of each tensor of a list. See torch._foreach_reciprocal."""
+def _foreach_reciprocal_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``reciprocal_`` of each tensor of a list. See torch._foreach_reciprocal_."""
+def _foreach_round(self: Any, *args: Any, **kw: Any) -> Any:
+    """``round`` of each tensor of a list. See torch._foreach_round."""
+def _foreach_round_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``round_`` of each tensor of a list. See torch._foreach_round_."""
+def _foreach_rsqrt(self: Any, *args: Any, **kw: Any) -> Any:
+    """``rsqrt`` of each tensor of a list. See torch._foreach_rsqrt."""
+def _foreach_rsqrt_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``rsqrt_`` of each tensor of a list. See torch._foreach_rsqrt_."""
+def _foreach_sigmoid(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sigmoid`` of each tensor of a list. See torch._foreach_sigmoid."""
+def _foreach_sigmoid_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sigmoid_`` of each tensor of a list. See torch._foreach_sigmoid_."""
+def _foreach_sign(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sign`` of each tensor of a list. See torch._foreach_sign."""
+def _foreach_sign_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sign_`` of each tensor of a list. See torch._foreach_sign_."""
+def _foreach_sin(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sin`` of each tensor of a list. See torch._foreach_sin."""
+def _foreach_sin_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sin_`` of each tensor of a list. See torch._foreach_sin_."""
+def _foreach_sinh(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sinh`` of each tensor of a list. See torch._foreach_sinh."""
+def _foreach_sinh_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sinh_`` of each tensor of a list. See torch._foreach_sinh_."""
+def _foreach_sqrt(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sqrt`` of each tensor of a list. See torch._foreach_sqrt."""
+def _foreach_sqrt_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sqrt_`` of each tensor of a list. See torch._foreach_sqrt_."""
+def _foreach_sub(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sub`` of each tensor of a list. See torch._foreach_sub."""
+def _foreach_sub_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``sub_`` of each tensor of a list. See torch._foreach_sub_."""
+def _foreach_tan(self: Any, *args: Any, **kw: Any) -> Any:
+    """``tan`` of each tensor of a list. See torch._foreach_tan."""
+def _foreach_tan_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``tan_`` of each tensor of a list. See torch._foreach_tan_."""
+def _foreach_tanh(self: Any, *args: Any, **kw: Any) -> Any:
+    """``tanh`` of each tensor of a list. See torch._foreach_tanh."""
+def _foreach_tanh_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``tanh_`` of each tensor of a list. See torch._foreach_tanh_."""
+def _foreach_trunc(self: Any, *args: Any, **kw: Any) -> Any:
+    """``trunc`` of each tensor of a list. See torch._foreach_trunc."""
+def _foreach_trunc_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``trunc_`` of each tensor of a list. See torch._foreach_trunc_."""
+def _foreach_zero_(self: Any, *args: Any, **kw: Any) -> Any:
+    """``zero_`` of each tensor of a list. See torch._foreach_zero_."""
 def _histogramdd(input: Tensor, edges: Sequence[Tensor], bins: Sequence[builtins.int] | None = None, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Tensor:
     """How many points, or what weight, lie in each box of a space, and each dim's edges. See torch.histogramdd."""
 _pack_padded_sequence = _aliased_pack_padded_sequence

@@ -16,19 +16,25 @@ import numpy as np
 
 import jtorch.device as devices
 import jtorch.ops
-from jtorch import engine, tape
-from jtorch._api.argument_errors import has_overloads, invalid_combination, needs_a_tensor
+from jtorch import engine
+from jtorch._api.argument_errors import GUARD, MISSING, has_overloads, invalid_combination, needs_a_tensor
 from jtorch._api.conversion import in_format
+from jtorch._api.given import MADE, first_given, in_old_order, numpy_names
 from jtorch._api.names import put
+from jtorch._api.op_docs import OpDoc
+from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden, overrides_of
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
+from jtorch._base.advice import advised, instead_of
+from jtorch._base.code_cache import compiled
+from jtorch._base.deterministic import Deterministic, number_for_new_memory
 from jtorch._nodes.vjp import backward_name
 from jtorch.dispatch import (
     call,
     call_inplace,
-    call_kept,
     call_out,
-    call_restrided,
+    call_preserving_strides,
     call_view,
+    call_with_output_strides,
     call_writing,
     cast_value,
     named,
@@ -37,8 +43,8 @@ from jtorch.dispatch import (
 )
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops.layout import ALWAYS, KEPT
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
+from jtorch.ops.taxonomy import check_all_read
 from jtorch.storage import aval_of, check_writable, lay_out, value_of
 from jtorch.tape import UnderivedNode, node_class
 from jtorch.tensor import Parameter, Tensor, with_grad, wrap
@@ -50,22 +56,27 @@ _MARKS: dict[type, Any] = {Tensor: T, Parameter: T, **NUMBERS}
 
 # ---------------------------------------------------------------- what the generated code calls
 
-def _bad_tensor(op: Op, name: str, position: int, given: Any):
-    """The argument as a tensor if it is one of a subclass; PyTorch's TypeError otherwise."""
+def _bad_tensor(op: Op, name: str, position: int, given: Any, *others: Any):
+    """The argument as a tensor if it is one of a subclass, or given under another name; PyTorch's TypeError otherwise."""
+    if given is MISSING:
+        given = first_given(op, name, given, others)
     if isinstance(given, Tensor):
         return given
     if has_overloads(op):
         raise invalid_combination(op, sys._getframe(1))
     where = f"argument '{name}' (position {position})"
-    raise TypeError(f"{op.name.split('.')[-1]}(): {where} must be Tensor, not {_type_name(given)}")
+    error = TypeError(f"{op.name.split('.')[-1]}(): {where} must be Tensor, not {_type_name(given)}")
+    raise advised(error, instead_of(given)) if instead_of(given) else error
 
 
 def _type_name(given: Any) -> str:
     return type(given).__name__
 
 
-def _operand(op: Op, name: str, position: int, given: Any):
+def _operand(op: Op, name: str, position: int, given: Any, *others: Any):
     """(argument, marker) for what is neither a plain tensor nor a plain number."""
+    if given is MISSING:
+        given = first_given(op, name, given, others)
     if isinstance(given, Tensor):
         return given, T
     if isinstance(given, np.ndarray):
@@ -80,7 +91,8 @@ def _operand(op: Op, name: str, position: int, given: Any):
         return None, None
     where = f"argument '{name}' (position {position})"
     wanted = "Number" if any(p.name == name and p.kind == "number" for p in op.params) else "Tensor"
-    raise TypeError(f"{op.name.split('.')[-1]}(): {where} must be {wanted}, not {_type_name(given)}")
+    error = TypeError(f"{op.name.split('.')[-1]}(): {where} must be {wanted}, not {_type_name(given)}")
+    raise advised(error, instead_of(given)) if instead_of(given) else error
 
 
 def _static(given: Any):
@@ -94,13 +106,16 @@ def _static(given: Any):
     return freeze(given)
 
 
-def _list(op: Op, name: str, position: int, given: Any, flat: list):
-    """The template of a sequence of tensors, which are added to ``flat``."""
+def _list(op: Op, name: str, position: int, given: Any, flat: list, asked: bool = False):
+    """The template of a sequence of tensors, which are added to ``flat``; NOT_OVERRIDDEN where one's class is asked first."""
+    given = first_given(op, name, given)
     if isinstance(given, Tensor) or not isinstance(given, (list, tuple)):
         if isinstance(given, Tensor) or not hasattr(given, "__iter__"):
             raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be tuple of Tensors, not "
                             f"{_type_name(given)}")
         given = list(given)
+    if not asked and any([t.__class__ is not Tensor and overrides_of(t.__class__) is not None for t in given]):
+        return NOT_OVERRIDDEN
     marks: list = []
     for k, t in enumerate(given):
         if isinstance(t, Tensor):
@@ -112,14 +127,16 @@ def _list(op: Op, name: str, position: int, given: Any, flat: list):
             flat.append(t)
             marks.append(NUMBERS[t.__class__])
         elif isinstance(t, (list, tuple)):
-            marks.append(_list(op, name, position, t, flat))
+            marks.append(_list(op, name, position, t, flat, True))
         else:
             raise TypeError(f"expected Tensor as element {k} in argument {position - 1}, but got {_type_name(t)}")
     return tuple(marks)
 
 
-def _varargs(spelled: tuple, keyword: Any):
-    """Ints (or tensors) given one by one or as one sequence."""
+def _varargs(spelled: tuple, keyword: Any, op: Op | None = None, name: str = ""):
+    """Ints (or tensors) given one by one or as one sequence; an ``op`` is named where something has to be given."""
+    if op is not None and not spelled and keyword is None:
+        raise TypeError(f'{op.name}() missing 1 required positional arguments: "{name}"')
     if keyword is not None:
         return tuple(keyword) if isinstance(keyword, (list, tuple)) else (keyword,)
     if len(spelled) == 1 and isinstance(spelled[0], (list, tuple)):
@@ -129,6 +146,7 @@ def _varargs(spelled: tuple, keyword: Any):
 
 def _ints(op: Op, name: str, position: int, given: Any) -> tuple:
     """The ints of a size; tensors of one element become numbers."""
+    given = first_given(op, name, given)
     if not isinstance(given, (list, tuple)):
         raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be tuple of ints, not "
                         f"{_type_name(given)}")
@@ -144,6 +162,7 @@ def _ints(op: Op, name: str, position: int, given: Any) -> tuple:
 
 def _int(op: Op, name: str, position: int, given: Any) -> int:
     """An int argument that is not given as a plain int; TypeError unless it is one of NumPy or a 0-dim tensor."""
+    given = first_given(op, name, given)
     if isinstance(given, Tensor):
         if not given.dim() and given.dtype.np.kind in "iu":
             return given.item()
@@ -180,14 +199,33 @@ def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_gr
         place = devices.canonical(devices.as_device(device))
     c = call_of(op, template, place)
     if out is not None:
+        if not tensors:
+            c = _in_dtype_of(c, out)
         _check_created(c, out)
-        return call_out(c, flat, out)
-    made = call(c, flat)
+        return _filled(op, call_out(c, flat, out))
+    made = call(c, flat) if not Deterministic.on else _filled(op, call(c, flat))
     if made.__class__ is list:
         made = named(c, made)
     else:
         in_format(made, memory_format)
     return with_grad(made, requires_grad)
+
+
+_NEW_MEMORY = {"empty", "empty_like", "empty_permuted", "new_empty"}
+
+
+def _filled(op: Op, made: Any) -> Any:
+    """What an op that leaves its memory as it is has made, filled where that is wanted."""
+    number = number_for_new_memory(made.dtype) if op.name in _NEW_MEMORY and Deterministic.on else None
+    return made if number is None else made.fill_(number)
+
+
+def _in_dtype_of(c: Call, out: Any) -> Call:
+    """The call in the dtype of what it is to be written to, where no other is given."""
+    at = next((i for i, p in enumerate(c.op.params) if p.name == "dtype"), None)
+    if at is None or c.template[at] is not None or not isinstance(out, Tensor):
+        return c
+    return call_of(c.op, (*c.template[:at], out.dtype, *c.template[at + 1:]), c.creates)
 
 
 def _check_created(c: Call, out: Any) -> None:
@@ -208,7 +246,7 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
     if not isinstance(out, (tuple, list)):
         made = _from_host(np.asarray(out), device)
         if op.layout is not None:
-            lay_out(made, op.layout(made._storage.aval.shape, ()))
+            lay_out(made, op.layout.strides(made._storage.aval.shape, ()))
         return made if not op.not_derived else _underived(call_of(op, template), flat, made)
     made = named(call_of(op, template), [_from_host(np.asarray(x), device) for x in out])
     return made if not op.not_derived else _underived(call_of(op, template), flat, made)
@@ -218,9 +256,7 @@ def _underived(c: engine.Call, flat: list, made: Any) -> Any:
     """Gives the first result of an op whose shape depends on values the node that says that it has no derivative."""
     if mode.grad and requires_grad(flat[0]):
         first = made if isinstance(made, Tensor) else made[0]
-        name = backward_name(c)
-        words = {"Unique2Backward0": "_unique2", "UniqueDimBackward0": "unique_dim"}
-        start_history(first, node_class(name, UnderivedNode)(words.get(name, c.op.name), (edge_of(flat[0]),)))
+        start_history(first, node_class(backward_name(c), UnderivedNode)(c.op.underived_name(c.template), (edge_of(flat[0]),)))
     return made
 
 
@@ -230,8 +266,8 @@ def _dynamic_out(op: Op, made: Any, out: Any):
     for t, r in zip(outs, results, strict=True):
         if not isinstance(t, Tensor):
             raise TypeError(f"{op.name.split('.')[-1]}(): argument 'out' must be Tensor, not {_type_name(t)}")
-        if op.refuses_out is not None and r.dtype is not t.dtype:
-            op.refuses_out(aval_of(r).sds, aval_of(t).sds, (), aval_of(r).sds)
+        if op.out.refuses is not None and r.dtype is not t.dtype:
+            op.out.refuses(aval_of(r).sds, aval_of(t).sds, (), aval_of(r).sds)
         check_writable(t)
         write_resized(t, cast_value(value_of(r), aval_of(t)))
     return out
@@ -251,7 +287,7 @@ class _Writer:
     """Writes the functions of one op."""
 
     def __init__(self, op: Op, index: int):
-        self.op, self.prefix = op, f"_{index}"
+        self.op, self.prefix, self.other_names = op, f"_{index}", numpy_names(op.params)
         self.scope: dict[str, Any] = {f"OP{self.prefix}": op, f"CALLS{self.prefix}": {}}
         if op.warns is not None:
             self.scope[f"W{self.prefix}"] = op.warns
@@ -259,8 +295,20 @@ class _Writer:
             if p.default is not p.default.__class__ and not _is_empty(p):
                 self.scope[f"D{self.prefix}_{p.name}"] = p.default
 
-    def signature(self, extra: tuple[str, ...] = ()) -> str:
-        """PyTorch's signature, with the extra keyword-only parameters."""
+    def signature(self, extra: tuple[str, ...] = (), positional: str = "") -> str:
+        """PyTorch's signature, what it takes by name only behind a guard, and the names that NumPy has."""
+        params = self.op.params
+        extra = tuple(e for e in extra if e.partition("=")[0] not in {p.name for p in params})
+        if any(p.varargs for p in params):
+            return self._spelled_signature(extra)
+        spelled = [self._with_default(p) for p in params if not p.keyword_only] + [positional] * bool(positional)
+        named = [self._with_default(p) for p in params if p.keyword_only]
+        others = [f"{a}=MISSING" for names in self.other_names.values() for a in names]
+        behind = [*named, *extra, *others]
+        return ", ".join([*spelled, *[f"{GUARD}=MISSING"] * bool(behind), *behind])
+
+    def _spelled_signature(self, extra: tuple[str, ...]) -> str:
+        """The same for a function that takes ints or tensors one by one."""
         parts, starred = [], False
         for p in self.op.params:
             if p.varargs:
@@ -270,15 +318,28 @@ class _Writer:
             if p.keyword_only and not starred:
                 parts.append("*")
                 starred = True
-            parts.append(p.name if _is_empty(p) else f"{p.name}=D{self.prefix}_{p.name}")
-        extra = tuple(e for e in extra if e.partition("=")[0] not in {p.name for p in self.op.params})
-        if extra and not starred:
-            parts.append("*")
-        return ", ".join([*parts, *extra])
+            parts.append(p.name if _is_empty(p) else self._with_default(p))
+        return ", ".join([*parts, *["*"] * bool(extra and not starred), *extra])
+
+    def _with_default(self, p: Param) -> str:
+        return f"{p.name}=MISSING" if _is_empty(p) else f"{p.name}=D{self.prefix}_{p.name}"
+
+    def names(self) -> list[str]:
+        """The lines that look under other names, but for tensors, which are looked for where they are checked."""
+        if any(p.varargs for p in self.op.params):
+            return []
+        of_statics = [(p.name, a) for p in self.op.params if not p.kind.startswith("tensor")
+                      or p.kind == "tensor_or_static" for a in self.other_names.get(p.name, ())]
+        return [f"if {a} is not MISSING: {n} = {a}" for n, a in of_statics]
+
+    def _others(self, p: Param) -> str:
+        if any(q.varargs for q in self.op.params):
+            return ""
+        return "".join([f", {a}" for a in self.other_names.get(p.name, ())])
 
     def body(self) -> tuple[list[str], str, str]:
         """The lines that sort the arguments, and the expressions of the template and of the flat arguments."""
-        lines: list[str] = []
+        lines: list[str] = self.names()
         template: list[str] = []
         literal: list[str] = []
         growing = False
@@ -309,29 +370,33 @@ class _Writer:
         return f"W{self.prefix}({', '.join(given)})"
 
     def _tensor(self, p: Param, at: int):
-        check = (f"if {p.name}.__class__ is not Tensor and {p.name}.__class__ is not Parameter: "
-                 f"{p.name} = _bad_tensor(OP{self.prefix}, {p.name!r}, {at}, {p.name})")
-        return [check], "T", p.name
+        unless = f"{p.name}.__class__ is not Tensor and {p.name}.__class__ is not Parameter"
+        made = f"{p.name} = _bad_tensor(OP{self.prefix}, {p.name!r}, {at}, {p.name}{self._others(p)})"
+        return _foreign(unless, made), "T", p.name
 
     def _tensor_or_number(self, p: Param, at: int):
         mark = f"m_{p.name}"
         lines = [f"{mark} = _MARKS.get({p.name}.__class__)",
-                 f"if {mark} is None: {p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {p.name})"]
+                 *_foreign(f"{mark} is None", f"{p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {p.name}"
+                           f"{self._others(p)})")]
         if "None" in p.annotation:
             return [*lines, f"if {mark} is not None: flat.append({p.name})"], mark, ""
         return lines, mark, p.name
 
     def _tensor_or_static(self, p: Param, at: int):
         mark = f"m_{p.name}"
-        return [f"if {p.name}.__class__ is Tensor or isinstance({p.name}, Tensor): flat.append({p.name}); {mark} = T",
-                f"else: {mark} = {p.name} if {p.name}.__class__ in _PLAIN else _static({p.name})"], mark, ""
+        return [f"if {p.name}.__class__ is Tensor: flat.append({p.name}); {mark} = T",
+                f"elif {p.name}.__class__ in _PLAIN: {mark} = {p.name}",
+                *_foreign(None, f"if isinstance({p.name}, Tensor): flat.append({p.name}); {mark} = T",
+                          f"else: {mark} = _static({self._checked(p)})")], mark, ""
 
     def _tensors(self, p: Param, at: int):
         lines = [f"{p.name} = _varargs({p.name}_, {p.name})"] if p.varargs else []
         made = f"m_{p.name} = _list(OP{self.prefix}, {p.name!r}, {at}, {p.name}, flat)"
         if "None" in p.annotation.replace("[Tensor | None]", "") and not _is_empty(p):
             made = f"m_{p.name} = None if {p.name} is None else _list(OP{self.prefix}, {p.name!r}, {at}, {p.name}, flat)"
-        return [*lines, made], f"m_{p.name}", ""
+        again = made[:-1] + ", True)"
+        return [*lines, made, *_foreign(f"m_{p.name} is NOT_OVERRIDDEN", again)], f"m_{p.name}", ""
 
     def _number(self, p: Param, at: int):
         mark = f"m_{p.name}"
@@ -349,7 +414,8 @@ class _Writer:
         return name
 
     def _size(self, p: Param, at: int):
-        lines = [f"{p.name} = _varargs({p.name}_, {p.name})"] if p.varargs else []
+        required = f", OP{self.prefix}, {p.name!r}" if _is_empty(p) and not self.op.creates else ""
+        lines = [f"{p.name} = _varargs({p.name}_, {p.name}{required})"] if p.varargs else []
         given = p.name if p.varargs or "None" not in p.annotation else f"None if {p.name} is None else "
         ints = f"_ints(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
         return [*lines, f"{p.name} = {ints if given == p.name else given + ints}"], p.name, ""
@@ -360,7 +426,10 @@ class _Writer:
             checked = f"_int(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
             return [f"if {p.name}.__class__ is not int{unless}: {p.name} = {checked}"], p.name, ""
         plain = "_FLAG" if p.annotation == "bool" else "_PLAIN"
-        return [f"if {p.name}.__class__ not in {plain}: {p.name} = _static({p.name})"], p.name, ""
+        return [f"if {p.name}.__class__ not in {plain}: {p.name} = _static({self._checked(p)})"], p.name, ""
+
+    def _checked(self, p: Param) -> str:
+        return f"first_given(OP{self.prefix}, {p.name!r}, {p.name})" if _is_empty(p) else p.name
 
     def call(self, flat: str, key: str) -> list[str]:
         """The lines from the sorted arguments to the result."""
@@ -373,7 +442,7 @@ class _Writer:
         if op.writes:
             targets = " + ".join(f"_targets({w})" for w in op.writes)
             return [*lines, f"return call_writing(c, {flat}, {targets})"]
-        called = "call_kept" if op.layout is KEPT else "call_restrided" if op.layout in ALWAYS else "call"
+        called = _called(op)
         return [*lines, f"r = {called}(c, {flat})", "return named(c, r) if r.__class__ is list else r"]
 
     def lookup(self, key: str) -> list[str]:
@@ -390,10 +459,10 @@ class _Writer:
             call_it = [f"return _call_creating(OP{self.prefix}, {key if key != 'T' else '(T,)'}, {flat}, device, "
                        "requires_grad, out, memory_format)"]
             return self._def(op.name, self.signature(extra), [*lines, *call_it])
-        if op.out and not op.dynamic and not op.writes:
+        if op.out.form and not op.dynamic and not op.writes:
             given = [*self.lookup(key), f"if out is not None: return call_out(c, {flat}, out)"]
             return self._def(op.name, self.signature(("out=None",)), [*lines, *given, *self.call(flat, key)[3:]])
-        if op.out and op.dynamic:
+        if op.out.form and op.dynamic:
             made = self.call(flat, key)[0].replace("return", "r =", 1)
             call_it = [made, f"return r if out is None else _dynamic_out(OP{self.prefix}, r, out)"]
             return self._def(op.name, self.signature(("out=None",)), [*lines, *call_it])
@@ -406,20 +475,23 @@ class _Writer:
         return self._def(f"{self.op.name}_", self.signature(), lines)
 
     def functional(self) -> str:
-        """``torch.nn.functional.f`` with its ``inplace=`` argument."""
+        """``torch.nn.functional.f`` with its ``inplace=`` argument, the last that may be given by position."""
         lines, key, flat = self.body()
         lines += [*self.lookup(key), f"if inplace: return call_inplace(c, {flat})", *self.call(flat, key)[3:]]
-        return self._def(f"{self.op.name}", self.positional_inplace(), lines)
-
-    def positional_inplace(self) -> str:
-        """The signature with ``inplace=False`` as the last positional parameter."""
-        text = self.signature()
-        return text.replace(", *,", ", inplace=False, *,", 1) if ", *," in text else f"{text}, inplace=False"
+        return self._def(f"{self.op.name}", self.signature(positional="inplace=False"), lines)
 
     def _def(self, name: str, signature: str, lines: list[str]) -> str:
         plain = name.split(".")[-1]
         plain = plain if plain.isidentifier() else "f"
+        if f"{GUARD}=" in signature:
+            lines = [f"if {GUARD} is not MISSING: return in_old_order(SELF, OP{self.prefix}, locals())", *lines]
         return f"def {plain}({signature}):\n    " + "\n    ".join(lines) + "\n"
+
+
+def _foreign(condition: str | None, *otherwise: str) -> list[str]:
+    """Lines for an argument that is no plain tensor: its class may take over the call, or else ``otherwise`` is done."""
+    lines = ["    if (o := _overridden(SELF, locals())) is not NOT_OVERRIDDEN: return o", *[f"    {line}" for line in otherwise]]
+    return [f"if {condition}:" if condition else "else:", *lines]
 
 
 def _is_empty(p: Param) -> bool:
@@ -427,24 +499,34 @@ def _is_empty(p: Param) -> bool:
     return p.default is inspect.Parameter.empty
 
 
+def _called(op: Op) -> str:
+    """The function of ``dispatch`` that a call of the op goes through, if it is no view and writes nothing."""
+    if op.layout is None or not (op.layout.kept or op.layout.always):
+        return "call"
+    return "call_preserving_strides" if op.layout.kept else "call_with_output_strides"
+
+
 def _targets(given) -> list:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
-          "call_kept": call_kept, "call_restrided": call_restrided, "call_view": call_view, "call_out": call_out,
+          "call_preserving_strides": call_preserving_strides, "call_with_output_strides": call_with_output_strides,
+          "call_view": call_view, "call_out": call_out,
           "call_inplace": call_inplace,
           "call_writing": call_writing,
           "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
           "_varargs": _varargs, "_int": _int, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating,
-          "_call_dynamic": _call_dynamic, "_dynamic_out": _dynamic_out, "_targets": _targets, "_aval_of": aval_of}
+          "MISSING": MISSING, "first_given": first_given, "in_old_order": in_old_order,
+          "_call_dynamic": _call_dynamic, "_dynamic_out": _dynamic_out, "_overridden": overridden,
+          "NOT_OVERRIDDEN": NOT_OVERRIDDEN, "_targets": _targets, "_aval_of": aval_of}
 
 
 def load_ops() -> None:
     """Imports every file under ``jtorch/ops``, so that all ops are declared."""
     for info in pkgutil.walk_packages(jtorch.ops.__path__, "jtorch.ops."):
         importlib.import_module(info.name)
-    tape.ADD = call_of(OPS["add"], (T, T, 1))
+    check_all_read()
 
 
 def make_functions() -> dict[str, dict[str, types.FunctionType]]:
@@ -455,22 +537,24 @@ def make_functions() -> dict[str, dict[str, types.FunctionType]]:
     for index, op in enumerate(OPS.values()):
         writer = _Writer(op, index)
         for form in _forms(op):
-            sources.append(getattr(writer, form)().replace("def ", f"def F{len(jobs)}_", 1))
-            jobs.append((op, form, sources[-1][4:sources[-1].index("(")]))
+            source = getattr(writer, form)().replace("def ", f"def F{len(jobs)}_", 1)
+            jobs.append((op, form, source[4:source.index("(")]))
+            sources.append(source.replace("(SELF,", f"({jobs[-1][2]},"))
         scope.update(writer.scope)
-    exec(compile("\n".join(sources), "<jtorch functions made from op records>", "exec"), scope)
+    exec(compiled("\n".join(sources), MADE, __file__), scope)
     made: dict[str, dict] = {}
+    docs = {op.name: OpDoc.of(op) for op in OPS.values()}
     for op, form, key in jobs:
         fn = scope[key]
         fn.__name__ = fn.__qualname__ = op.name.split(".")[-1] + ("_" if form == "inplace" else "")
-        fn.__doc__, fn.__module__ = op.doc, "jtorch"
+        fn.__doc__, fn.__module__ = docs[op.name], "jtorch"
         made.setdefault(op.name, {})[form] = fn
     return made
 
 
 def _forms(op: Op) -> list[str]:
     forms = ["function"]
-    if op.inplace:
+    if op.inplace.form:
         forms.append("inplace")
         if any(n.startswith("nn.functional.") for n in (op.name, *op.aliases)):
             forms.append("functional")
@@ -483,7 +567,10 @@ def bind(spaces: dict[str, types.ModuleType]) -> None:
         op = OPS[name]
         for full in (op.name, *op.aliases):
             _bind_name(op, full, forms, spaces)
-        put(Tensor, {operator: _known_first(op, operator, _operator(operator, forms)) for operator in op.operators})
+        for operator in op.operators:
+            made = _known_first(op, operator, _operator(operator, forms))
+            made.__name__, made.__module__ = operator, "jtorch"
+            put(Tensor, {operator: made})
     Tensor.__hash__ = object.__hash__      # type: ignore[method-assign,assignment]     # comparison operators must not unset it
 
 
@@ -502,7 +589,11 @@ def _as_method(op: Op, fn):
     """The function as a method: ``self`` is the first parameter, or the first that takes a tensor (``polygamma(n, input)``)."""
     if not op.params or op.params[0].kind != "static":
         return fn
-    return lambda self, first, *args: fn(first, self, *args)
+
+    def method(self, first, *args):
+        return fn(first, self, *args)
+    method.__name__, method.__doc__ = fn.__name__, fn.__doc__
+    return method
 
 
 _OPERANDS = {Tensor, Parameter, int, float, bool, complex}
@@ -547,8 +638,7 @@ def _known_first(op: Op, name: str, slow: Callable) -> Callable:
 def _default_marks(op: Op) -> tuple | None:
     """How what follows two operands stands in a call's template where it is not given; None for other kinds of ops."""
     first, rest = op.params[:2], op.params[2:]
-    plain = op.view is None and not op.dynamic and not op.writes and op.warns is None and op.layout is not KEPT \
-        and op.layout not in ALWAYS
+    plain = op.view is None and not op.dynamic and not op.writes and op.warns is None and _called(op) == "call"
     if not plain or len(first) < 2 or any([p.kind not in ("tensor", "tensor_or_number") for p in first]) \
             or any([p.kind not in ("number", "static") or _is_empty(p) for p in rest]):
         return None

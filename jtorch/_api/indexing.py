@@ -17,15 +17,19 @@ from jtorch import engine, storage, tape
 from jtorch._api import functions, replaced
 from jtorch._api.creation import as_tensor, from_host, tensor
 from jtorch._api.names import put
+from jtorch._api.op_docs import OpDoc
 from jtorch._api.sequences import type_name
 from jtorch._backward.view_history import requires_grad
+from jtorch._nodes import tangents
 from jtorch.dispatch import (
     call,
     call_inplace,
     call_view,
     check_inplace,
     fit,
+    forward,
     make_node,
+    restrict,
     row_of,
     view_of,
     write_with_history,
@@ -287,7 +291,7 @@ def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
     """
     s, view = t._storage, t._view
     s.sliced += 1
-    if s.sliced <= MANY or requires_grad(t):
+    if s.sliced <= MANY or requires_grad(t) or tangents.opened:
         return None
     aval, stride, offset = (s.aval, None, 0) if view is None else (view.aval, view.stride, view.offset)
     if aval.device is not engine.CPU or aval.traced:
@@ -303,7 +307,7 @@ def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
         value = Value(shown, _part(source, start, step, count))
     made = view_of(t, shown, inner, offset + start * apart, in_order, value)
     if not mode.grad:
-        made._creation = "no_grad"
+        restrict(made, "no_grad")
     return made
 
 
@@ -438,12 +442,14 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = tensor(src)
     if _shows_same(target, src):
         return _copied_onto_itself(target, src)
+    if tangents.opened and forward.written(target, src, copy_) is not None:
+        return target
     storage.check_overlap(target, src)
     if src.device != target.device:
         src = src.to(target.device)     # type: ignore[attr-defined]
     tracked = mode.grad and (requires_grad(target) or requires_grad(src))
     aval = storage.aval_of(target)
-    tracked = tracked and bool(aval.kind)
+    tracked = tracked and bool(aval.is_inexact)
     check_inplace(target, tracked)
     warn_of_lost(src.dtype.np, aval.np)
     if tracked:
@@ -463,7 +469,7 @@ def _copied_onto_itself(target: Tensor, src: Tensor) -> Tensor:
     """``copy_`` of the same elements: only history and version show it."""
     tracked = mode.grad and (requires_grad(target) or requires_grad(src))
     check_inplace(target, tracked, once=False)
-    if not (tracked and storage.aval_of(target).kind):
+    if not (tracked and storage.aval_of(target).is_inexact):
         storage.count_write(target)
         return target
     args = [value_of(target), value_of(src)]
@@ -500,10 +506,12 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     return found
 
 
-def _check_indices(input: Tensor, indices: Any) -> None:
+def _check_put(input: Tensor, indices: Any, values: Tensor, inplace: bool) -> None:
     for k, x in enumerate(indices):
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
+    if inplace:
+        check_inplace(input, mode.grad and (requires_grad(input) or requires_grad(values)), once=False)
     if len(indices) > input.dim():
         raise IndexError(f"too many indices for tensor of dimension {input.dim()} (got {len(indices)})")
     for x in indices:
@@ -515,7 +523,7 @@ def _index_put(form: str):
     do: Any = call_inplace if form == "index_put_" else call
 
     def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-        _check_indices(input, indices)
+        _check_put(input, indices, values, inplace=form == "index_put_")
         filled = len(indices) == 1 and not accumulate and indices[0].dtype.name in _MASKS and values.numel() == 1
         tensors: list[Tensor] = []
         for x in indices:
@@ -545,6 +553,12 @@ def bind() -> None:
 
 def _property_of_view(name: str) -> property:
     c = call_of(OPS[name], (T,))
-    if name == "real":
-        return property(lambda self: call_view(c, (self,)) if self.dtype.is_complex else self)
-    return property(lambda self: call_view(c, (self,)))
+    if name not in ("real", "imag"):
+        return property(lambda self: call_view(c, (self,)), doc=OpDoc.of(OPS[name]))
+
+    def part(self: Tensor) -> Tensor:
+        return call_view(c, (self,)) if name == "imag" or self.dtype.is_complex else self
+
+    def write(self: Tensor, value: Any) -> None:
+        part(self).copy_(value) if isinstance(value, Tensor) else part(self).fill_(value)       # type: ignore[attr-defined]
+    return property(part, write, doc=OpDoc.of(OPS[name]))

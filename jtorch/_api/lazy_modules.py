@@ -2,18 +2,42 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from jtorch._base.not_built import NotBuiltError
 
-MODULES = ("accelerator", "compiler", "distributions", "hub", "jit", "multiprocessing", "overrides", "profiler", "testing",
-           "types")
-NAMES = {"compile": "compiler"}
+MODULES = ("_C", "__config__", "_custom_ops", "_dynamo", "_functorch", "_guards", "_inductor", "_jit_internal", "_library",
+           "_logging", "_ops", "_subclasses", "_tensor", "_utils", "accelerator", "compiler", "distributed", "distributions",
+           "export", "futures", "fx", "hub", "jit", "library", "multiprocessing", "onnx", "overrides", "profiler",
+           "quasirandom", "sparse", "testing", "types")
+_IN = {      # where names are that programs seldom ask for
+    "_C": "Graph PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptObject StorageBase TensorType Value",
+    "_api.checks": "_assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
+                   "_check_tensor_all_with _check_type _check_value _check_with",
+    "_api.guards": "_assert_scalar _assert_tensor_metadata _is_all_true _is_any_true sym_constrain_range "
+                   "sym_constrain_range_for_size",
+    "_api.private_functions": "_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short "
+                              "_grouped_mm _scaled_mm _shape_as_tensor read_vitals set_vital",
+    "_api.symbolic": "SymBool SymFloat SymInt",
+    "_base.absent_dtypes": "qint8 quint8 qint32 quint4x2 quint2x4 complex32 chalf float4_e2m1fn_x2 "
+                           + " ".join([f"int{bits} uint{bits}" for bits in range(1, 8)]),
+    "_base.streams": "Event Stream",
+    "_classes": "classes",
+    "_library.tags": "Tag",
+    "_ops": "ops",
+    "compiler": "compile",
+    "device": "OutOfMemoryError",
+    "fx._assertion": "_assert",
+    "futures": "Future",
+    "jit": "ScriptModule",
+    "sparse.creation": "sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor "
+                       "sparse_compressed_tensor _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo",
+    "sparse.products": "smm spmm dsmm hspmm",
+}
+NAMES = {name: module for module, names in _IN.items() for name in names.split()}
 _NO_TENSORS = {
-    "sparse": ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor",
-               "sparse_compressed_tensor"),
-    "quantized": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "quint8",
-                  "qint8", "qint32", "quint4x2", "quint2x4"),
+    "quantized": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic"),
 }
 
 
@@ -21,9 +45,13 @@ def load(name: str) -> Any:
     """What ``jtorch.<name>`` is; AttributeError if there is no such thing."""
     if name in MODULES:
         return importlib.import_module(f"jtorch.{name}")
+    if name == "torch":      # scripts find torch.torch by accident
+        return sys.modules["jtorch"]
+    if name == "return_types":
+        return importlib.import_module("jtorch._api.return_types").module
     if name in NAMES:
         return getattr(importlib.import_module(f"jtorch.{NAMES[name]}"), name)
     for kind, names in _NO_TENSORS.items():
         if name in names:
-            raise NotBuiltError(f"torch.{name}: {kind} tensors are not built")
+            raise NotBuiltError(f"torch.{name}: {kind} tensors are not built; torch.bfloat16 halves memory")
     raise AttributeError(f"module 'torch' has no attribute {name!r}")

@@ -11,15 +11,15 @@ from jtorch._base.not_built import NotBuiltError
 from jtorch.tensor import Tensor
 
 # Method: the layout that it asks for, in PyTorch's words.
-_EXPECTED = {
+EXPECTED = {
     "coalesce": "sparse coordinate tensor", "is_coalesced": "sparse coordinate tensor", "indices": "sparse coordinate tensor",
     "values": "sparse tensor", "crow_indices": "sparse row compressed tensor", "col_indices": "sparse row compressed tensor",
     "ccol_indices": "sparse column compressed tensor", "row_indices": "sparse column compressed tensor"}
 _NOT_BUILT = {
-    "sparse": "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc sparse_mask sparse_resize_ "
-              "sparse_resize_and_clear_ smm sspaddmm to_mkldnn",
+    "sparse block": "to_sparse_bsr to_sparse_bsc", "sparse": "sspaddmm", "mkldnn": "to_mkldnn",
     "quantized": "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme",
     "nested": "to_padded_tensor", "complex32": "chalf", "ipu, mtia and xpu": "ipu mtia xpu"}
+_OF_SPARSE = "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc sparse_mask sparse_resize_ sparse_resize_and_clear_ smm"
 # Function: what does the same today.
 _REMOVED = {"eig": "linalg.eig", "symeig": "linalg.eigh", "lstsq": "linalg.lstsq", "solve": "linalg.solve",
             "matrix_rank": "linalg.matrix_rank"}
@@ -37,7 +37,7 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 def _wrong_layout(name: str) -> Callable:
     def method(self: Tensor) -> Any:
-        raise RuntimeError(f"{name} expected {_EXPECTED[name]} layout but got Strided")
+        raise RuntimeError(f"{name} expected {EXPECTED[name]} layout but got Strided")
     return _named(method, name, f"RuntimeError: the tensor is dense. See torch.Tensor.{name}.")
 
 
@@ -54,6 +54,14 @@ def _named(function: Callable, name: str, doc: str) -> Callable:
     return function
 
 
+def _of_sparse(name: str) -> Callable:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        import jtorch.sparse  # noqa: F401  (declares the rules)
+        from jtorch.sparse.rules import RULES
+        return RULES[name](self, *args, **kwargs)
+    return _named(method, name, f"The tensor in another layout, or with a sparse one. See torch.Tensor.{name}.")
+
+
 class _NotBuilt:
     """Stands for a method that is not built: whoever asks for it gets the reason."""
 
@@ -66,7 +74,8 @@ class _NotBuilt:
 
 def bind() -> None:
     """Puts these into the package and on tensors."""
-    put(Tensor, {name: _wrong_layout(name) for name in _EXPECTED})
+    put(Tensor, {name: _wrong_layout(name) for name in EXPECTED})
+    put(Tensor, {name: _of_sparse(name) for name in _OF_SPARSE.split()})
     put(Tensor, {name: _NotBuilt(name, kind) for kind, names in _NOT_BUILT.items() for name in names.split()})
     removed = {name: _removed(name) for name in _REMOVED}
     put(functions, {**removed, "dequantize": dequantize})

@@ -29,6 +29,16 @@ def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
     return call_view(call_of(OPS["view"], (T, tuple([int(n) for n in sizes]))), (self,))
 
 
+def squeeze(self: Tensor, *dim: Any, **kw: Any) -> Tensor:
+    """Dims of size 1 dropped; those to look at may be given one by one. See torch.Tensor.squeeze."""
+    return replaced.squeeze(self, *(dim if len(dim) < 2 else (dim,)), **kw)
+
+
+def squeeze_(self: Tensor, *dim: Any, **kw: Any) -> Tensor:
+    """Dims of size 1 dropped in place. See torch.Tensor.squeeze_."""
+    return replaced.squeeze_(self, *(dim if len(dim) < 2 else (dim,)), **kw)
+
+
 def where(condition: Tensor, *args: Any, **kw: Any) -> Any:
     """``input`` where the condition holds, ``other`` elsewhere; alone, the indices where it holds. See torch.where."""
     if not args and not kw:
@@ -214,8 +224,21 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The coordinates in ``shape`` of places in its flattened form. See torch.unravel_index."""
     if not isinstance(shape, (int, tuple, list)):
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    odd = next((n for n in shape if not hasattr(n, "__index__")), None) if not isinstance(shape, int) else None
+    if odd is not None:
+        raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(odd)}")
     found = replaced.unravel_index(indices, (shape,) if isinstance(shape, int) else tuple(shape))
     return found.unbind(-1)
+
+
+def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
+                 sections: int | None = None) -> tuple[Tensor, ...]:
+    """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
+    given = [x for x in (indices_or_sections, indices, sections) if x is not None]
+    if len(given) != 1:
+        raise TypeError("tensor_split() received an invalid combination of arguments: one of indices_or_sections, indices and "
+                        "sections is wanted")
+    return replaced.tensor_split(input, given[0], dim)
 
 
 def abs_(self: Tensor) -> Tensor:
@@ -250,13 +273,13 @@ def bind() -> None:
     ours: dict[str, Any] = {
         "meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy, "where": where, "abs_": abs_,
         "as_strided_scatter": as_strided_scatter, "repeat_interleave": repeat_interleave, "gradient": gradient,
-        "broadcast_tensors": broadcast_tensors, "unravel_index": unravel_index,
+        "broadcast_tensors": broadcast_tensors, "tensor_split": tensor_split, "unravel_index": unravel_index,
         **{made.__name__: _itself_if_real(made) for made in (f.real, f.conj, f.conj_physical)},
         **{made.__name__: _atleast(made) for made in (f.atleast_1d, f.atleast_2d, f.atleast_3d)}}
     put(functions, ours, replaces=True)
     put(Tensor, {"where": tensor_where})
     put(functions, {"histogramdd": histogramdd, "resize_as_": Tensor.resize_as_})       # type: ignore[attr-defined]
-    put(Tensor, {**{n: ours[n] for n in ("abs_", "conj", "conj_physical", "diag", "as_strided_scatter", "ravel")},
-                 "absolute_": abs_, "float_power_": float_power_, "view": view,
-                 "repeat_interleave": repeat_interleave, "sum_to_size": sum_to_size, "real": property(ours["real"])},
+    put(Tensor, {**{n: ours[n] for n in ("abs_", "conj", "conj_physical", "diag", "as_strided_scatter", "ravel", "tensor_split")},
+                 "absolute_": abs_, "float_power_": float_power_, "view": view, "squeeze": squeeze, "squeeze_": squeeze_,
+                 "repeat_interleave": repeat_interleave, "sum_to_size": sum_to_size},
         replaces=True)

@@ -88,11 +88,17 @@ def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, device: _DeviceLik
     """A 0-dim tensor. See torch.scalar_tensor."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, *, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor:
     """``softmax(query @ key.T * scale + attn_mask) @ value``. See torch.nn.functional.scaled_dot_product_attention."""
+def squeeze(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+    """Dims of size 1 dropped. See torch.squeeze."""
+def squeeze_(self: Tensor, *args: Any, **kw: Any) -> Tensor:
+    """The in-place form of squeeze: changes how this tensor shows its memory. See torch.Tensor.squeeze_."""
 @overload
 def sum_to_size(input: Tensor, *size: builtins.int, out: Tensor | None = None) -> Tensor: ...
 @overload
 def sum_to_size(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
     """The sum over the dims that broadcasting from ``size`` repeats. See torch.Tensor.sum_to_size."""
+def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
 def unravel_index(indices: Tensor, shape: Sequence[builtins.int]) -> Tensor:
     """The coordinates in ``shape``, in a last dim, of places in its flattened form. See torch.unravel_index."""
 @overload

@@ -12,25 +12,27 @@ import numpy as np
 
 from jtorch._api import functions
 from jtorch._api.creation import empty_strided, from_host
-from jtorch._api.functional import _Deterministic, set_default_dtype, use_deterministic_algorithms
+from jtorch._api.functional import set_default_dtype, use_deterministic_algorithms
 from jtorch._api.names import put
+from jtorch._api.typed_tensors import MemoryFormat
 from jtorch._backward.view_history import requires_grad
+from jtorch._base import warned
+from jtorch._base.deterministic import Deterministic
 from jtorch.tensor import Tensor
 
 # Determinism and warnings --------------------------------------------------------------------------------------------
 
 _DEBUG_MODES = ("default", "warn", "error")
-_switches = {"warn_always": False}
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether deterministic algorithms were asked for with ``warn_only``."""
-    return _Deterministic.on and _Deterministic.warn_only
+    return Deterministic.on and Deterministic.warn_only
 
 
 def get_deterministic_debug_mode() -> int:
     """0, 1 or 2: deterministic algorithms are off, wished for, demanded. See torch.get_deterministic_debug_mode."""
-    return 0 if not _Deterministic.on else 1 if _Deterministic.warn_only else 2
+    return 0 if not Deterministic.on else 1 if Deterministic.warn_only else 2
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -48,13 +50,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Kept for ``is_warn_always_enabled``: Python's filters say how often a warning is shown."""
-    _switches["warn_always"] = bool(b)
+    """Whether what is warned of once in a process is warned of each time. See torch.set_warn_always."""
+    warned.Once.always = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
     """What ``set_warn_always`` chose. See torch.is_warn_always_enabled."""
-    return _switches["warn_always"]
+    return warned.Once.always
 
 
 def set_flush_denormal(mode: bool) -> bool:
@@ -190,28 +192,64 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout
 
 # Methods -------------------------------------------------------------------------------------------------------------
 
+def _callable(given: Any) -> Callable:
+    if not callable(given):
+        raise TypeError(f"'{type(given).__name__}' object is not callable")
+    return given        # type: ignore[no-any-return]
+
+
 def apply_(self: Tensor, callable: Callable) -> Tensor:
     """Each element replaced by ``callable`` of it, one by one on the host. See torch.Tensor.apply_."""
-    return _mapped(self, "apply_", np.frompyfunc(callable, 1, 1), self)
+    return _mapped(self, "apply_", np.frompyfunc(_callable(callable), 1, 1), self)
 
 
 def map_(self: Tensor, tensor: Tensor, callable: Callable) -> Tensor:
     """Each element replaced by ``callable`` of it and of the other tensor's. See torch.Tensor.map_."""
-    return _mapped(self, "map_", np.frompyfunc(callable, 2, 1), self, tensor.expand(self.shape))        # type: ignore[attr-defined]
+    if tensor.dtype is not self.dtype:
+        raise TypeError(f"map_: expected {self.type()} for 'other' (got {tensor.type()})")      # type: ignore[attr-defined]
+    function = np.frompyfunc(_callable(callable), 2, 1)
+    return _mapped(self, "map_", function, self, tensor.expand(self.shape))        # type: ignore[attr-defined]
+
+
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable) -> Tensor:
+    """Each element replaced by ``callable`` of it and of two other tensors'. See torch.Tensor.map2_."""
+    for name, t in (("x", x), ("y", y)):
+        if t.dtype is not self.dtype:
+            raise TypeError(f"map2_: expected {self.type()} for argument '{name}' (got {t.type()})")        # type: ignore[attr-defined]
+    function = np.frompyfunc(_callable(callable), 3, 1)
+    return _mapped(self, "map2_", function, self, x.expand(self.shape), y.expand(self.shape))       # type: ignore[attr-defined]
 
 
 def _mapped(self: Tensor, name: str, function: Callable, *tensors: Tensor) -> Tensor:
     if any(requires_grad(t) for t in tensors):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     made = function(*(np.asarray(t.tolist(), object).reshape(t.shape) for t in tensors))
+    odd = next((v for v in np.asarray(made, object).flat if isinstance(v, str)), None)
+    if odd is not None:
+        raise TypeError("'str' object cannot be interpreted as an integer" if not self.dtype.is_floating_point
+                        else "must be real number, not str")
     self.data.copy_(from_host(np.asarray(made).astype(self.dtype.np)))     # type: ignore[attr-defined]   # no new version
     return self
 
 
-def dim_order(self: Tensor, *, ambiguity_check: bool = False) -> tuple[int, ...]:
-    """The dims from the one with the largest steps in memory to the one with the smallest. See torch.Tensor.dim_order."""
-    stride = self.stride()
-    return tuple(sorted(range(self.dim()), key=lambda d: (-stride[d], d)))
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dims from the one with the largest steps in memory to the one with the smallest. See torch.Tensor.dim_order.
+
+    RuntimeError with ``ambiguity_check`` where other orders would do too; with a list of memory formats, unless one fits.
+    """
+    if not isinstance(ambiguity_check, bool) and not (
+            isinstance(ambiguity_check, list) and all(f.__class__ is MemoryFormat for f in ambiguity_check)):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    stride, shape = self.stride(), self.shape
+    found = tuple(sorted(range(self.dim()), key=lambda d: (-stride[d], d)))
+    if ambiguity_check is True:
+        ambiguous = len(set(stride)) < len(stride) or 1 in shape
+    else:
+        fitting = [f for f in ambiguity_check or () if self.is_contiguous(memory_format=f)]     # type: ignore[attr-defined]
+        ambiguous = bool(ambiguity_check) and len(fitting) != 1
+    if ambiguous:
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+    return found
 
 
 def _whole(name: str):
@@ -235,7 +273,8 @@ NAMES = ("is_deterministic_algorithms_warn_only_enabled get_deterministic_debug_
 def bind() -> None:
     """Puts these into the package and on tensors."""
     put(functions, {n: globals()[n] for n in NAMES})
-    put(Tensor, {"apply_": apply_, "map_": map_, "dim_order": dim_order, "to_dense": to_dense, "dense_dim": _whole("dense_dim"),
+    put(Tensor, {"apply_": apply_, "map_": map_, "map2_": map2_, "dim_order": dim_order,
+                 "to_dense": to_dense, "dense_dim": _whole("dense_dim"),
                  "sparse_dim": _whole("sparse_dim"), "const_data_ptr": Tensor.data_ptr})
     for name in ("is_xla", "is_ipu"):
         no = property(lambda self: False, doc=f"False: no such device is known. See torch.Tensor.{name}.")

@@ -13,6 +13,11 @@ from jtorch.tensor import Tensor
 class _TypedMeta(type):
     dtype: dtypes.dtype
 
+    def __new__(cls, name: str, bases: tuple, namespace: dict):
+        if bases:
+            raise TypeError(f"type 'torch.{bases[0].__name__}' is not an acceptable base type")
+        return super().__new__(cls, name, bases, namespace)
+
     def __instancecheck__(cls, obj: Any) -> bool:
         return isinstance(obj, Tensor) and obj.dtype is cls.dtype
 
@@ -35,4 +40,5 @@ def bind() -> None:
     typed = {f"{d.scalar_name}Tensor": d for d in dtypes.ALL.values()}
     put(functions, {name: _TypedMeta(name, (), {"dtype": d, "__module__": "torch"}) for name, d in typed.items()})
     formats = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
-    put(functions, {"memory_format": MemoryFormat, **{name: MemoryFormat(name) for name in formats}})
+    made = {name: MemoryFormat(name) for name in formats}
+    put(functions, {"memory_format": MemoryFormat, **made, "legacy_contiguous_format": made["contiguous_format"]})

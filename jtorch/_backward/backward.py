@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextvars
 import heapq
 import itertools
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable
@@ -16,18 +17,21 @@ import jax.numpy as jnp
 
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import untracked_writes
-from jtorch._base import caller
-from jtorch._nodes import replay
-from jtorch._nodes.hooks import Above, as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
-from jtorch._nodes.replay import LEAF, is_watched
+from jtorch._base import caller, seam
+from jtorch._nodes import replay, tangents
+from jtorch._nodes.hooks import as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
+from jtorch._nodes.replay import Walk, is_watched
 from jtorch._nodes.version_errors import FREED
 from jtorch._nodes.vjp import vjp_call
-from jtorch.engine import Value, stats, values
-from jtorch.engine.trace import DEFERRED, EAGER
+from jtorch.engine import Value, stats
+from jtorch.engine.values import shape_only_value, zero_stride_arrays  # noqa: F401  (for the extension)
 from jtorch.no_grad import Modes, mode
+from jtorch.speedups.constants import DEFERRED, EAGER, LEAF
 from jtorch.tape import (
     AT_ONCE,
     AccumulateGrad,
+    ConditionallySavedNode,  # noqa: F401  (for the extension)
+    CopySlices,
     Edge,
     Node,
     OpNode,
@@ -47,11 +51,11 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
     Without ``captures`` every reachable leaf accumulates. With them only the paths to these edges are walked, and the
     gradients that arrive there are returned; ``accumulate`` says whether leaves among them accumulate as well.
     """
-    if untracked_writes.on_host or storage.silent or storage.left:
+    if untracked_writes.on_host or storage.untracked_writes or storage.abandoned:
         untracked_writes.refresh([r[0] for r in roots], create_graph)
     if tape.detached:
         tape.note_detached([r[0] for r in roots])
-    if captures is not None or create_graph or mode.anomaly:
+    if captures is not None or create_graph or mode.anomaly or tangents.opened:
         return GraphTask(roots, retain_graph, create_graph, captures, accumulate).run()
     trace, learner = engine.current(), None
     if len(roots) == 1 and trace.mode is not EAGER and not trace.noting:
@@ -66,6 +70,7 @@ class GraphTask:
 
     _ids = itertools.count()
     depth = 0           # in how many others it runs
+    callbacks: tuple = ()
 
     def __init__(self, roots: list, retain_graph: bool, create_graph: bool, captures: Iterable[Edge] | None, accumulate: bool):
         self.id = next(GraphTask._ids)
@@ -133,13 +138,19 @@ class GraphTask:
         try:
             for node, nr, grad in self.roots:
                 if self.allowed is None or node in self.allowed:
-                    self.deliver((node, nr), grad if self.create_graph else as_value(grad))
+                    self.deliver((node, nr), grad if self.create_graph else tangents.value_unless_more(grad, as_value))
             self._walk()
-        finally:
+            for fn in self.callbacks:
+                fn()
+        finally:        # these two first: an exception may come where a function is entered
+            mode.grad, running.task = self.modes.grad, outer
             self.modes.restore()
-            running.task = outer
             engine.current().after_backward = not self.create_graph
         return self.captured
+
+    def queue_callback(self, fn: Callable[[], Any]) -> None:
+        """Calls ``fn`` once all nodes have run."""
+        self.callbacks = (*self.callbacks, fn)
 
     def _walk(self) -> None:
         heap, pending = self.heap, self.pending
@@ -198,7 +209,7 @@ class GraphTask:
         if isinstance(node, OpNode):
             if grads and not _unchanged(node):
                 node._check_versions(tuple(sorted(grads)))
-            if grads and node.__class__ is tape.CopySlices:
+            if grads and node.__class__ is CopySlices:
                 node.check_written()
         else:
             node.run(grads, self.create_graph, [False] * len(node.edges))
@@ -211,7 +222,7 @@ class GraphTask:
         if node.prehooks:
             grads = run_prehooks(node, grads, self.create_graph)
         needs = [e is not None and (self.allowed is None or e[0] in self.allowed) for e in edges]
-        if node.hooks and node.__class__ is tape.CopySlices and needs[1]:
+        if node.hooks and node.__class__ is CopySlices and needs[1]:
             node.check_written()
         run = _run_watched if mode.anomaly else node.__class__.run
         try:
@@ -288,9 +299,11 @@ def _added(node: Node, nr: int, a: Any, b: Any) -> Any:
             a, b = [_fitting(node, {nr: grad})[nr] for grad in (a, b)]
         return record(tape.ADD, (a, b))
     a, b = as_tensor(a), as_tensor(b)
+    if a._storage.value is None or b._storage.value is None:
+        return tape.with_sparse(a, b)
     if tape.aval_of(a).shape != tape.aval_of(b).shape:
         a, b = [_fitting(node, {nr: grad})[nr] for grad in (a, b)]
-    return Above.call(tape.ADD, [a, b])
+    return seam.call(tape.ADD, [a, b])
 
 
 class PlainTask(GraphTask):
@@ -357,7 +370,8 @@ class PlainTask(GraphTask):
         key = id(leaf)
         have = self.leaves.get(key)
         if grad is not None:
-            have = self.leaves[key] = as_value(grad) if have is None else record(tape.ADD, (have, as_value(grad)))
+            grad = tangents.value_unless_more(grad, as_value)
+            have = self.leaves[key] = grad if have is None else _added(leaf, 0, have, grad)
         self.waiting[key] -= 1
         if not self.waiting[key] and have is not None:
             if self.heap and self.heap[0][0] == -AT_ONCE:       # behind those that go at once too
@@ -386,8 +400,10 @@ def _accumulate(leaf: Any, grad: Value) -> None:
         tape.check_is_leaf(leaf)
     if not leaf._requires_grad:
         return
-    if leaf._grad is None:
-        made = Above.wrap(grad)
+    if grad.__class__ is not Value or (leaf._grad is not None and leaf._grad._storage.value is None):
+        AccumulateGrad(leaf).run({0: grad}, False, [])
+    elif leaf._grad is None:
+        made = seam.wrap(grad)
         leaf._grad = made if leaf._view is None and grad.aval is leaf._storage.aval else laid_out_like(leaf, made)
     else:
         tape.add_to_grad(leaf, grad)
@@ -405,7 +421,7 @@ def _follow_known(trace: Any, root: tuple[Node, int, Any], retain_graph: bool) -
     return False
 
 
-def follow(walk: replay.Walk, root: Node, grad: Value, trace: Any, retain_graph: bool) -> bool:
+def follow(walk: Walk, root: Node, grad: Value, trace: Any, retain_graph: bool) -> bool:
     """Does a walk that is known; False, and nothing, if what is met is not that of the walk."""
     values = trace.values
     found = walk.follow(root, grad, trace)
@@ -475,17 +491,24 @@ def _run_watched(node: Node, grads: dict, create_graph: bool, needs: list[bool])
 def _show_origin(node: Node) -> None:
     name, level = node.name(), caller.level()
     if node.trace is None:
-        warnings.warn(f"Error detected in {name}. No forward pass information available. Enable detect anomaly during "
-                      "forward pass for more information.", UserWarning, stacklevel=level)
+        _warn(f"Error detected in {name}. No forward pass information available. Enable detect anomaly during "
+              "forward pass for more information.", level)
         return
     text, parent = node.trace
-    warnings.warn(f"Error detected in {name}. Traceback of forward call that caused the error:\n{text}", UserWarning,
-                  stacklevel=level)
+    _warn(f"Error detected in {name}. Traceback of forward call that caused the error:\n{text}", level)
     while parent is not None:
         name, (text, above) = parent.name(), parent.trace or ("No forward pass information available.\n", None)
-        warnings.warn(f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that induced the previous "
-                      f"calculation:\n{text}", UserWarning, stacklevel=level)
+        _warn(f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that induced the previous "
+              f"calculation:\n{text}", level)
         parent = above
+
+
+def _warn(message: str, level: int) -> None:
+    """A warning; on stderr where warnings are errors, since another error is on its way."""
+    try:
+        warnings.warn(message, UserWarning, stacklevel=level + 1)
+    except UserWarning:
+        sys.stderr.write(f"{message}\n")
 
 
 def _check_nan(node: Node, outs: list) -> None:
@@ -498,7 +521,4 @@ def _check_nan(node: Node, outs: list) -> None:
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
 
 
-if speedups.native is not None:
-    speedups.native.connect_walks({**globals(), "Walk": replay.Walk, "SometimesNode": tape.SometimesNode,
-                                   "CopySlices": tape.CopySlices, "stand_in": values.stand_in, "hollow_arrays": values._hollow})
-    follow = speedups.native.follow
+speedups.connect(globals(), "walks")

@@ -13,10 +13,9 @@ import numpy as np
 
 from jtorch import engine, storage, tape
 from jtorch.engine import Value
-from jtorch.ops.derivatives_from_result import CHANGES, TAKES
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides
-from jtorch.storage import READ, Seen, Storage, View, value_of
+from jtorch.storage import READ, SavedTensorRef, Storage, View, value_of
 
 on_host: weakref.WeakSet = weakref.WeakSet()     # nodes that have saved memory which NumPy arrays may share
 
@@ -26,7 +25,7 @@ def refresh(roots: list, create_graph: bool = False) -> None:
     for node in list(on_host):
         if node.saved is not None:
             _refresh(node, of_host=True, create_graph=create_graph)
-    if storage.silent or storage.left:
+    if storage.untracked_writes or storage.abandoned:
         for node in tape.reachable(roots):
             if getattr(node, "saved", None) is not None:
                 _refresh(node, of_host=False, create_graph=create_graph)
@@ -41,44 +40,45 @@ def _forget_unsaved() -> None:
     """Lets go of storages that no node has saved any more. Their counts are too high where nodes were dropped with their graph,
     so nodes are looked for, which is slow, among all objects that there are.
     """
-    silent = storage.silent
-    waited = [s for s, turns in silent.items() if turns >= PATIENCE or not s.saved]
-    for s in list(silent):
-        silent[s] += 1
+    written = storage.untracked_writes
+    waited = [s for s, turns in written.items() if turns >= PATIENCE or not s.saved]
+    for s in list(written):
+        written[s] += 1
     if not waited:
         return
     nodes = [n for n in tape.nodes_with(_entries_of(waited)) if n.saved is not None]
     kept = {_place(counter)[0] for n in nodes for counter, _ in n.versions}
     for s in waited:
-        silent[s] = -LONGER
+        written[s] = -LONGER
         if s not in kept:
             s.saved = 0
-            del silent[s]
+            del written[s]
 
 
 def _entries_of(storages: list[Storage]) -> list[tuple]:
     """The entries of nodes' versions that have one of these storages."""
     holders = gc.get_referrers(*storages)
-    seen = [h for h in holders if h.__class__ is Seen]
+    seen = [h for h in holders if h.__class__ is SavedTensorRef]
     holders += gc.get_referrers(*seen) if seen else []
     return [h for h in holders if h.__class__ is tuple and len(h) == 2]
 
 
 def _refresh(node: Any, *, of_host: bool, create_graph: bool) -> None:
-    if node.call.op.keeps_result and not of_host and node.versions:
+    if node.call.op.saves.result and not of_host and node.versions:
         _refresh_result(node)
     saved, copied = None, node.copied()
     for i, (counter, version) in enumerate(node.versions):
         if counter is None or counter.version != version or i >= len(node.saved) or node.saved[i].__class__ is not Value \
-                or node.call.op.saves == "result" or i in copied:
+                or node.call.op.saves.result_only or i in copied:
             continue
         s, view = _place(counter)
-        if s.__class__ is Storage and (s.host is not None if of_host else s in storage.silent or s in storage.left):
-            now = _elsewhere(node, i, counter) or (_now(s, view, node.saved[i]) if of_host or s in storage.silent else None)
+        written = s in storage.untracked_writes
+        if s.__class__ is Storage and (s.host is not None if of_host else written or s in storage.abandoned):
+            now = _elsewhere(node, i, counter) or (_now(s, view, node.saved[i]) if of_host or written else None)
             if now is not None:
                 saved = list(node.saved) if saved is None else saved
                 saved[i] = now
-    if saved is not None and node.call.op.saves == "both" and _has_change(node) and not create_graph:
+    if saved is not None and node.call.op.saves.both and _has_change(node) and not create_graph:
         before = engine.record(node.call, tuple(node.saved))
         result = before[0] if before.__class__ is list else before
         _along(node, _values(saved), result, node.versions[-1])
@@ -92,7 +92,7 @@ def _values(saved: list) -> list[Value]:
 
 def _has_change(node: Any) -> bool:
     """Whether it is known how to take the node's derivative from its result."""
-    return node.call.op.name in CHANGES and len(_values(node.saved)) in TAKES.get(node.call.op.name, (1,))
+    return node.call.op.saves.change is not None and len(_values(node.saved)) in node.call.op.saves.takes
 
 
 def _along(node: Any, arguments: list[Value], result: Value, version: tuple) -> None:
@@ -106,14 +106,14 @@ def _along(node: Any, arguments: list[Value], result: Value, version: tuple) -> 
 
 
 def _place(counter: Any) -> tuple[Any, View | None]:
-    return (counter.storage, counter.view) if counter.__class__ is Seen else (counter, None)
+    return (counter.storage, counter.view) if counter.__class__ is SavedTensorRef else (counter, None)
 
 
 def _refresh_result(node: Any) -> None:
     """Makes the node of a result that was overwritten one that takes its derivative from what is there now."""
     counter, version = node.versions[-1]
     s, view = _place(counter)
-    if counter is None or counter.version != version or s not in storage.silent or not _has_change(node):
+    if counter is None or counter.version != version or s not in storage.untracked_writes or not _has_change(node):
         return
     view = _as_it_was(s, view, node.result)
     aval = s.aval if view is None else view.aval
@@ -149,10 +149,10 @@ def _elsewhere(node: Any, i: int, counter: Any) -> Value | None:
     if node.call.op.composite:      # these save views of it
         return None
     s, _ = _place(counter)
-    t = counter.tensor() if counter.__class__ is Seen else storage.left[s]() if s in storage.left else None
+    t = counter.tensor() if counter.__class__ is SavedTensorRef else storage.abandoned[s]() if s in storage.abandoned else None
     if t is None or t._storage is s or storage.aval_of(t) is not node.saved[i].aval:
         return None
-    return value_of(t) if counter.__class__ is Seen or _was_it(t, s, node.raw_edges[i]) else None
+    return value_of(t) if counter.__class__ is SavedTensorRef or _was_it(t, s, node.raw_edges[i]) else None
 
 
 def _was_it(t: Any, s: Storage, edge: Any) -> bool:

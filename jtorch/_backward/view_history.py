@@ -22,7 +22,7 @@ def requires_grad(t: Tensor) -> bool:
     if t._requires_grad:
         return True
     base = t._base
-    return base is not None and storage.aval_of(t).kind and requires_grad(base)
+    return base is not None and storage.aval_of(t).is_inexact and requires_grad(base)
 
 
 def node_of(t: Tensor) -> Node | None:
@@ -43,7 +43,7 @@ def forbidden_view(t: Tensor, what: str) -> str:
         start = f"{start} in {_MODES.get(kind, 'no_grad')} mode and {what} modified inplace with grad mode enabled."
     else:
         start = f"Output {t._output_nr} of {name} is a view and {what} modified inplace."
-    return f"{start} {_FORBIDDEN[kind].format(mode=_MODES.get(kind))}"
+    return f"{start} {_FORBIDDEN[kind].format(mode='inference_mode' if kind == 'inference' else kind)}"
 
 
 _MODES: dict = {"no_grad": "no_grad", "inference": "inference"}

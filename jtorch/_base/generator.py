@@ -5,24 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from jtorch._base import seam
 from jtorch._base.mt19937 import DEFAULT_SEED, Stream, seed_of
 from jtorch.device import as_device, canonical
 from jtorch.device import device as Device
 
 _STATE_OF_KEY = np.dtype([("seed", "<u8"), ("offset", "<i8")])      # the bytes of a CUDA generator's state
 _STEP = 4                                                           # PyTorch counts offsets in fours
-
-
-def _to_tensor(array: np.ndarray) -> Any:
-    """What get_state returns for the bytes of a state; the tensor layer replaces this."""
-    return array
-
-
-def _from_tensor(value: Any) -> np.ndarray:
-    """The array in what set_state was given; the tensor layer replaces this."""
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"expected a torch.ByteTensor, but got {type(value).__name__}")
-    return value
 
 
 class Generator:
@@ -62,12 +51,12 @@ class Generator:
     def get_state(self) -> Any:
         """The state as a tensor of bytes, the same that PyTorch gives."""
         if self.stream is not None:
-            return _to_tensor(self.stream.get_state())
-        return _to_tensor(np.array([(self._seed, self._offset)], _STATE_OF_KEY).view(np.uint8))
+            return seam.state_to_tensor(self.stream.get_state())
+        return seam.state_to_tensor(np.array([(self._seed, self._offset)], _STATE_OF_KEY).view(np.uint8))
 
     def set_state(self, new_state: Any, /) -> Generator:
         """Goes to a state that get_state gave."""
-        raw = _from_tensor(new_state)
+        raw = seam.state_from_tensor(new_state)
         if raw.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
         if self.stream is not None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 
 class layout:
-    """How elements are laid out: only ``torch.strided`` exists here."""
+    """How elements are laid out: all of them (``torch.strided``), or some with their places (``torch.sparse_coo``, …)."""
 
     def __init__(self, name: str):
         self.name = name
@@ -13,3 +13,11 @@ class layout:
 
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")       # named, but no tensor has it
+sparse_bsc = layout("sparse_bsc")
+IN_WORDS = {strided: "Strided", sparse_coo: "Sparse", sparse_csr: "SparseCsr", sparse_csc: "SparseCsc", sparse_bsr: "SparseBsr",
+            sparse_bsc: "SparseBsc"}        # as messages say them
+in_use: set[layout] = set()       # the sparse ones of which tensors have been made in this process

@@ -18,18 +18,15 @@ class NotBuiltError(NotImplementedError, AttributeError):
 _SPREAD = "In one process, jax.sharding spreads a computation over several devices."
 _QUANTIZED = "Quantized tensors are not built; torch.bfloat16 halves memory."
 _GRAPHS = "There is no graph of a module to work on; jax.make_jaxpr of a function that calls it gives JAX's."
-_SPARSE = "Sparse tensors are not built; torch.Tensor.scatter_add_ and index_add_ work on dense ones."
 MODULES = {
-    "distributed": _SPREAD,
+    "distributed._functional_collectives": _SPREAD,
+    "distributed._shard": _SPREAD,
+    "distributed._state_dict_utils": _SPREAD,
+    "distributed.launcher": "torch.distributed.run starts processes.",
     "distributed.nn": _SPREAD,
+    "distributed.pipelining": _SPREAD,
+    "distributed.utils": _SPREAD,
     "distributed.rpc": _SPREAD,
-    "distributed.fsdp": _SPREAD,
-    "distributed.tensor": _SPREAD,
-    "distributed.optim": _SPREAD,
-    "distributed.checkpoint": "torch.save writes whole checkpoints.",
-    "distributed.elastic": _SPREAD,
-    "distributed.algorithms": _SPREAD,
-    "distributed.device_mesh": _SPREAD,
     "quantization": _QUANTIZED,
     "ao": _QUANTIZED,
     "ao.nn": _QUANTIZED,
@@ -40,30 +37,30 @@ MODULES = {
     "nn.qat": _QUANTIZED,
     "nn.intrinsic": _QUANTIZED,
     "nested": "torch.nn.utils.rnn.pad_sequence makes a batch of sequences of different lengths.",
-    "sparse": _SPARSE,
-    "export": _GRAPHS,
-    "fx": _GRAPHS,
-    "onnx": "jax.export writes a function that calls the module as StableHLO.",
     "package": "torch.save keeps tensors and modules.",
-    "library": "torch.autograd.Function makes an operation with a derivative of its own.",
     "monitor": "torch.utils.tensorboard writes what is measured.",
-    "futures": "concurrent.futures has futures.",
     "mps": "The accelerators here are JAX's: cuda and xla.",
     "xpu": "The accelerators here are JAX's: cuda and xla.",
     "mtia": "The accelerators here are JAX's: cuda and xla.",
     "utils.cpp_extension": "jax.ffi calls compiled code.",
+    "utils._sympy": "There are no symbolic sizes here.",
     "utils.mobile_optimizer": _GRAPHS,
     "utils.model_zoo": "Nothing is downloaded; torch.load reads a file.",
-    "utils.flop_counter": "jax.jit(f).lower(x).cost_analysis() counts the operations of a function.",
-    "nn.attention.flex_attention": "torch.nn.functional.scaled_dot_product_attention takes a mask of any kind.",
+    "distributed.tensor._utils": _SPREAD,
+    "distributed.tensor.experimental": _SPREAD,
+    "distributed._tensor.experimental": _SPREAD,
 }
+
+
+# Names that PyTorch lacks too where it was built without them, and packages ask about.
+_ABSENT = {("jtorch.distributed.rpc", "api")}
 
 
 class NotBuiltMeta(type):
     """Lets a name be a default argument, a base class, the second argument of isinstance; calling it raises."""
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("__"):
             raise AttributeError(name)
         return placeholder(f"{cls.__module__}.{cls.__qualname__}", name)
 
@@ -90,20 +87,15 @@ class NotBuilt(ModuleType):
     """A module of PyTorch's that is not here: every public name can be had, and says so when it is called."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("__") or (self.__name__, name) in _ABSENT:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return placeholder(self.__name__.removeprefix("jtorch."), name)
 
 
 def _answers(name: str) -> dict[str, Callable]:
     """What can be answered all the same: that nothing is there."""
-    if name == "distributed":
-        return {n: lambda: False for n in ("is_available", "is_initialized", "is_nccl_available", "is_gloo_available",
-                                           "is_mpi_available", "is_torchelastic_launched")}
     if name in ("mps", "xpu", "mtia"):
         return {"is_available": lambda: False, "is_initialized": lambda: False, "device_count": lambda: 0}
-    if name == "onnx":
-        return {"is_in_onnx_export": lambda: False}
     return {}
 
 
@@ -114,4 +106,16 @@ def make_modules() -> None:
         module = sys.modules[full] = NotBuilt(full, f"torch.{name}: not built. {instead}")
         module.__dict__.update(_answers(name), __path__=[])
         parent, _, short = full.rpartition(".")
-        setattr(sys.modules[parent], short, module)
+        if parent in sys.modules:       # else it is loaded later, and finds this one
+            setattr(sys.modules[parent], short, module)
+
+
+def part_of(full: str) -> NotBuilt | None:
+    """The module ``full``, made now, if it is a part of one that is not built."""
+    parent = sys.modules.get(full.rpartition(".")[0])
+    if not isinstance(parent, NotBuilt):
+        return None
+    made = sys.modules[full] = NotBuilt(full, parent.__doc__)
+    made.__dict__.update(__path__=[])
+    setattr(parent, full.rpartition(".")[2], made)
+    return made

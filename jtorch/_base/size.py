@@ -45,6 +45,10 @@ class Size(tuple):
 
     def __add__(self, other):
         if not isinstance(other, tuple):
+            reflected = getattr(type(other), "__radd__", None)
+            made = NotImplemented if reflected is None else reflected(other, self)
+            if made is not NotImplemented:
+                return made
             raise TypeError(f"can only concatenate tuple (not {_type_name(other)}) to torch.Size")
         return Size(tuple.__add__(self, other))
 

@@ -6,20 +6,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from jtorch._base import seam
 from jtorch.engine import Value
 from jtorch.storage import value_of
 
 
-class Above:
-    """What the layers above provide: making a tensor from a value, and calling an op on tensors."""
-
-    wrap: Callable[..., Any]
-    call: Callable[..., Any]
-
-
 def as_tensor(grad):
     """A gradient as a tensor."""
-    return Above.wrap(grad) if grad.__class__ is Value else grad
+    return seam.wrap(grad) if grad.__class__ is Value else grad
 
 
 def as_value(grad) -> Value:
@@ -40,6 +34,16 @@ class RemovableHandle:
             if first:
                 for key in list(hooks_dict)[:-1]:
                     hooks_dict[key] = hooks_dict.pop(key)
+
+    @property
+    def hooks_dict_ref(self) -> Callable[[], dict]:
+        """What gives the dict that the hook is in."""
+        return lambda: self.dicts[0]
+
+    @property
+    def extra_dict_ref(self) -> tuple:
+        """What gives the dicts that say more of the hook."""
+        return tuple([lambda found=d: found for d in self.dicts[1:]])
 
     def remove(self) -> None:
         """Takes the hook off."""

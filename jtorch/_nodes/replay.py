@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jtorch import speedups
 from jtorch.engine import Value
-from jtorch.engine.trace import DEFERRED
+from jtorch.speedups.constants import DEFERRED
 
 MAX_WALKS = 4       # known from one state and one first call
 MAX_LEARNT = 32     # and learnt there in all: generating a function costs about as much as 30 walks without
-LEAF = -1           # the output number in an edge whose target is a leaf tensor itself
 
 
 def is_watched(leaf) -> bool:
@@ -44,12 +42,14 @@ class Walk:
         self.through = tuple([at for _, at, _, _ in steps])        # as numbers in the order met
         self.leaves = tuple([(met[id(leaf)], value.slot) for leaf, value in leaves])    # (number in the order met, slot)
         self.steps, self.count = (root.slot, *steps), len(met)
-        self._meet: Any = None if speedups.native is not None else _meeting(root.slot, steps, self.leaves, len(met))
+        self._meet: Callable | None = None      # generated when Python first follows the walk
 
     def follow(self, root: Any, grad: Value, trace: Any) -> list | None:
         """Records the walk from ``root``. Gives what it met, nodes and leaves in order; None if this is not the walk."""
         entered: list[tuple[int, Value]] = []
         numbers: list = []
+        if self._meet is None:
+            self._meet = _meeting(self.steps[0], self.steps[1:], self.leaves, self.count)
         found = self._meet(root, grad, trace, self._enters, entered, numbers)
         if found is None:
             for _, v in entered:
@@ -83,7 +83,7 @@ class Walk:
         return True
 
 
-def _meeting(root_slot: int, steps: list, leaves: tuple[tuple[int, int], ...], count: int) -> Callable:
+def _meeting(root_slot: int, steps: tuple, leaves: tuple[tuple[int, int], ...], count: int) -> Callable:
     """A function that goes from a root along these steps: what it met, or None where anything is not as it was.
 
     A step is (call, which of the nodes met so far, the slots of the saved values, the edges as (number of the target in

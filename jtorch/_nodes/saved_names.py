@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
-from jtorch._nodes.hooks import Above
-from jtorch._nodes.replay import LEAF
+from jtorch._base import seam
 from jtorch._nodes.version_errors import FREED
 from jtorch.engine import Value
 from jtorch.ops.registry import Marker, T, thaw
+from jtorch.speedups.constants import LEAF
 
 # Node: attributes. ``name=parameter`` where the op calls it otherwise, ``*`` behind what PyTorch makes a tuple of.
 _TABLE = {
@@ -74,20 +74,20 @@ def attributes(node: Any) -> dict[str, str]:
 
 def _derived(node: Any, entries: dict[str, tuple]) -> dict[str, str]:
     saves = node.call.op.saves
-    if saves == "none":
+    if not saves.anything:
         return {}
     if node.saved is None:      # which of them it held is not known any more
         return {"self" if name == "input" else name: name for name, (entry, _) in entries.items() if entry is T}
-    held = (False,) * len(node.saved) if saves == "result" else _held(node, every=True)
+    held = (False,) * len(node.saved) if saves.result_only else _held(node, every=True)
     found = {"self" if name == "input" else name: name for name, (entry, at) in entries.items() if entry is T and held[at]}
-    return {**found, **({"result": "result"} if saves in ("result", "both") else {})}
+    return {**found, **({"result": "result"} if saves.result else {})}
 
 
 def _held(node: Any, every: bool = False) -> tuple[bool, ...]:
     if any([v.__class__ is not Value and hasattr(v, "aval") for v in node.saved]):       # what went through pack hooks
         return (True,) * len(node.saved)
     outs = engine.kernel_of(node.call, tuple([engine.NUMBER_AVALS.get(v.__class__) or v.aval for v in node.saved])).outs
-    return node.held(tuple([i for i, a in enumerate(outs) if a.kind]), every)       # type: ignore[no-any-return]
+    return node.held(tuple([i for i, a in enumerate(outs) if a.is_inexact]), every)       # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- values
@@ -127,16 +127,16 @@ def _argument(node: Any, at: int, of_number: bool) -> Any:
     """A saved argument: None where it was not needed, the leaf itself where it was one."""
     kept = node.saved[at]
     if kept.__class__ in engine.NUMBER_AVALS:
-        return Above.wrap(_number(kept)) if of_number else kept
+        return seam.wrap(_number(kept)) if of_number else kept
     if not _held(node)[at]:
         return None
     node.check_version_of(at)
     if kept.__class__ is not Value:
-        return Above.wrap(kept.value(), node.edges[at])
+        return seam.wrap(kept.value(), node.edges[at])
     edge = node.raw_edges[at]
     if edge is not None and (edge[1] == LEAF or hasattr(edge[0], "variable")):
         return edge[0] if edge[1] == LEAF else edge[0].variable
-    return Above.wrap(kept, node.edges[at])
+    return seam.wrap(kept, node.edges[at])
 
 
 def _number(x: Any) -> Value:
@@ -151,7 +151,7 @@ def _result(node: Any, nr: int) -> Any:
     found = engine.record(node.call, [v if v.__class__ is Value or v.__class__ in engine.NUMBER_AVALS else v.value()
                                       for v in node.saved])
     found = found if found.__class__ is Value else found[nr]
-    return Above.wrap(found, (node, nr) if found.aval.kind else None)
+    return seam.wrap(found, (node, nr) if found.aval.is_inexact else None)
 
 
 # ---------------------------------------------------------------- on nodes

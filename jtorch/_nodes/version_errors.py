@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jtorch.no_grad import mode
 from jtorch.ops.check import type_name
-from jtorch.storage import Seen, aval_of, sharing
+from jtorch.storage import SavedTensorRef, aval_of, sharing
 
 if TYPE_CHECKING:
     from jtorch.tape import Edge, Node
@@ -31,7 +31,7 @@ def modified_message(aval: Any, made_by: str | None, number: int, version: int, 
             f"{expected} instead. Hint: " + _HINT[mode.anomaly])
 
 
-def by_now(aval: Any, edge: Edge | None, counter: Any) -> tuple[Any, str | None]:
+def describe_saved_tensor(aval: Any, edge: Edge | None, counter: Any) -> tuple[Any, str | None]:
     """The aval of a saved tensor, and the name of its function, as they are since it was written to.
 
     PyTorch's node holds the tensor itself. Ours holds its value, so where nobody else has the tensor any more, its function is
@@ -41,7 +41,7 @@ def by_now(aval: Any, edge: Edge | None, counter: Any) -> tuple[Any, str | None]
     t = _tensor_of(counter, (edge is not None, made_by is not None))
     if t is not None:
         return aval_of(t), short_name(t.grad_fn)
-    if counter.__class__ is Seen:
+    if counter.__class__ is SavedTensorRef:
         return aval, "AsStrided" if made_by and counter.view is not None else made_by
     return aval, short_name(counter.written_by and counter.written_by()) or made_by
 
@@ -51,7 +51,7 @@ def _tensor_of(counter: Any, history: tuple[bool, bool]) -> Any:
 
     Aliases of it are told from it by their ``history``: whether they require grad, and whether a function made them.
     """
-    if counter.__class__ is Seen:
+    if counter.__class__ is SavedTensorRef:
         return counter.tensor()
     whole = [t for t in sharing(counter) if t._base is None]
     return next((t for t in whole if (t._requires_grad, t._node is not None) == history), whole[0] if whole else None)

@@ -8,11 +8,14 @@ import jax.numpy as jnp
 
 from jtorch.engine import Call
 from jtorch.engine.kernel import flatten
+from jtorch.ops.facts import INPUTS
 from jtorch.ops.registry import Op, T
 
 
 class VjpOp(Op):
     """The backward of an op as an op: the vjp of its body. Its template also says which gradients are asked and given."""
+
+    __slots__ = ()
 
     def function_of(self, template: tuple) -> Callable:
         forward, _, needs, given = template
@@ -49,7 +52,7 @@ def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call
         if op is None:
             op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "",     # type: ignore[arg-type]
                                            backward_name=_second_name(call),
-                                           saves="all" if call.op.saves == "all" else "inputs", loops=call.op.loops)
+                                           saves=call.op.saves if call.op.saves.what == "all" else INPUTS, loops=call.op.loops)
         found = call.vjps[needs, given] = Call(op, (call.template, (T,) * len(given), needs, given))
     return found
 

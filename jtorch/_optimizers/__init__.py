@@ -1,1 +1,1 @@
-"""The optimizers that torch.optim shows: bookkeeping here, update rules in ops/optimizer.py and ops/optimizer_rules.py."""
+"""The optimizers that torch.optim shows: bookkeeping here, update rules in ops/optimizer_rules.py."""

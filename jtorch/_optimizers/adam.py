@@ -1,25 +1,72 @@
 """Adam and AdamW."""
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-import numpy as np
-
-from jtorch import engine, storage
-from jtorch._optimizers import differentiable, groups
-from jtorch._optimizers.arguments import check_option, scalars, tensor_marks, with_gradients
-from jtorch._optimizers.optimizer import Optimizer
-from jtorch.engine import Value, call_of
-from jtorch.ops.registry import OPS
-from jtorch.storage import values_of, write_all
-from jtorch.tensor import Tensor, wrap
+from jtorch._optimizers import groups
+from jtorch._optimizers.arguments import check_option
+from jtorch._optimizers.multi_tensor import MultiTensorOptimizer, or_none
+from jtorch._optimizers.states import filled, scalar
+from jtorch.tensor import Tensor
 
 
-class Adam(Optimizer):
-    """Adam. See torch.optim.Adam."""
+class AdamLike(MultiTensorOptimizer):
+    """An optimizer with a running average of the gradient, and of a power of its magnitude."""
 
-    _decoupled = False
+    second = "exp_avg_sq"
+    _decoupled = False      # whether weight decay is, unless a group says so
+
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": scalar(0.0), "exp_avg": filled(p), self.second: filled(p)}
+
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        return "exp_avg", self.second
+
+    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
+        beta1, beta2 = group["betas"]
+        return {"lr": group["lr"], "beta1": beta1, "beta2": beta2, "eps": group["eps"],
+                "weight_decay": or_none(group["weight_decay"])}
+
+    def _options(self, group: dict[str, Any]) -> dict[str, Any]:
+        decoupled = self._decoupled or group.get("decoupled_weight_decay")
+        return {"maximize": bool(group["maximize"]), "decoupled_weight_decay": bool(decoupled)}
+
+
+class Adam(AdamLike):
+    """Adam. See torch.optim.Adam.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
+        eps (float): added to a denominator, so that it is not 0.
+        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        amsgrad (bool): divides by the largest second moment so far (Reddi et al. 2018, arXiv:1904.09237).
+        foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        fused (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        decoupled_weight_decay (bool): decay as AdamW has it.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Kingma and Ba 2015, arXiv:1412.6980.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.Adam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.9000], requires_grad=True)
+
+    """
+
+    rule = "_adam_step"
 
     def __init__(self, params, lr=1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
                  amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
@@ -35,51 +82,46 @@ class Adam(Optimizer):
                                       foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused,
                                       decoupled_weight_decay=self._decoupled or decoupled_weight_decay))
 
-    def _start(self, p: Tensor, amsgrad: bool) -> dict[str, Tensor]:
-        """The state of a parameter that is updated for the first time."""
-        state, aval = self.state[p], storage.aval_of(p)
-        state["step"] = wrap(_zero_step())
-        for name in ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if amsgrad else ())):
-            state[name] = wrap(_zeros(aval))
-        return state
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": scalar(0.0), **{name: filled(p) for name in self._columns(group, {})}}
 
-    def _update(self, group: dict[str, Any]) -> None:
-        params = with_gradients(group)
-        if not params:
-            return
-        amsgrad, known, decay = group["amsgrad"], self.state, group["weight_decay"]
-        states = [known[p] or self._start(p, amsgrad) for p in params]
-        n = len(params)
-        targets = [*params, *[s["exp_avg"] for s in states], *[s["exp_avg_sq"] for s in states]]
-        if amsgrad:
-            targets += [s["max_exp_avg_sq"] for s in states]
-        counters = [s["step"] for s in states]
-        steps = values_of(counters)
-        distinct = [steps[0]] if steps.count(steps[0]) == n else list(dict.fromkeys(steps))
-        options, marks = scalars((group["lr"], *group["betas"], group["eps"], *((decay,) if decay else ())))
-        c = _adam_call(n, amsgrad, len(distinct), () if len(distinct) == 1 else tuple(map(distinct.index, steps)), marks,
-                       bool(self._decoupled or group.get("decoupled_weight_decay")), bool(group["maximize"]))
-        arguments = values_of([*params, *[p._grad for p in params], *targets[n:]])      # type: ignore[list-item]
-        outs = engine.record(c, [*arguments, *distinct, *options])
-        new = dict(zip(distinct, outs[len(targets):], strict=True))
-        write_all([*targets, *counters], outs[:len(targets)] + [new[v] for v in steps])
-
-    def _update_differentiable(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        if params:
-            differentiable.adam(self, group, params)
-
-
-@functools.lru_cache(256)
-def _adam_call(n: int, amsgrad: bool, distinct: int, places: tuple[int, ...], marks: tuple, decoupled: bool,
-               maximize: bool) -> engine.Call:
-    """The call of a step of ``n`` parameters, of which number ``i`` has step number ``places[i]``."""
-    columns = (*[tensor_marks(n)] * 4, tensor_marks(n) if amsgrad else ())
-    options = marks if len(marks) == 5 else (*marks, None)
-    return call_of(OPS["_adam_step"], (*columns, tensor_marks(distinct), *options, places or (0,) * n, decoupled, maximize))
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay. See torch.optim.AdamW."""
+    """Adam with decoupled weight decay. See torch.optim.AdamW.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
+        eps (float): added to a denominator, so that it is not 0.
+        weight_decay (float): each step, the parameter loses this times ``lr`` of itself; the gradient is left alone
+            (decoupled).
+        amsgrad (bool): divides by the largest second moment so far (Reddi et al. 2018, arXiv:1904.09237).
+        maximize (bool): goes up the gradient instead of down.
+        foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        fused (bool or None): accepted; a step is one compiled call for all parameters in any case.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Loshchilov and Hutter 2019, arXiv:1711.05101.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.AdamW([w], lr=0.1, weight_decay=0.5)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.8500], requires_grad=True)
+
+    """
 
     _decoupled = True
 
@@ -88,18 +130,3 @@ class AdamW(Adam):
                  differentiable: bool = False, fused: bool | None = None):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
                          differentiable=differentiable, fused=fused)
-
-
-_STEP_ZERO: list[Value] = []
-
-
-def _zero_step() -> Value:
-    """Step 0, one value for all parameters, so that one scalar counts for all that are in step."""
-    if not _STEP_ZERO:
-        _STEP_ZERO.append(Value(engine.aval_of((), np.dtype(np.float32), engine.CPU), np.zeros((), np.float32)))
-    return _STEP_ZERO[0]
-
-
-def _zeros(aval: engine.Aval) -> Value:
-    zeros = np.zeros(aval.shape, aval.np)
-    return Value(aval, zeros if aval.device is engine.CPU else engine.put(zeros, aval.device))

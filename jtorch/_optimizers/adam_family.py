@@ -3,29 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch._optimizers.arguments import with_gradients
-from jtorch._optimizers.multi_tensor import MultiTensorOptimizer, check, check_betas, check_lr, or_none
+from jtorch._optimizers.adam import AdamLike
+from jtorch._optimizers.arguments import with_dense_gradients
+from jtorch._optimizers.multi_tensor import check, check_betas, check_lr
 from jtorch._optimizers.optimizer import Optimizer
 from jtorch._optimizers.states import filled, scalar
 from jtorch.tensor import Tensor
-
-
-class _AdamLike(MultiTensorOptimizer):
-    second = "exp_avg_sq"
-
-    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        return {"step": scalar(0.0), "exp_avg": filled(p), self.second: filled(p)}
-
-    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
-        return "exp_avg", self.second
-
-    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
-        beta1, beta2 = group["betas"]
-        return {"lr": group["lr"], "beta1": beta1, "beta2": beta2, "eps": group["eps"],
-                "weight_decay": or_none(group["weight_decay"])}
-
-    def _options(self, group: dict[str, Any]) -> dict[str, Any]:
-        return {"maximize": bool(group["maximize"]), "decoupled_weight_decay": bool(group.get("decoupled_weight_decay"))}
 
 
 def _check(lr, betas, eps, weight_decay) -> None:
@@ -35,8 +18,36 @@ def _check(lr, betas, eps, weight_decay) -> None:
     check(weight_decay=weight_decay)
 
 
-class Adamax(_AdamLike):
-    """Adam with the infinity norm. See torch.optim.Adamax."""
+class Adamax(AdamLike):
+    """Adam with the infinity norm. See torch.optim.Adamax.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        betas (float, float): how much of the running average of the gradient and of its largest magnitude is kept.
+        eps (float): added to a denominator, so that it is not 0.
+        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Kingma and Ba 2015, arXiv:1412.6980, section 7.1.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.Adamax([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.9000], requires_grad=True)
+
+    """
 
     rule, second = "_adamax_step", "exp_inf"
 
@@ -47,8 +58,38 @@ class Adamax(_AdamLike):
                                       differentiable=differentiable, capturable=capturable))
 
 
-class NAdam(_AdamLike):
-    """Adam with Nesterov momentum. See torch.optim.NAdam."""
+class NAdam(AdamLike):
+    """Adam with Nesterov momentum. See torch.optim.NAdam.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
+        eps (float): added to a denominator, so that it is not 0.
+        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        momentum_decay (float): how fast the momentum grows towards ``betas[0]``.
+        decoupled_weight_decay (bool): decay as AdamW has it.
+        foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Dozat 2016, Incorporating Nesterov momentum into Adam.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.NAdam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.8944], requires_grad=True)
+
+    """
 
     rule, shared = "_nadam_step", ("step", "mu_product")
 
@@ -72,8 +113,37 @@ class NAdam(_AdamLike):
         return {**super()._options(group), "rounded": rounded}
 
 
-class RAdam(_AdamLike):
-    """Adam with a rectified learning rate. See torch.optim.RAdam."""
+class RAdam(AdamLike):
+    """Adam with a rectified learning rate. See torch.optim.RAdam.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
+        eps (float): added to a denominator, so that it is not 0.
+        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        decoupled_weight_decay (bool): decay as AdamW has it.
+        foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Liu et al. 2020, arXiv:1908.03265.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.RAdam([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.8000], requires_grad=True)
+
+    """
 
     rule = "_radam_step"
 
@@ -87,7 +157,32 @@ class RAdam(_AdamLike):
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients, of which there are none here: a dense gradient is an error, as in PyTorch."""
+    """Adam for sparse gradients: a dense gradient is an error. See torch.optim.SparseAdam.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        betas (float, float): how much of the running averages of the gradient and of its square is kept each step.
+        eps (float): added to a denominator, so that it is not 0.
+        maximize (bool): goes up the gradient instead of down.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Kingma and Ba 2015, arXiv:1412.6980, for the rows that have a gradient.
+
+    Example::
+
+        >>> table = torch.nn.Embedding(3, 1, sparse=True)
+        >>> opt = torch.optim.SparseAdam(table.parameters())
+        >>> table(torch.tensor([1])).sum().backward()
+        >>> opt.step()
+
+    """
+
+    sparse_step = "sparse_adam"
 
     def __init__(self, params, lr=1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False):
         if isinstance(lr, Tensor) and lr.numel() != 1:      # type: ignore[attr-defined]
@@ -103,5 +198,5 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Complex params at indices {found}: SparseAdam does not support complex parameters")
 
     def _update(self, group: dict[str, Any]) -> None:
-        if with_gradients(group):
+        if with_dense_gradients(self, group):
             raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")

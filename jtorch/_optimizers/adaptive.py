@@ -14,9 +14,39 @@ def _both(p: Tensor, x: float) -> complex:
 
 
 class Adagrad(MultiTensorOptimizer):
-    """Step sizes from the sum of squared gradients. See torch.optim.Adagrad."""
+    """Step sizes from the sum of squared gradients. See torch.optim.Adagrad.
 
-    rule = "_adagrad_step"
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        lr_decay (float): the rate is divided by 1 + (step - 1) times this.
+        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        initial_accumulator_value (float): what the sums of squares begin with.
+        eps (float): added to a denominator, so that it is not 0.
+        foreach (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        fused (bool or None): accepted; a step is one compiled call for all parameters in any case.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Duchi, Hazan and Singer 2011, Adaptive subgradient methods.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.Adagrad([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.9000], requires_grad=True)
+
+    """
+
+    rule, sparse_step = "_adagrad_step", "adagrad"
 
     def __init__(self, params, lr=1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
                  eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
@@ -46,7 +76,35 @@ class Adagrad(MultiTensorOptimizer):
 
 
 class Adadelta(MultiTensorOptimizer):
-    """Steps in proportion to past steps. See torch.optim.Adadelta."""
+    """Steps in proportion to past steps. See torch.optim.Adadelta.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): a factor of the step.
+        rho (float): how much of the running averages is kept each step.
+        eps (float): added to a denominator, so that it is not 0.
+        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Zeiler 2012, arXiv:1212.5701.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.Adadelta([w], lr=1.0)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.9968], requires_grad=True)
+
+    """
 
     rule = "_adadelta_step"
 
@@ -70,7 +128,37 @@ class Adadelta(MultiTensorOptimizer):
 
 
 class RMSprop(MultiTensorOptimizer):
-    """Gradients over the root of their mean square. See torch.optim.RMSprop."""
+    """Gradients over the root of their mean square. See torch.optim.RMSprop.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        alpha (float): how much of the mean square is kept each step.
+        eps (float): added to a denominator, so that it is not 0.
+        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        momentum (float): of the previous step's change, how much is kept.
+        centered (bool): divides by an estimate of the deviation instead of the mean square's root.
+        foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Hinton 2012, lecture 6e of Neural networks for machine learning; centered: Graves 2013, arXiv:1308.0850.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.RMSprop([w], lr=0.05)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.5000], requires_grad=True)
+
+    """
 
     rule = "_rmsprop_step"
 
@@ -101,7 +189,35 @@ class RMSprop(MultiTensorOptimizer):
 
 
 class Rprop(MultiTensorOptimizer):
-    """Steps from the signs of gradients alone. See torch.optim.Rprop."""
+    """Steps from the signs of gradients alone. See torch.optim.Rprop.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the first step's size.
+        etas (float, float): the factors of a step's size where the gradient's sign has changed, and where it has
+            not.
+        step_sizes (float, float): the least and the largest size.
+        foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Riedmiller and Braun 1993, A direct adaptive method for faster backpropagation learning.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.Rprop([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.9000], requires_grad=True)
+
+    """
 
     rule = "_rprop_step"
 
@@ -125,7 +241,36 @@ class Rprop(MultiTensorOptimizer):
 
 
 class ASGD(MultiTensorOptimizer):
-    """Averaged stochastic gradient descent. See torch.optim.ASGD."""
+    """Averaged stochastic gradient descent. See torch.optim.ASGD.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        lambd (float): how fast the rate and the weights decay.
+        alpha (float): the power of the rate's decay.
+        t0 (float): the step from which on the average is taken.
+        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        foreach, capturable (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Polyak and Juditsky 1992, Acceleration of stochastic approximation by averaging.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.ASGD([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.8000], requires_grad=True)
+
+    """
 
     rule, shared = "_asgd_step", ("step", "eta", "mu")
 
@@ -152,9 +297,39 @@ def _should(name: str, relation: str, value: Any, ok: bool) -> None:
 
 
 class Adafactor(MultiTensorOptimizer):
-    """Second moments kept as rows and columns. See torch.optim.Adafactor."""
+    """Second moments kept as rows and columns. See torch.optim.Adafactor.
 
-    rule, supports_complex = "_adafactor_step", False
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the largest relative step.
+        beta2_decay (float): the power of the step number by which second moments forget.
+        eps (float or None, float): added to squares (None: the dtype's machine epsilon), and the least scale of a
+            parameter.
+        d (float): where the root mean square of an update is cut.
+        weight_decay (float): each step, the parameter loses this times ``lr`` of itself; the gradient is left alone
+            (decoupled).
+        foreach (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        maximize (bool): goes up the gradient instead of down.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Shazeer and Stern 2018, arXiv:1804.04235.
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.Adafactor([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.9000], requires_grad=True)
+
+    """
+
+    rule, supports_complex, uniform = "_adafactor_step", False, False
 
     def __init__(self, params, lr=1e-2, beta2_decay: float = -0.8, eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0,
                  weight_decay: float = 0.0, *, foreach: bool | None = None, maximize: bool = False):

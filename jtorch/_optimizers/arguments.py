@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from jtorch._base.layout import in_use
 from jtorch.ops.registry import NUMBERS, T
 from jtorch.storage import value_of
 from jtorch.tensor import Tensor
@@ -12,6 +13,23 @@ from jtorch.tensor import Tensor
 def with_gradients(group: dict[str, Any]) -> list[Tensor]:
     """The parameters of a group that have a gradient."""
     return [p for p in group["params"] if p._grad is not None]
+
+
+def with_dense_gradients(optimizer: Any, group: dict[str, Any]) -> list[Tensor]:
+    """``with_gradients``; those whose gradient is sparse are updated here, by the optimizer's ``sparse_step``."""
+    params = with_gradients(group)
+    sparse = [p for p in params if p._grad.layout in in_use] if in_use else []      # type: ignore[union-attr]
+    if not sparse:
+        return params
+    if optimizer.sparse_step is None:
+        name = type(optimizer).__name__
+        raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam "
+                           "instead" if name in ("Adam", "AdamW")
+                           else f"{name} does not support sparse gradients")
+    from jtorch.sparse import gradients
+    for p in sparse:
+        getattr(gradients, optimizer.sparse_step)(group, p, optimizer.state[p])
+    return [p for p in params if not any(p is s for s in sparse)]
 
 
 def number(x: Any):

@@ -175,3 +175,16 @@ def completed(groups: list[dict], state: dict, defaults: dict[str, Any]) -> None
     for s in state.values():
         if isinstance(s, dict) and isinstance(s.get("step"), (int, float)):
             s["step"] = tensor(float(s["step"]), dtype=dtypes.float32)
+
+
+def by_device_and_dtype(lists: list[list], with_indices: bool = False) -> dict:
+    """Lists of tensors (or Nones) split by device and dtype of the first list's; with where each was, if asked for."""
+    found: dict = {}
+    for index, column in enumerate(zip(*[given or [None] * len(lists[0]) for given in lists], strict=True)):
+        parts, indices = found.setdefault((column[0].device, column[0].dtype), ([[] for _ in lists], []))
+        for part, t, given in zip(parts, column, lists, strict=True):
+            if given:
+                part.append(t)
+        if with_indices:
+            indices.append(index)
+    return found

@@ -34,6 +34,10 @@ class LBFGS(Optimizer):
         history_size: how many past gradients and steps stand for the curvature.
         line_search_fn: ``"strong_wolfe"`` or None.
 
+    Raises:
+        ValueError: several groups of parameters.
+        RuntimeError: in ``step``, another line search.
+
     Example::
 
         >>> import jtorch as torch
@@ -93,7 +97,7 @@ class _Run:
     def evaluate(self):
         """Calls the closure, and notes the loss and the gradient."""
         loss = self.closure()
-        self.loss, self.grad = float(loss), self._flat_grad()
+        self.loss, self.grad = float(loss.detach() if isinstance(loss, Tensor) else loss), self._flat_grad()
         self.evaluations += 1
         self.state["func_evals"] += 1
         return loss
@@ -126,7 +130,8 @@ class _Run:
             self._start() if fresh else self._remember()
             d = m["d"] = self.grad.neg() if fresh else self._direction()        # type: ignore[attr-defined]
             m["prev_flat_grad"], m["prev_loss"] = self.grad.clone(), self.loss  # type: ignore[attr-defined]
-            m["t"] = lr * (min(1.0, 1.0 / float(self.grad.abs().sum())) if fresh else 1.0)      # type: ignore[attr-defined]
+            total = float(self.grad.abs().sum()) if fresh else 0.0      # type: ignore[attr-defined]
+            m["t"] = lr * (min(1.0, 1.0 / total) if total else 1.0)
             slope = float(self.grad.dot(d))                                     # type: ignore[attr-defined]
             if slope > -g["tolerance_change"]:
                 return

@@ -1,19 +1,20 @@
-"""What the further optimizers share: state, and one record for all parameters that have the same kinds of state."""
+"""What the optimizers share: state, and one call for all parameters that have the same kinds of state."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
 from jtorch import engine
-from jtorch._optimizers.arguments import number, with_gradients
+from jtorch._optimizers.arguments import scalars, tensor_marks, with_dense_gradients
 from jtorch._optimizers.differentiable import operand, step, write_scalars
 from jtorch._optimizers.groups import check_tensor
 from jtorch._optimizers.optimizer import Optimizer
 from jtorch.engine import call_of
-from jtorch.ops.registry import OPS, T, freeze
-from jtorch.storage import value_of, write_all
-from jtorch.tensor import Tensor
+from jtorch.ops.registry import OPS, freeze
+from jtorch.storage import values_of, write_all
+from jtorch.tensor import Tensor, wrap
 
 
 def check_lr(lr: Any) -> None:
@@ -43,6 +44,7 @@ class MultiTensorOptimizer(Optimizer):
     rule = ""
     shared: tuple[str, ...] = ("step",)
     supports_complex = True
+    uniform = True      # whether all parameters of a group have the same kinds of state
 
     def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The first state of a parameter."""
@@ -51,6 +53,10 @@ class MultiTensorOptimizer(Optimizer):
     def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
         """The names of the states of a parameter's shape that the rule takes."""
         raise NotImplementedError
+
+    def _begun(self, group: dict[str, Any]) -> str | None:
+        """The name of a state of a parameter's shape that the rule begins where it is not among those that it takes."""
+        return None
 
     def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
         """The options that are runtime scalars; None for one that is off."""
@@ -61,62 +67,85 @@ class MultiTensorOptimizer(Optimizer):
         return {"maximize": bool(group["maximize"])}
 
     def _update(self, group: dict[str, Any]) -> None:
-        for names, params in self._by_columns(group, with_gradients(group)).items():
-            self._update_some(group, params, names)
+        for names, params, states in self._by_columns(group, with_dense_gradients(self, group)):
+            self._update_some(group, names, params, states)
 
-    def _by_columns(self, group: dict[str, Any], params: list[Tensor]) -> dict[tuple[str, ...], list[Tensor]]:
-        """The parameters by the kinds of state that they have, which is made for those that have none."""
-        by_columns: dict[tuple[str, ...], list[Tensor]] = {}
-        for p in params:
-            if not self.supports_complex and p.dtype.is_complex:
-                raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
-            state = self.state[p]
-            if not state:
-                state.update(self._start(p, group))
-            by_columns.setdefault(self._columns(group, state), []).append(p)
-        return by_columns
+    def _by_columns(self, group: dict[str, Any], params: list[Tensor]) -> list[tuple[tuple[str, ...], list[Tensor], list[dict]]]:
+        """The parameters and their states by the kinds of state that they have, which is made for those that have none."""
+        if not params:
+            return []
+        if not self.supports_complex and any([p.dtype.is_complex for p in params]):
+            raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
+        known = self.state
+        states = [known[p] or self._started(p, group) for p in params]
+        names = self._columns(group, states[0])
+        if self.uniform or all([self._columns(group, s) == names for s in states]):
+            return [(names, params, states)]
+        by_columns: dict[tuple[str, ...], tuple[list, list]] = {}
+        for p, state in zip(params, states, strict=True):
+            those = by_columns.setdefault(self._columns(group, state), ([], []))
+            those[0].append(p)
+            those[1].append(state)
+        return [(names, *those) for names, those in by_columns.items()]
+
+    def _started(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        state = self.state[p]
+        state.update(self._start(p, group))
+        return state
+
+    def _call(self, group: dict[str, Any], on: Iterable[str], marks: tuple, sizes: tuple, places: tuple[int, ...]) -> engine.Call:
+        """The call of a step for so many parameters, states and scalars; ``on``: the options with an argument."""
+        options = tuple(self._options(group).items())
+        return _call(self.rule, sizes, tuple(on), marks, options, places, max(1, len(self.shared)))
+
+    def _on(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {name: x for name, x in self._numbers(group).items() if x is not None}
+
+    def _update_some(self, group: dict[str, Any], names: tuple[str, ...], params: list[Tensor], states: list[dict]) -> None:
+        n, width, columns = len(params), len(self.shared), [s[name] for name in names for s in states]
+        counters = [s[name] for name in self.shared for s in states]
+        values = values_of(counters)
+        rows, places = _distinct(list(zip(*[values[at:at + n] for at in range(0, len(values), n)], strict=True)))
+        on = self._on(group)
+        options, marks = scalars(tuple(on.values()))
+        call = self._call(group, on, marks, (n, len(columns), len(rows) * width), places)
+        arguments = values_of([*params, *[p._grad for p in params], *columns])          # type: ignore[list-item]
+        outs = engine.record(call, [*arguments, *chain.from_iterable(rows), *options])
+        at = len(outs) - len(rows) * width
+        new = outs[at:] * n if len(rows) == 1 == width else [outs[at + i * width + k] for k in range(width) for i in places]
+        write_all([*params, *columns, *counters], [*outs[:n + len(columns)], *new])
+        for s, v in zip(states, outs[n + len(columns):at], strict=False):
+            s[self._begun(group)] = wrap(v)
 
     def _update_differentiable(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        for names, some in self._by_columns(group, params).items():
-            states = [self.state[p] for p in some]
-            columns = [s[name] for name in names for s in states]
-            scalars = [s[name] for s in states for name in self.shared]
-            given = {k: (None, None) if v is None else operand(v) for k, v in self._numbers(group).items()}
-            options = [a for a, mark in given.values() if mark is not None]
-            template = self._template(group, len(some), len(columns), len(scalars), given, range(len(some)))
-            flat = [*some, *[p.grad for p in some], *columns, *scalars, *options]
-            new = step(call_of(OPS[self.rule], template), flat, [*some, *columns])
-            write_scalars(self.shared * len(some), scalars, new, options)
+        for names, some, states in self._by_columns(group, params):
+            n, columns = len(some), [s[name] for name in names for s in states]
+            counters = [s[name] for s in states for name in self.shared]
+            on, places = self._on(group), tuple(range(n)) if counters else ()
+            options, marks = zip(*map(operand, on.values()), strict=True)
+            call = self._call(group, on, marks, (n, len(columns), len(counters)), places)
+            left = step(call, [*some, *[p.grad for p in some], *columns, *counters, *options], [*some, *columns])
+            at = len(left) - len(counters)
+            for s, tensor in zip(states, left[:at], strict=False):
+                s[self._begun(group)] = tensor
+            write_scalars(self.shared * n, counters, left[at:], options)
 
-    def _template(self, group: dict[str, Any], n: int, columns: int, scalars: int, given: dict, of: Iterable[int]) -> tuple:
-        return ((T,) * n, (T,) * n, (T,) * columns, (T,) * scalars, tuple([mark for _, mark in given.values()]), tuple(given),
-                freeze(list(self._options(group).items())), tuple(of) if self.shared else (), max(1, len(self.shared)))
 
-    def _update_some(self, group: dict[str, Any], params: list[Tensor], names: tuple[str, ...]) -> None:
-        states = [self.state[p] for p in params]
-        columns = [s[name] for name in names for s in states]
-        rows = [tuple([value_of(s[name]) for name in self.shared]) for s in states] if self.shared else []
-        distinct = list(dict.fromkeys(rows))
-        place = {row: i for i, row in enumerate(distinct)}
-        args: list = [value_of(t) for t in params]
-        args += [value_of(p._grad) for p in params]         # type: ignore[arg-type]
-        args += [value_of(t) for t in columns]
-        args += chain.from_iterable(distinct)
-        numbers = self._numbers(group)
-        given = {k: (None, None) if v is None else number(v) for k, v in numbers.items()}
-        args += [a for a, mark in given.values() if mark is not None]
-        template = self._template(group, len(params), len(columns), len(distinct) * len(self.shared), given,
-                                  [place[row] for row in rows])
-        outs = engine.record(call_of(OPS[self.rule], template), args)
-        n = len(params) + len(columns)
-        write_all([*params, *columns], outs[:n])
-        self._write_shared(states, rows, place, outs[n:])
+def _distinct(rows: list[tuple]) -> tuple[list[tuple], tuple[int, ...]]:
+    """The different ones among the rows, and the place among them of each."""
+    if not rows:
+        return [], ()
+    if rows.count(rows[0]) == len(rows):
+        return rows[:1], (0,) * len(rows)
+    places = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+    return list(places), tuple([places[row] for row in rows])
 
-    def _write_shared(self, states: list, rows: list, place: dict, new: list) -> None:
-        width = len(self.shared)
-        for s, row in zip(states, rows, strict=False):
-            at = place[row] * width
-            write_all([s[name] for name in self.shared], new[at:at + width])
+
+@functools.lru_cache(256)
+def _call(rule: str, sizes: tuple[int, int, int], on: tuple[str, ...], marks: tuple, options: tuple, places: tuple[int, ...],
+          width: int) -> engine.Call:
+    params, columns, counters = map(tensor_marks, sizes)
+    return call_of(OPS[rule], (params, params, columns, counters, marks, on, freeze(options), places, width))
 
 
 def or_none(x: Any) -> Any:

@@ -9,7 +9,37 @@ from jtorch.tensor import Tensor
 
 
 class Muon(MultiTensorOptimizer):
-    """Orthogonalized momentum for matrices of hidden layers. See torch.optim.Muon."""
+    """Orthogonalized momentum for matrices of hidden layers. See torch.optim.Muon.
+
+    Args:
+        params: as in every optimizer, but matrices only (2 dims).
+        lr (float or Tensor of one element): the learning rate.
+        weight_decay (float): each step, the parameter loses this times ``lr`` of itself; the gradient is left alone
+            (decoupled).
+        momentum (float): of the previous step's change, how much is kept.
+        nesterov (bool): looks ahead along the momentum.
+        ns_coefficients (float, float, float): of the Newton-Schulz iteration's polynomial.
+        eps (float): the least norm that a matrix is divided by.
+        ns_steps (int): how many iterations, below 100.
+        adjust_lr_fn (str or None): how the rate follows the matrix's shape: "original" (also None) or
+            "match_rms_adamw".
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Jordan et al. 2024, Muon: an optimizer for hidden layers; Liu et al. 2025, arXiv:2502.16982.
+
+    Example::
+
+        >>> w = torch.eye(2, requires_grad=True)
+        >>> opt = torch.optim.Muon([w], lr=0.1, weight_decay=0.0)
+        >>> w.sum().backward()
+        >>> opt.step()
+        >>> tuple(w.shape), bool((w < torch.eye(2)).all())
+        ((2, 2), True)
+
+    """
 
     rule, shared, supports_complex = "_muon_step", (), False
 

@@ -8,12 +8,13 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from jtorch import engine
+from jtorch._base.advice import advised
 from jtorch._nodes.hooks import RemovableHandle
 from jtorch._optimizers import groups, scaled
 from jtorch._optimizers.arguments import with_gradients
 from jtorch._optimizers.groups import required as required
-from jtorch.no_grad import enable_grad, no_grad, set_grad_enabled
-from jtorch.tensor import Tensor
+from jtorch.no_grad import enable_grad, no_grad
+from jtorch.tensor import Parameter, Tensor
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
@@ -58,7 +59,7 @@ def _use_grad_for_differentiable(step: Callable) -> Callable:
     """A step of one's own that runs without gradients, unless its optimizer was made with ``differentiable=True``."""
     @functools.wraps(step)
     def run(self, *args, **kwargs):
-        with set_grad_enabled(bool(self.defaults["differentiable"])):
+        with enable_grad() if self.defaults["differentiable"] else no_grad():
             return step(self, *args, **kwargs)
     return run
 
@@ -71,6 +72,20 @@ def _get_value(x: Any) -> Any:
 _HOOKS = [f"_optimizer_{what}_{when}_hooks" for what in ("step", "state_dict", "load_state_dict") for when in ("pre", "post")]
 
 
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """The types of devices on which PyTorch's optimizers can be part of a recorded graph."""
+    return ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
+
+
+def _default_to_fused_or_foreach(params: list, differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
+    """(fused, foreach) as PyTorch chooses. What runs is one program either way."""
+    if differentiable:
+        return False, False
+    found = [p for p in params if p is not None]
+    fused = use_fused and all([type(p) in (Tensor, Parameter) and p.is_floating_point() for p in found])
+    return fused, not fused and all([type(p) in (Tensor, Parameter) and p.device.type in ("cuda", "xpu", "mtia") for p in found])
+
+
 class Optimizer:
     """The base of all optimizers. See torch.optim.Optimizer.
 
@@ -80,6 +95,26 @@ class Optimizer:
     Args:
         params: tensors, (name, tensor) pairs, or dicts that each describe a group.
         defaults: the options of groups that do not set them.
+
+    Raises:
+        ValueError: no parameters, a parameter that comes twice or is no leaf, or a group without an option that must be set.
+        TypeError: parameters that are no Tensors.
+
+    Example::
+
+        >>> class SignDescent(torch.optim.Optimizer):
+        ...     def __init__(self, params, lr):
+        ...         super().__init__(params, {"lr": lr})
+        ...     @torch.no_grad()
+        ...     def step(self):
+        ...         for group in self.param_groups:
+        ...             for p in group["params"]:
+        ...                 p.sub_(group["lr"] * p.grad.sign())
+        >>> w = torch.ones(1, requires_grad=True)
+        >>> (w * 3).backward()
+        >>> SignDescent([w], lr=0.5).step()
+        >>> w
+        tensor([0.5000], requires_grad=True)
 
     """
 
@@ -91,6 +126,8 @@ class Optimizer:
     _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable]
     _optimizer_load_state_dict_post_hooks: OrderedDict[int, Callable]
 
+    sparse_step: str | None = None      # the function of jtorch.sparse.gradients for parameters with sparse gradients
+
     def __init__(self, params, defaults: dict[str, Any]):
         if isinstance(params, Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -101,7 +138,9 @@ class Optimizer:
         self._hooks_init()
         given = list(params)
         if not given:
-            raise ValueError("optimizer got an empty parameter list")
+            raise advised(ValueError("optimizer got an empty parameter list"), "Give it model.parameters(), of a "
+                                                                               "model that has some, "
+                          "as a list where they are used twice: a generator is empty the second time.")
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.add_param_group(group)
         groups.check_fused(defaults)
@@ -170,6 +209,7 @@ class Optimizer:
                 if group.get("capturable"):
                     groups.check_flags(group, self.defaults)
                 self._update(group)
+                _make_states_alike(self.state, group["params"])
         engine.end()
         return loss
 
@@ -198,6 +238,11 @@ class Optimizer:
 
     def _update(self, group: dict[str, Any]) -> None:
         raise NotImplementedError
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: list[list], with_indices: bool = False) -> dict:
+        """Columns of a list of lists by where the first tensor of each is and what it is made of."""
+        return groups.by_device_and_dtype(tensorlistlist, with_indices)
 
     def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` runs before each step."""
@@ -263,6 +308,15 @@ class Optimizer:
         self._hooks_init()
         self.defaults.setdefault("differentiable", False)
         groups.completed(self.param_groups, self.state, self.defaults)
+
+
+def _make_states_alike(states: dict, params: list) -> None:
+    """Gives the states of parameters of some subclasses what these are beside their elements."""
+    for p in params:
+        if p._adopt is not None and p in states:
+            for name, state in states[p].items():
+                if isinstance(state, Tensor):
+                    states[p][name] = p._adopt(state)
 
 
 def _step(self: Optimizer, closure: Callable[[], Any] | None = None):

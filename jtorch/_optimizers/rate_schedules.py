@@ -14,7 +14,31 @@ from jtorch._optimizers.scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler,
 
 
 class LambdaLR(LRScheduler):
-    """The initial rate times a function of the epoch. See torch.optim.lr_scheduler.LambdaLR."""
+    """The initial rate times a function of the epoch. See torch.optim.lr_scheduler.LambdaLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        lr_lambda: a function of the epoch (int) that gives a factor (float) of the initial rate, or a list of one
+            for each group.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        TypeError: ``optimizer`` is no Optimizer.
+        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(opt, lambda epoch: 1 / (epoch + 1))
+        >>> rates = []
+        >>> for epoch in range(3):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.3333]
+
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable | list[Callable], last_epoch: int = -1):
         n = len(optimizer.param_groups)
@@ -41,7 +65,31 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """Each epoch, the rate times a function of the epoch. See torch.optim.lr_scheduler.MultiplicativeLR."""
+    """Each epoch, the rate times a function of the epoch. See torch.optim.lr_scheduler.MultiplicativeLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        lr_lambda: a function of the epoch (int) that gives a factor (float) of the present rate, or a list of one
+            for each group.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        TypeError: ``optimizer`` is no Optimizer.
+        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(opt, lambda epoch: 0.5)
+        >>> rates = []
+        >>> for epoch in range(3):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25]
+
+    """
 
     def get_lr(self) -> list:
         self._warn_if_asked()
@@ -51,7 +99,31 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """The rate times gamma every step_size epochs. See torch.optim.lr_scheduler.StepLR."""
+    """The rate times gamma every step_size epochs. See torch.optim.lr_scheduler.StepLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        step_size (int): after how many epochs the rate falls.
+        gamma (float): by which factor.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        TypeError: ``optimizer`` is no Optimizer.
+        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=2)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 1.0, 0.1, 0.1, 0.01]
+
+    """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         self.step_size, self.gamma = step_size, gamma
@@ -66,7 +138,31 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times gamma at each milestone. See torch.optim.lr_scheduler.MultiStepLR."""
+    """The rate times gamma at each milestone. See torch.optim.lr_scheduler.MultiStepLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        milestones (iterable of ints): the epochs at which the rate falls; one that comes twice counts twice.
+        gamma (float): by which factor.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        TypeError: ``optimizer`` is no Optimizer.
+        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(opt, milestones=[1, 3])
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.1, 0.1, 0.01, 0.01]
+
+    """
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1):
         self.milestones, self.gamma = Counter(milestones), gamma
@@ -83,7 +179,30 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times a factor for the first epochs. See torch.optim.lr_scheduler.ConstantLR."""
+    """The rate times a factor for the first epochs. See torch.optim.lr_scheduler.ConstantLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        factor (float): from 0 to 1, of the first ``total_iters`` epochs' rates.
+        total_iters (int): how many these are.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        ValueError: ``factor`` is not within 0 and 1.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ConstantLR(opt, factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.5, 1.0, 1.0]
+
+    """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1):
         if factor > 1.0 or factor < 0:
@@ -102,7 +221,30 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate times a factor that changes linearly. See torch.optim.lr_scheduler.LinearLR."""
+    """The rate times a factor that changes linearly. See torch.optim.lr_scheduler.LinearLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        start_factor, end_factor (float): of the rate in the first epoch, and from epoch ``total_iters`` on.
+        total_iters (int): the epochs in between.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        ValueError: ``start_factor`` is not above 0 and at most 1, or ``end_factor`` not within 0 and 1.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LinearLR(opt, start_factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.75, 1.0, 1.0]
+
+    """
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
                  last_epoch: int = -1):
@@ -128,7 +270,30 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times gamma every epoch. See torch.optim.lr_scheduler.ExponentialLR."""
+    """The rate times gamma every epoch. See torch.optim.lr_scheduler.ExponentialLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        gamma (float): the factor of each epoch.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        TypeError: ``optimizer`` is no Optimizer.
+        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)
+        >>> rates = []
+        >>> for epoch in range(3):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25]
+
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
         self.gamma = gamma
@@ -143,7 +308,31 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """A polynomial from the rate to 0. See torch.optim.lr_scheduler.PolynomialLR."""
+    """A polynomial from the rate to 0. See torch.optim.lr_scheduler.PolynomialLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        total_iters (int): the epochs until the rate is 0.
+        power (float): of the polynomial.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        TypeError: ``optimizer`` is no Optimizer.
+        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(opt, total_iters=4)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.75, 0.5, 0.25, 0.0]
+
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
         self.total_iters, self.power = total_iters, power
@@ -162,7 +351,33 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the rate to eta_min (Loshchilov and Hutter, SGDR). See torch.optim.lr_scheduler.CosineAnnealingLR."""
+    """Half a cosine from the rate to eta_min (Loshchilov and Hutter, SGDR). See torch.optim.lr_scheduler.CosineAnnealingLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        T_max (int): the epochs of half a period.
+        eta_min (float): the least rate.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        TypeError: ``optimizer`` is no Optimizer.
+        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
+
+    Source: Loshchilov and Hutter 2017, arXiv:1608.03983, without the restarts.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=2)
+        >>> rates = []
+        >>> for epoch in range(3):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.0]
+
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
         self.T_max, self.eta_min = T_max, eta_min
@@ -189,7 +404,33 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosines of growing length, one after another (SGDR). See torch.optim.lr_scheduler.CosineAnnealingWarmRestarts."""
+    """Cosines of growing length, one after another (SGDR). See torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        T_0 (int): the epochs of the first cosine.
+        T_mult (int): how many times longer each following one is.
+        eta_min (float): the least rate.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        ValueError: ``T_0`` is no positive int, ``T_mult`` no int from 1 on, or ``eta_min`` no number.
+
+    Source: Loshchilov and Hutter 2017, arXiv:1608.03983.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(opt, T_0=2)
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 1.0, 0.5]
+
+    """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1):
         if T_0 <= 0 or not isinstance(T_0, int):
@@ -230,7 +471,34 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Lowers the rate when a metric has stopped improving. See torch.optim.lr_scheduler.ReduceLROnPlateau."""
+    """Lowers the rate when a metric has stopped improving. See torch.optim.lr_scheduler.ReduceLROnPlateau.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        mode (str): "min" where the metric is to fall, "max" where it is to grow.
+        factor (float): of the rate, below 1.
+        patience (int): the epochs without improvement that are let pass.
+        threshold (float), threshold_mode (str): what counts as an improvement: by this part ("rel") or amount
+            ("abs").
+        cooldown (int): epochs after a change in which none is counted.
+        min_lr (float, or one for each group): the least rate.
+        eps (float): smaller changes are left out.
+
+    Raises:
+        ValueError: ``factor`` is 1 or more, a mode is unknown, or ``min_lr`` has not one entry for each group.
+        TypeError: ``optimizer`` is no Optimizer.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=1)
+        >>> for loss in (1.0, 1.0, 1.0):
+        ...     opt.step()
+        ...     scheduler.step(loss)
+        >>> scheduler.get_last_lr()
+        [0.1]
+
+    """
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
                  threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0, eps: float = 1e-8):

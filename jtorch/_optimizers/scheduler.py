@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+import weakref
 from typing import Any
 
 from jtorch._optimizers.optimizer import Optimizer
@@ -35,15 +36,25 @@ def _note_steps(optimizer: Optimizer) -> None:
     """Lets the optimizer remember that it has stepped, for the warning about the order of calls."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
-    step = optimizer.step
+    step, ref = optimizer.step, weakref.ref(optimizer)       # the optimizer holds the function, which must not hold the optimizer
+    optimizer.step = _counting(step, ref)       # type: ignore[method-assign]
 
-    @functools.wraps(step)
+
+def _counting(step: Any, ref: weakref.ref) -> Any:
+    bare = getattr(step, "__func__", None) or functools.partial(_call, step)
+
+    @functools.wraps(getattr(step, "__func__", step))
     def counted(*args, **kwargs):
-        optimizer._opt_called = True        # type: ignore[attr-defined]
-        return step(*args, **kwargs)
+        owner = ref()
+        owner._opt_called = True        # type: ignore[union-attr]
+        return bare(owner, *args, **kwargs)
 
     counted._wrapped_by_lr_sched = True     # type: ignore[attr-defined]
-    optimizer.step = counted                # type: ignore[method-assign]
+    return counted
+
+
+def _call(step: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    return step(*args, **kwargs)
 
 
 _ORDER = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in "
@@ -61,7 +72,32 @@ EPOCH_DEPRECATION_WARNING = (
 
 
 class LRScheduler:
-    """The base of schedulers: a subclass gives ``get_lr``. See torch.optim.lr_scheduler.LRScheduler."""
+    """The base of schedulers: a subclass gives ``get_lr``. See torch.optim.lr_scheduler.LRScheduler.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        TypeError: ``optimizer`` is no Optimizer.
+        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [base * 0.5 ** self.last_epoch for base in self.base_lrs]
+        >>> scheduler = Halving(opt)
+        >>> rates = []
+        >>> for epoch in range(3):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25]
+
+    """
 
     _get_lr_called_within_step = False
     _is_initial = False

@@ -40,7 +40,42 @@ def _check_optimizer(optimizer: Any) -> None:
 
 
 class CyclicLR(_MomentumScheduler):
-    """Up and down between two rates (Smith 2015). See torch.optim.lr_scheduler.CyclicLR."""
+    """Up and down between two rates (Smith 2015). See torch.optim.lr_scheduler.CyclicLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        base_lr, max_lr (float, or one for each group): the least and the largest rate.
+        step_size_up, step_size_down (int): the batches of each half; both the same if ``step_size_down`` is None.
+        mode (str): "triangular", "triangular2" (each cycle half as high) or "exp_range" (``gamma`` to the number of
+            batches).
+        gamma (float): for "exp_range".
+        scale_fn, scale_mode: a height (float) as a function of the cycle ("cycle") or the batch ("iterations"), in
+            place of ``mode``.
+        cycle_momentum (bool): the momentum goes the other way, between ``base_momentum`` and ``max_momentum``.
+        base_momentum, max_momentum (float, or one for each group): its bounds.
+        last_epoch (int): the batch to go on after; -1 starts.
+
+    Raises:
+        TypeError: ``optimizer`` is no Optimizer.
+        ValueError: an unknown ``mode``, lists of another length than the groups, or an optimizer without momentum
+            where it is to cycle.
+
+    Source: Smith 2017, arXiv:1506.01186.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CyclicLR(opt, base_lr=0.1, max_lr=0.3, step_size_up=2,
+        ...                                               cycle_momentum=False)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.1, 0.2, 0.3, 0.2, 0.1]
+
+    """
 
     def __init__(self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
                  step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
@@ -106,7 +141,43 @@ def _positive(name: str, value: Any) -> int:
 
 
 class OneCycleLR(_MomentumScheduler):
-    """One cycle over the whole training (Smith and Topin 2017). See torch.optim.lr_scheduler.OneCycleLR."""
+    """One cycle over the whole training (Smith and Topin 2017). See torch.optim.lr_scheduler.OneCycleLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        max_lr (float, or one for each group): the largest rate.
+        total_steps (int or None): the steps of the cycle; else ``epochs`` times ``steps_per_epoch``.
+        epochs, steps_per_epoch (int or None): see above.
+        pct_start (float): the part of the cycle in which the rate grows.
+        anneal_strategy (str): "cos" or "linear".
+        cycle_momentum (bool): the momentum goes the other way, between ``max_momentum`` and ``base_momentum``.
+        base_momentum, max_momentum (float, or one for each group): its bounds.
+        div_factor, final_div_factor (float): ``max_lr / div_factor`` is the first rate, and that over
+            ``final_div_factor`` the last.
+        three_phase (bool): comes down to the first rate before it goes on to the last.
+        last_epoch (int): the step to go on after; -1 starts.
+
+    Raises:
+        ValueError: neither ``total_steps`` nor both others, numbers outside of their range, an unknown strategy, or
+            more steps than the cycle has.
+        TypeError: ``optimizer`` is no Optimizer.
+
+    Source: Smith and Topin 2017, arXiv:1708.07120.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(opt, max_lr=1.0, total_steps=4, pct_start=0.5,
+        ...                                                 cycle_momentum=False, anneal_strategy="linear")
+        >>> rates = []
+        >>> for epoch in range(3):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.04, 1.0, 0.5]
+
+    """
 
     def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
                  steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
@@ -190,7 +261,32 @@ class _Composed(LRScheduler):
 
 
 class SequentialLR(_Composed):
-    """Schedulers one after another. See torch.optim.lr_scheduler.SequentialLR."""
+    """Schedulers one after another. See torch.optim.lr_scheduler.SequentialLR.
+
+    Args:
+        optimizer (Optimizer): whose groups' rates are set.
+        schedulers (list of LRSchedulers): in the order of their use.
+        milestones (list of ints): the epochs at which the next one takes over, one fewer than schedulers.
+        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+
+    Raises:
+        ValueError: no schedulers, schedulers of another optimizer, or a number of milestones that does not fit.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> from jtorch.optim.lr_scheduler import ConstantLR, ExponentialLR
+        >>> parts = [ConstantLR(opt, 0.1, total_iters=2), ExponentialLR(opt, 0.5)]
+        >>> scheduler = torch.optim.lr_scheduler.SequentialLR(opt, parts, milestones=[2])
+        >>> rates = []
+        >>> for epoch in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.1, 0.1, 1.0, 0.5]
+
+    """
 
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1):
         if len(schedulers) < 1:
@@ -230,7 +326,27 @@ def _undo(scheduler: Any) -> None:
 
 
 class ChainedScheduler(_Composed):
-    """Schedulers that all step at once. See torch.optim.lr_scheduler.ChainedScheduler."""
+    """Schedulers that all step at once. See torch.optim.lr_scheduler.ChainedScheduler.
+
+    Args:
+        schedulers (sequence of LRSchedulers): of one optimizer, in the order in which they change the rate.
+        optimizer (Optimizer or None): theirs, if given.
+
+    Raises:
+        ValueError: no schedulers, schedulers of several optimizers, or one whose ``step`` takes a metric.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> from jtorch.optim.lr_scheduler import ConstantLR, ExponentialLR
+        >>> parts = [ExponentialLR(opt, 0.5), ConstantLR(opt, 0.5, total_iters=1)]
+        >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler(parts)
+        >>> opt.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
+
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
         if len(schedulers) < 1:

@@ -3,18 +3,47 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch import engine
-from jtorch._optimizers import differentiable, groups
-from jtorch._optimizers.arguments import check_option, scalars, tensor_marks, with_gradients
-from jtorch._optimizers.optimizer import Optimizer
-from jtorch.engine import call_of
-from jtorch.ops.registry import OPS
-from jtorch.storage import values_of, write_all
-from jtorch.tensor import Tensor, wrap
+from jtorch._optimizers import groups
+from jtorch._optimizers.arguments import check_option
+from jtorch._optimizers.multi_tensor import MultiTensorOptimizer, or_none
+from jtorch.tensor import Tensor
 
 
-class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum and weight decay. See torch.optim.SGD."""
+class SGD(MultiTensorOptimizer):
+    """Stochastic gradient descent, with momentum and weight decay. See torch.optim.SGD.
+
+    Args:
+        params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
+            pairs, or of dicts, each a group with options of its own.
+        lr (float or Tensor of one element): the learning rate.
+        momentum (float): of the previous step's change, how much is kept.
+        dampening (float): of the gradient, how much is left out of the momentum.
+        weight_decay (float): this times the parameter is added to the gradient (an L2 penalty).
+        nesterov (bool): looks ahead along the momentum; wants ``momentum > 0`` and ``dampening == 0``.
+        maximize (bool): goes up the gradient instead of down.
+        foreach (bool or None): accepted; a step is one compiled call for all parameters in any case.
+        differentiable (bool): the step itself is recorded, so that gradients flow through it.
+        fused (bool or None): accepted; a step is one compiled call for all parameters in any case.
+
+    Raises:
+        ValueError: an option outside of its range, no parameters, or a parameter in two groups.
+        TypeError: parameters that are no Tensors.
+
+    Source: Sutskever et al. 2013, On the importance of initialization and momentum in deep learning (the momentum
+    is not scaled by ``lr`` here, as in PyTorch).
+
+    Example::
+
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> opt = torch.optim.SGD([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w
+        tensor([0.8000], requires_grad=True)
+
+    """
+
+    rule, shared, uniform, sparse_step = "_sgd_step", (), False, "sgd"
 
     def __init__(self, params, lr=1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
                  nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
@@ -28,29 +57,23 @@ class SGD(Optimizer):
         super().__init__(params, dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
                                       maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused))
 
-    def _update(self, group: dict[str, Any]) -> None:
-        params = with_gradients(group)
-        if group["momentum"] == 0:
-            self._update_some(group, params, [])
-            return
-        known = [p for p in params if self.state[p].get("momentum_buffer") is not None]
-        fresh = [p for p in params if self.state[p].get("momentum_buffer") is None]
-        self._update_some(group, known, [self.state[p]["momentum_buffer"] for p in known])
-        self._update_some(group, fresh, [])
+    def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {}
 
-    def _update_differentiable(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        differentiable.sgd(self, group, params)
+    def _by_columns(self, group: dict[str, Any], params: list[Tensor]) -> list:
+        if group["momentum"] == 0 and params:
+            return [((), params, [])]       # there is no state without momentum
+        return super()._by_columns(group, params)
 
-    def _update_some(self, group: dict[str, Any], params: list[Tensor], buffers: list[Tensor]) -> None:
-        if not params:
-            return
-        n, decay, momentum = len(params), group["weight_decay"], group["momentum"] != 0
-        options, marks = scalars((group["lr"], group["momentum"], group["dampening"], *((decay,) if decay else ())))
-        template = (tensor_marks(n), tensor_marks(n), tensor_marks(len(buffers)), *marks, *(() if decay else (None,)),
-                    bool(group["nesterov"]), bool(group["maximize"]), momentum)
-        args = values_of([*params, *[p._grad for p in params], *buffers])       # type: ignore[list-item]
-        outs = engine.record(call_of(OPS["_sgd_step"], template), [*args, *options])
-        write_all([*params, *buffers], outs if buffers else outs[:n])
-        if momentum and not buffers:
-            for p, v in zip(params, outs[n:], strict=True):
-                self.state[p]["momentum_buffer"] = wrap(v)
+    def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+        return ("momentum_buffer",) if state.get("momentum_buffer") is not None else ()
+
+    def _begun(self, group: dict[str, Any]) -> str:
+        return "momentum_buffer"
+
+    def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"lr": group["lr"], "momentum": or_none(group["momentum"]), "dampening": or_none(group["dampening"]),
+                "weight_decay": or_none(group["weight_decay"])}
+
+    def _options(self, group: dict[str, Any]) -> dict[str, Any]:
+        return {"maximize": bool(group["maximize"]), "nesterov": bool(group["nesterov"])}

@@ -29,7 +29,25 @@ def _inexact(t: Any) -> bool:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable:
-    """A function that moves averages ``1 - decay`` of the way to the current values, in place, for lists of tensors."""
+    """A function that moves averages ``1 - decay`` of the way to the current values, in place, for lists of tensors.
+
+    Args:
+        decay (float): of the averages, how much is kept.
+
+    Returns:
+        a function of (averages, values, number so far), lists of Tensors, that changes the averages.
+
+    Raises:
+        ValueError: ``decay`` is not within 0 and 1.
+
+    Example::
+
+        >>> averages = [torch.tensor(1.0)]
+        >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [torch.tensor(2.0)], 1)
+        >>> averages
+        [tensor(1.1000)]
+
+    """
     _check_decay(decay)
 
     @no_grad()
@@ -43,7 +61,19 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable:
 
 
 def get_swa_multi_avg_fn() -> Callable:
-    """A function that takes the current values into plain averages of ``num_averaged``, in place, for lists of tensors."""
+    """A function that takes the current values into plain averages of ``num_averaged``, in place, for lists of tensors.
+
+    Returns:
+        a function of (averages, values, number so far), lists of Tensors, that changes the averages.
+
+    Example::
+
+        >>> averages = [torch.tensor(1.0)]
+        >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(averages, [torch.tensor(2.0)], 1)
+        >>> averages
+        [tensor(1.5000)]
+
+    """
     @no_grad()
     def swa_update(averaged_param_list: list, current_param_list: list, num_averaged: Any) -> None:
         for average, now in zip(averaged_param_list, current_param_list, strict=True):
@@ -56,7 +86,24 @@ def get_swa_multi_avg_fn() -> Callable:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable:
-    """A function that gives the exponential moving average of one tensor after its current value."""
+    """A function that gives the exponential moving average of one tensor after its current value.
+
+    Args:
+        decay (float): of the average, how much is kept.
+
+    Returns:
+        a function of (average, value, number of averages so far), Tensors of one shape, that gives the new average.
+
+    Raises:
+        ValueError: ``decay`` is not within 0 and 1.
+
+    Example::
+
+        >>> average = torch.optim.swa_utils.get_ema_avg_fn(0.9)
+        >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
+        tensor(1.1000)
+
+    """
     _check_decay(decay)
 
     @no_grad()
@@ -66,7 +113,17 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable:
 
 
 def get_swa_avg_fn() -> Callable:
-    """A function that gives the plain average of one tensor after its current value."""
+    """A function that gives the plain average of one tensor after its current value.
+
+    Returns:
+        a function of (average, value, number of averages so far), Tensors of one shape, that gives the new average.
+
+    Example::
+
+        >>> torch.optim.swa_utils.get_swa_avg_fn()(torch.tensor(1.0), torch.tensor(2.0), 1)
+        tensor(1.5000)
+
+    """
     @no_grad()
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
@@ -78,6 +135,8 @@ class AveragedModel(Module):
 
     Averages of equal weight (Izmailov et al., Averaging Weights Leads to Wider Optima and Better Generalization, 2018),
     unless a function says otherwise. The first ``update_parameters`` copies.
+
+    Shape: what the model takes, to what it gives.
 
     Args:
         model: the model, which is copied.
@@ -156,6 +215,13 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         model: the model, which is called on each batch in training mode; its mode and momenta are restored.
         device: where batches are sent first, if given.
 
+    Example::
+
+        >>> model = torch.nn.BatchNorm1d(1)
+        >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
+        >>> model.running_mean
+        tensor([2.])
+
     """
     momenta = {m: m.momentum for m in model.modules() if isinstance(m, _BatchNorm)}
     if not momenta:
@@ -186,6 +252,16 @@ class SWALR(LRScheduler):
 
     Raises:
         ValueError: another strategy, or a number of epochs that is no natural number.
+
+    Example::
+
+        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.swa_utils.SWALR(opt, swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear")
+        >>> for _ in range(2):
+        ...     opt.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
 
     """
 

@@ -22,8 +22,21 @@ def swap_in_optimizer_params_and_state(optimizer: Any, swapin_parameters: dict[s
         swapin_parameters: the parameters, in the order of the optimizer's groups.
         swapin_optim_state: what ``state_dict`` of such an optimizer gives. Its tensors are written to; its dicts are not.
 
+    Returns:
+        a context manager.
+
     Raises:
         RuntimeError: one does not fit the other.
+
+    Example::
+
+        >>> w, other = torch.zeros(1, requires_grad=True), torch.ones(1, requires_grad=True)
+        >>> opt = torch.optim.SGD([w], lr=0.1, momentum=0.9)
+        >>> w.sum().backward()
+        >>> opt.step()
+        >>> with torch.optim.swap_in_optimizer_params_and_state(opt, {"w": other}, opt.state_dict()):
+        ...     opt.param_groups[0]["params"][0] is other
+        True
 
     """
     state, groups = _checked(optimizer, swapin_optim_state)

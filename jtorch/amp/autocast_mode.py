@@ -20,7 +20,24 @@ __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_aut
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there are lists of ops for a type of device. See torch.amp.is_autocast_available."""
+    """Whether there are lists of ops for a type of device. See torch.amp.is_autocast_available.
+
+    Args:
+        device_type (str): "cpu", "cuda", ...
+
+    Returns:
+        a bool.
+
+    Raises:
+        TypeError: ``device_type`` is no string.
+        RuntimeError: there is no such type.
+
+    Example::
+
+        >>> torch.amp.is_autocast_available("cpu")
+        True
+
+    """
     return check_type("_is_autocast_available", device_type) in states.AVAILABLE
 
 
@@ -204,6 +221,29 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dt
     """Decorates the ``forward`` of a ``torch.autograd.Function``. See torch.amp.custom_fwd.
 
     With ``cast_inputs``, inside autocast, floating point inputs are cast to it and ``forward`` runs with autocast off.
+
+    Args:
+        fwd: the function ``forward(ctx, ...)``; without it, a decorator is returned.
+        device_type (str): whose autocast.
+        cast_inputs (dtype or None): what floating point Tensors among the arguments are cast to.
+
+    Returns:
+        the decorated function.
+
+    Raises:
+        ValueError: ``device_type`` is no string.
+
+    Example::
+
+        >>> class Product(torch.autograd.Function):
+        ...     @staticmethod
+        ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+        ...     def forward(ctx, a, b):
+        ...         return a @ b
+        >>> with torch.autocast("cpu"):
+        ...     Product.apply(torch.ones(2, 2), torch.ones(2, 2)).dtype
+        torch.float32
+
     """
     _check_string(device_type)
     if fwd is None:
@@ -221,7 +261,35 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dt
 
 
 def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Any:
-    """Decorates the ``backward`` of a function whose ``forward`` has ``custom_fwd``: it runs as ``forward`` did."""
+    """Decorates the ``backward`` of a function whose ``forward`` has ``custom_fwd``: it runs as ``forward`` did.
+
+    Args:
+        bwd: the function ``backward(ctx, *grads)``; without it, a decorator is returned.
+        device_type (str): whose autocast.
+
+    Returns:
+        the decorated function.
+
+    Raises:
+        ValueError: ``device_type`` is no string.
+
+    Example::
+
+        >>> class Twice(torch.autograd.Function):
+        ...     @staticmethod
+        ...     @torch.amp.custom_fwd(device_type="cpu")
+        ...     def forward(ctx, a):
+        ...         return a * 2
+        ...     @staticmethod
+        ...     @torch.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         return grad * 2
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> Twice.apply(x).backward()
+        >>> x.grad
+        tensor([2.])
+
+    """
     _check_string(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -9,13 +9,10 @@ from enum import Enum
 from typing import Any
 
 import jtorch.dtype as dtypes
-from jtorch import cuda, engine
+from jtorch import cuda
 from jtorch._api.creation import tensor
-from jtorch.engine import call_of
-from jtorch.no_grad import no_grad
-from jtorch.ops.registry import NUMBERS, OPS, T
+from jtorch.amp.scaling import unscale_, update_scale_
 from jtorch.optim import Optimizer
-from jtorch.storage import value_of, write_all
 from jtorch.tensor import Tensor
 
 __all__ = ["GradScaler", "OptState"]
@@ -183,10 +180,7 @@ class GradScaler:
                      for f in s["found_inf_per_device"].values()]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            options = [float(self._growth_factor), float(self._backoff_factor), int(self._growth_interval)]
-            template = (T, T, (T,) * len(found), *[NUMBERS[o.__class__] for o in options])
-            given = [value_of(t) for t in (scale, tracker, *found)]
-            write_all([scale, tracker], engine.record(call_of(OPS["_amp_update_scale"], template), [*given, *options]))
+            update_scale_(scale, tracker, found, self._growth_factor, self._backoff_factor, self._growth_interval)
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _set_scale(self, new_scale: Any) -> None:
@@ -196,6 +190,9 @@ class GradScaler:
         if new_scale.device.type != self._device or new_scale.numel() != 1 or new_scale.requires_grad:
             raise AssertionError(_BAD_SCALE)
         self._scale.copy_(new_scale)
+
+    def _unscale_grads_(self, optimizer: Optimizer, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool) -> dict[Any, Tensor]:
+        return _unscale(_gradients(optimizer, allow_fp16=allow_fp16), inv_scale)
 
     def _check_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Tensor]:
         scale, _ = self._started("_check_inf_per_device")
@@ -295,12 +292,10 @@ def _gradients(optimizer: Optimizer, *, allow_fp16: bool) -> dict[Any, list[Tens
     return found
 
 
-@no_grad()
 def _unscale(by_device: dict[Any, list[Tensor]], inverse: Any) -> dict[Any, Tensor]:
     """Multiplies gradients in place; for each device, a tensor that is 1 if one was not finite."""
     found_inf = {}
     for device, grads in by_device.items():
         found = found_inf[device] = tensor(0.0, dtype=dtypes.float32, device=device)
-        given = [value_of(t) for t in (*grads, found, inverse.to(device=device))]
-        write_all([*grads, found], engine.record(call_of(OPS["_amp_unscale"], ((T,) * len(grads), T, T)), given))
+        unscale_(grads, found, inverse)
     return found_inf

@@ -1,27 +1,26 @@
 """Whether autocast is on in this thread, and how it casts the arguments of a call.
 
-``calls.autocast`` is set only while some thread has it on, so that it costs other programs nothing.
+``seam.autocast`` is set only while some thread has it on, so that it costs other programs nothing.
 """
 from __future__ import annotations
 
-import functools
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import storage
-from jtorch.amp.lists import FP32, LOWER, UNSAFE, table_of
+from jtorch._base import seam
 from jtorch.dispatch import calls
 from jtorch.engine import Call
-from jtorch.no_grad import mode, other_modes
-from jtorch.ops.registry import OPS
+from jtorch.no_grad import mode
+from jtorch.ops.autocast import FP32, LOWER, REFUSED
 from jtorch.tensor import Tensor
 
 _BFLOAT16 = {"cpu", "maia", "xla", "hpu"}
 AVAILABLE = ("cpu", "cuda", "ipu", "xpu", "maia", "xla", "mps", "hpu", "mtia", "privateuseone")
-_table = functools.cache(table_of)
 
 
 class _State(threading.local):
@@ -47,6 +46,22 @@ def check_type(function: str, device_type: Any) -> str:
     return devices.device(device_type).type
 
 
+_watching: Callable[[Call, Any], None] | None = None
+
+
+def _tell() -> None:
+    seam.autocast = cast_arguments if _count or _watching is not None else None
+    calls.detour()
+
+
+def watch(function: Callable[[Call, Any], None] | None) -> None:
+    """Lets every call with its arguments come by ``function`` before it is cast; None ends it."""
+    global _watching
+    with _lock:
+        _watching = function
+        _tell()
+
+
 def enable(device_type: str, enabled: bool) -> None:
     """Turns autocast on or off for a type of device in this thread."""
     global _count
@@ -56,7 +71,7 @@ def enable(device_type: str, enabled: bool) -> None:
     state.enabled = (*others, device_type) if enabled else others
     with _lock:
         _count += 1 if enabled else -1
-        calls.autocast = cast_arguments if _count else None
+        _tell()
 
 
 def _of_thread() -> tuple:
@@ -71,18 +86,20 @@ def _use(modes: tuple) -> None:
     state.enabled = enabled     # in the same order
 
 
-other_modes.append((_of_thread, _use))
+seam.modes.append((_of_thread, _use))
 
 
 # ---------------------------------------------------------------- casting
 
 def cast_arguments(c: Call, flat: Any) -> Any:
     """The arguments of a call as autocast wants them."""
+    if _watching is not None:
+        _watching(c, flat)
     for device_type in state.enabled:
-        policy = _table(device_type).get(c.op)
-        if policy is not None:
-            policy = policy(c.template, [t for t in flat if isinstance(t, Tensor)]) if callable(policy) else policy
-        elif c.op is OPS.get(UNSAFE.get(device_type, "")):
+        policy: Any = c.op.autocast and c.op.autocast.of(device_type)
+        if callable(policy):
+            policy = policy(c.op, c.template, [t for t in flat if isinstance(t, Tensor)])
+        if policy == REFUSED:
             raise RuntimeError(_UNSAFE)
         if policy is not None:
             flat = _as_policy(policy, device_type, flat)

@@ -15,7 +15,19 @@ class _Restores:
 
 
 class set_detect_anomaly(_Restores):
-    """Turns anomaly detection on or off, at once and, used as a context, until its end."""
+    """Turns anomaly detection on or off, at once and, used as a context, until its end.
+
+    Args:
+        mode (bool): on or off.
+        check_nan (bool): raises where a backward gives a nan.
+
+    Example::
+
+        >>> with torch.autograd.set_detect_anomaly(True):
+        ...     torch.is_anomaly_enabled()
+        True
+
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True):
         self.prev = (modes.anomaly, modes.anomaly_check_nan)
@@ -27,7 +39,23 @@ class set_detect_anomaly(_Restores):
 
 
 class detect_anomaly(_Restores):
-    """A context in which backward raises at a nan and names the forward call. See torch.autograd.detect_anomaly."""
+    """A context in which backward raises at a nan and names the forward call. See torch.autograd.detect_anomaly.
+
+    Args:
+        check_nan (bool): raises where a backward gives a nan.
+
+    Raises:
+        RuntimeError: in a backward inside, at the first nan.
+
+    Example::
+
+        >>> x = torch.zeros(1, requires_grad=True)
+        >>> with torch.autograd.detect_anomaly():
+        ...     (torch.sqrt(x) * 0).sum().backward()
+        Traceback (most recent call last):
+        RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.
+
+    """
 
     def __init__(self, check_nan: bool = True):
         self.check_nan = check_nan

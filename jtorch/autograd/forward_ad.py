@@ -1,29 +1,168 @@
-"""torch.autograd.forward_ad: forward-mode differentiation, which is not built. ``torch.autograd.functional.jvp`` is."""
+"""torch.autograd.forward_ad: forward-mode differentiation with dual tensors.
+
+>>> import torch.autograd.forward_ad as fwAD
+>>> with fwAD.dual_level():
+...     x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
+...     fwAD.unpack_dual(x ** 3)
+UnpackedDualTensor(primal=tensor(8.), tangent=tensor(12.))
+"""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-_TEXT = "forward-mode automatic differentiation is not built in jtorch; use torch.autograd.functional.jvp or jax.jvp"
+from jtorch._nodes import tangents
+from jtorch.dispatch import call_view
+from jtorch.dispatch.forward import cut_off
+from jtorch.engine import call_of
+from jtorch.no_grad import _Context
+from jtorch.ops.registry import OPS, T
+from jtorch.storage import aval_of
+from jtorch.tensor import Tensor
 
-
-def _not_built(*args: Any, **kwargs: Any) -> Any:
-    """Not built."""
-    raise NotImplementedError(_TEXT)
-
-
-enter_dual_level = exit_dual_level = make_dual = unpack_dual = _not_built
-
-
-class UnpackedDualTensor:
-    """Not built."""
-
-    __init__ = _not_built
+_current_level = -1     # as in PyTorch: 0 inside of a level
+_numbers: list[int] = []        # what the open level is called by what holds tangents
 
 
-class dual_level:
-    """Not built."""
+def enter_dual_level() -> int:
+    """Opens a level, in which tensors may be dual. See torch.autograd.forward_ad.enter_dual_level."""
+    global _current_level
+    if _numbers:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    _numbers.append(tangents.open_level())
+    _current_level = 0
+    return _current_level
 
-    __init__ = _not_built
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Closes the level; no tensor is dual any more. See torch.autograd.forward_ad.exit_dual_level."""
+    global _current_level
+    level = _current_level if level is None else level
+    if level != _current_level:
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+    if not _numbers:
+        raise RuntimeError("Dual level must be a positive number.")
+    tangents.close_level(_numbers.pop())
+    _current_level = -1
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of ``tensor`` that has ``tangent`` as its forward gradient. See torch.autograd.forward_ad.make_dual.
+
+    The tangent is kept as it is where it lies in memory as the tensor does, and copied otherwise.
+    """
+    if (_current_level if level is None else level) < 0 or not _numbers:
+        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() "
+                           "first.")
+    for name, t in (("primal", tensor), ("tangent", tangent)):
+        if not (t.is_floating_point() or t.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    return dual(tensor, tangent, _numbers[-1])
+
+
+def dual(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
+    """``make_dual`` at any level that is open."""
+    if tangents.of(tensor, level) is not None:
+        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+                           "0 is not "
+                           "supported.")
+    if tangents.of(tangent, level) is not None:
+        raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
+    check_size(tensor, tangent)
+    made = primal_of(tensor, level)
+    if not _alike(tangent, tensor):
+        with tangents.only_below(level):
+            tangent = tangents.alike(_as_large(tangent, tensor), tensor)
+    tangents.hold(made, level, tangent)
+    return made
+
+
+def check_size(tensor: Tensor, tangent: Tensor) -> None:
+    """RuntimeError where a forward gradient is of another size than its tensor."""
+    if aval_of(tangent).shape != aval_of(tensor).shape:
+        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                           f"not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+                           f"{list(tangent.shape)}.")
+
+
+def _fills_its_storage(t: Tensor) -> bool:
+    return t._storage.aval.nbytes == aval_of(t).nbytes
+
+
+def _alike(tangent: Tensor, tensor: Tensor) -> bool:
+    """Whether views of both can be taken in the same way."""
+    if not aval_of(tensor).numel or aval_of(tensor).traced or aval_of(tangent).traced:
+        return True
+    same_size = _fills_its_storage(tensor) or tensor._storage.aval.nbytes == tangent._storage.aval.nbytes
+    return tangents.alike(tangent, tensor) is tangent and same_size
+
+
+def _as_large(tangent: Tensor, tensor: Tensor) -> Tensor:
+    """A copy of a tangent in a storage that has room for all that the tensor's has."""
+    numel = tensor._storage.aval.nbytes // aval_of(tensor).np.itemsize
+    room = tangent.new_zeros(numel)     # type: ignore[attr-defined]
+    return room.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset()).copy_(tangent)
+
+
+def primal_of(tensor: Tensor, level: int) -> Tensor:
+    """A view of a tensor that is not dual at a level, nor becomes it where the tensor is written to."""
+    with tangents.only_below(level):
+        made = call_view(call_of(OPS["view"], (T, tuple(tensor.shape))), (tensor,)) if tensor.is_contiguous() else \
+            call_view(call_of(OPS["alias"], (T,)), (tensor,))
+    return cut_off(made)
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What ``unpack_dual`` gives: a tensor and its forward gradient, None where it has none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """A view of a tensor that is not dual, and its forward gradient. See torch.autograd.forward_ad.unpack_dual."""
+    if (_current_level if level is None else level) < 0 or not _numbers:
+        return UnpackedDualTensor(tensor, None)
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
+    return unpacked(tensor, _numbers[-1])
+
+
+def unpacked(tensor: Tensor, level: int) -> UnpackedDualTensor:
+    """``unpack_dual`` at any level that is open."""
+    tangent = tangents.of(tensor, level) if tangents.state.enabled else None
+    return UnpackedDualTensor(primal_of(tensor, level), tangent)
+
+
+class dual_level(_Context):
+    """A level of forward mode, as a context manager or a decorator. See torch.autograd.forward_ad.dual_level."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exc: object) -> None:
+        exit_dual_level()
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return tangents.state.enabled
+
+
+class _set_fwd_grad_enabled(_Context):
+    """Turns forward gradients on or off in this thread, at once and, used as a context, until its end."""
+
+    def __init__(self, mode: bool) -> None:
+        self.prev, self.mode = tangents.state.enabled, mode
+        tangents.state.enabled = mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        tangents.state.enabled = self.prev
+
+    def clone(self) -> Any:
+        """A fresh context of the same kind."""
+        return type(self)(self.mode)
 
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

@@ -12,11 +12,13 @@ from typing import Any
 
 from jtorch import tape
 from jtorch._backward.view_history import edge_of, note_version, requires_grad, start_history
+from jtorch._nodes import tangents
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch._nodes.version_errors import FREED
 from jtorch.autograd._calls import filled
+from jtorch.autograd.forward_ad import _set_fwd_grad_enabled
 from jtorch.autograd.saved import Saved
-from jtorch.dispatch import call_view, check_inplace, write_with_history
+from jtorch.dispatch import call_view, check_inplace, restrict, write_with_history
 from jtorch.engine import call_of
 from jtorch.no_grad import mode, no_grad
 from jtorch.ops import check
@@ -68,6 +70,8 @@ class BackwardCFunction(Node, FunctionCtx):
     _inputs: list
     needs_input_grad: tuple[bool, ...] = ()
     runs_without_gradient = True
+    marked: Any = None  # which outputs are marked as not differentiable, for ``jvp``
+    in_jvp = False      # whether the user's ``jvp`` runs, to which other tensors were saved
 
     def __init__(self) -> None:
         super().__init__(())
@@ -81,6 +85,8 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def saved_tensors(self) -> tuple:
         """What ``save_for_backward`` was given; an error if it was written to since, or has been freed."""
+        if self.in_jvp:
+            return () if self.saved_for_forward is None else self.saved_for_forward
         if self._saved is None:
             raise RuntimeError(FREED)
         return tuple([None if s is None else s.unpack(self) for s in self._saved])
@@ -106,7 +112,7 @@ class BackwardCFunction(Node, FunctionCtx):
         given = [self._gradient(grads.get(i), aval) for i, aval in enumerate(self._outputs)]
         returned = self.apply(*given)
         outs = self._checked(returned if isinstance(returned, tuple) else (returned,))
-        return [None if g is None else (g if create_graph else as_value(g)) for g in outs]
+        return [None if g is None else (g if create_graph else tangents.value_unless_more(g, as_value)) for g in outs]
 
     def _gradient(self, grad: Any, aval: Any) -> Tensor | None:
         if grad is not None:
@@ -183,6 +189,26 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     Subclass it with static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or ``forward(*args)``,
     ``setup_context(ctx, inputs, output)`` and ``backward``; call it as ``MyFunction.apply(*args)``. A backward made of
     differentiable operations can be differentiated again.
+
+    Raises:
+        RuntimeError: an instance is called, ``backward`` gives another number of gradients than ``forward`` took
+            arguments, or gradients of another shape.
+        NotImplementedError: a method is not defined.
+
+    Example::
+
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad * 2
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> Double.apply(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+
     """
 
     generate_vmap_rule = False
@@ -219,7 +245,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of the outputs from those of the inputs (forward mode, which is not built)."""
+        """The tangents of the outputs from those of the inputs, for forward mode."""
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
                                   "forward mode AD.")
 
@@ -249,6 +275,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _apply(cls, args: tuple, inputs: list) -> Any:
+        level = tangents.highest(inputs) if tangents.opened else None
+        if level is not None:
+            from jtorch.autograd.function_forward import apply_dual
+            return apply_dual(cls, args, inputs, level)
+        return cls._applied(args, inputs)[1]
+
+    @classmethod
+    def _applied(cls, args: tuple, inputs: list) -> tuple[Any, Any]:
+        """The context of one application, and what it gives."""
         needs = tuple([isinstance(a, Tensor) and requires_grad(a) for a in args])
         ctx = cls._backward_cls()       # type: ignore[attr-defined]
         ctx.needs_input_grad = needs
@@ -258,7 +293,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             ctx._inputs = [aval_of(t) for t in inputs]
             ctx._is_tensor = [isinstance(a, Tensor) for a in args]
         returned = run_forward(cls, ctx, args)
-        return _finish(ctx, inputs, returned, executable)
+        if tangents.opened:
+            outs = returned if isinstance(returned, tuple) else (returned,)
+            ctx.marked = [any(o is x for x in ctx.non_differentiable) for o in outs]
+        return ctx, _finish(ctx, inputs, returned, executable)
 
 
 def _in_place(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
@@ -279,7 +317,7 @@ def _in_place(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
 
 def run_forward(cls: type[Function], ctx: Any, args: tuple) -> Any:
     """Calls the user's ``forward``, in either of its two forms, without recording."""
-    with no_grad():
+    with no_grad(), _set_fwd_grad_enabled(False):
         if cls.setup_context is Function.setup_context:
             return cls.forward(ctx, *args)
         out = cls.forward(*args)
@@ -297,6 +335,10 @@ def _finish(ctx: BackwardCFunction, inputs: list, returned: Any, executable: boo
         if mode.anomaly:
             ctx.trace = tape.stack()
     made = [_output(ctx, o, i, inputs, executable) if isinstance(o, Tensor) else o for i, o in enumerate(outs)]
+    views = [t for t in made if isinstance(t, Tensor) and t._creation == "custom"]
+    if views and sum([isinstance(t, Tensor) and t._node is ctx for t in made]) > 1:
+        for t in views:
+            restrict(t, "multi")
     to_save = ctx.to_save or ()
     for i, t in enumerate(to_save):
         if t is not None and not isinstance(t, Tensor):
@@ -327,17 +369,21 @@ def _check_dirty(ctx: BackwardCFunction, inputs: list, outs) -> None:
 
 def _output(ctx: BackwardCFunction, t: Tensor, nr: int, inputs: list, executable: bool) -> Tensor:
     is_input, dirty = any(t is x for x in inputs), any(t is x for x in ctx.dirty_tensors)
-    differentiable = executable and aval_of(t).kind and not any(t is x for x in ctx.non_differentiable)
+    differentiable = executable and aval_of(t).is_inexact and not any(t is x for x in ctx.non_differentiable)
     if dirty and is_input:
         return _dirty_output(ctx, t, nr, differentiable)
     if is_input and (differentiable or not requires_grad(t)):
         with no_grad():
             t = call_view(call_of(OPS["alias"], (T,)), (t,))
     if not differentiable:
-        return alias(t) if requires_grad(t) else t
+        if requires_grad(t) and (is_input or t._base is None):      # a view of an input stays one
+            t = alias(t)
+        if t._base is not None:
+            restrict(t, "custom")
+        return t
     start_history(t, ctx, nr)
     if t._base is not None:
-        t._creation = "custom"
+        restrict(t, "custom")
         note_version(t)
     return t
 
@@ -388,7 +434,12 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """Only here so that the name exists: functions of nested tuples of tensors (never documented by PyTorch)."""
+    """Only here so that the name exists: functions of nested tuples of tensors (never documented by PyTorch).
+
+    Raises:
+        NotImplementedError: when it is used.
+
+    """
 
     @classmethod
     def apply(cls, *args, **kwargs):

@@ -71,7 +71,7 @@ class _Traced:
         for i, array in zip(self.places, arrays, strict=True):
             given[i] = _wrapped(array)
         ctx = self.ctx = self.cls._backward_cls()
-        ctx.needs_input_grad = tuple([isinstance(a, Tensor) and bool(value_of(a).aval.kind) for a in given])
+        ctx.needs_input_grad = tuple([isinstance(a, Tensor) and bool(value_of(a).aval.is_inexact) for a in given])
         returned = run_forward(self.cls, ctx, tuple(given))
         self.is_tuple = isinstance(returned, tuple)
         self.outs = returned if self.is_tuple else (returned,)

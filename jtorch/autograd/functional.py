@@ -41,7 +41,7 @@ def _finished(results: tuple, create_graph: bool) -> tuple:
     return results if create_graph else tuple([t.detach() for t in results])
 
 
-def _as_given(results: tuple, as_tuple: bool) -> Any:
+def _as_given(results: Any, as_tuple: bool) -> Any:
     return results if as_tuple else results[0]
 
 
@@ -122,7 +122,28 @@ def _grad(outputs: tuple, inputs: tuple, given: tuple | None = None, create_grap
 # ---------------------------------------------------------------- products
 
 def vjp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(outputs, vᵀJ) at ``inputs``. See torch.autograd.functional.vjp."""
+    """(outputs, vᵀJ) at ``inputs``. See torch.autograd.functional.vjp.
+
+    Args:
+        func: a function of Tensors that returns a Tensor or a tuple of them.
+        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
+        v (Tensor or tuple of Tensors): of the outputs' shapes; may be left out for one output of one element.
+        create_graph (bool): records the computation, so that the result can be differentiated.
+        strict (bool): an output that does not depend on an input is an error, not a zero.
+
+    Returns:
+        (outputs, product), the product of the inputs' form and shapes.
+
+    Raises:
+        RuntimeError: with ``strict``, where an output does not depend on an input; shapes of ``v`` that do not fit.
+        TypeError: inputs or outputs that are no Tensors.
+
+    Example::
+
+        >>> torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.ones(2))
+        (tensor([1., 1.]), tensor([1., 1.]))
+
+    """
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "vjp")
         inputs = _fresh(inputs, create_graph, True)
@@ -148,7 +169,28 @@ def _input_vector(v: Any, inputs: tuple, is_tuple: bool, name: str, create_graph
 
 
 def jvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(outputs, Jv) at ``inputs``. See torch.autograd.functional.jvp."""
+    """(outputs, Jv) at ``inputs``. See torch.autograd.functional.jvp.
+
+    Args:
+        func: a function of Tensors that returns a Tensor or a tuple of them.
+        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
+        v (Tensor or tuple of Tensors): of the inputs' shapes; may be left out for one input of one element.
+        create_graph (bool): records the computation, so that the result can be differentiated.
+        strict (bool): an output that does not depend on an input is an error, not a zero.
+
+    Returns:
+        (outputs, product), the product of the outputs' form and shapes.
+
+    Raises:
+        RuntimeError: with ``strict``, where an output does not depend on an input; shapes of ``v`` that do not fit.
+        TypeError: inputs or outputs that are no Tensors.
+
+    Example::
+
+        >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.ones(2))
+        (tensor([1., 1.]), tensor([1., 1.]))
+
+    """
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "jvp")
         inputs = _fresh(inputs, create_graph, True)
@@ -175,7 +217,29 @@ def _scalar_and_gradient(func: Callable, inputs: tuple, name: str, strict: bool)
 
 
 def vhp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(output, vᵀH) of a function that returns one number. See torch.autograd.functional.vhp."""
+    """(output, vᵀH) of a function that returns one number. See torch.autograd.functional.vhp.
+
+    Args:
+        func: a function of Tensors that returns a Tensor or a tuple of them.
+        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
+        v (Tensor or tuple of Tensors): of the inputs' shapes; may be left out for one input of one element.
+        create_graph (bool): records the computation, so that the result can be differentiated.
+        strict (bool): an output that does not depend on an input is an error, not a zero.
+
+    Returns:
+        (output, product), the product of the inputs' form and shapes.
+
+    Raises:
+        RuntimeError: with ``strict``, where an output does not depend on an input; shapes of ``v`` that do not fit.
+        TypeError: inputs or outputs that are no Tensors.
+
+    Example::
+
+        >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
+        >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), x, v)
+        (tensor(9.), tensor([ 6., 12.]))
+
+    """
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "vhp")
         inputs = _fresh(inputs, create_graph, True)
@@ -187,7 +251,29 @@ def vhp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
 
 
 def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(output, Hv) of a function that returns one number; vhp is cheaper. See torch.autograd.functional.hvp."""
+    """(output, Hv) of a function that returns one number; vhp is cheaper. See torch.autograd.functional.hvp.
+
+    Args:
+        func: a function of Tensors that returns a Tensor or a tuple of them.
+        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
+        v (Tensor or tuple of Tensors): of the inputs' shapes; may be left out for one input of one element.
+        create_graph (bool): records the computation, so that the result can be differentiated.
+        strict (bool): an output that does not depend on an input is an error, not a zero.
+
+    Returns:
+        (output, product), the product of the inputs' form and shapes.
+
+    Raises:
+        RuntimeError: with ``strict``, where an output does not depend on an input; shapes of ``v`` that do not fit.
+        TypeError: inputs or outputs that are no Tensors.
+
+    Example::
+
+        >>> x, v = torch.tensor([1.0, 2.0]), torch.ones(2)
+        >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), x, v)
+        (tensor(9.), tensor([ 6., 12.]))
+
+    """
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "hvp")
         inputs = _fresh(inputs, create_graph, True)
@@ -207,9 +293,33 @@ def jacobian(func: Callable, inputs: Tensors, create_graph: bool = False, strict
              strategy: str = "reverse-mode") -> Any:
     """The Jacobian of ``func``: a tensor of shape output + input for each pair. See torch.autograd.functional.jacobian.
 
-    ``vectorize`` and ``strategy`` are accepted with PyTorch's restrictions; the result is computed row by row.
+    Computed row by row, ``vectorize`` or not; with ``strategy="forward-mode"`` by forward mode, all columns at once.
+
+    Args:
+        func: a function of Tensors that returns a Tensor or a tuple of them.
+        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
+        create_graph (bool): records the computation, so that the result can be differentiated.
+        strict (bool): an output that does not depend on an input is an error, not a zero.
+        vectorize (bool): accepted, see above.
+        strategy (str): "reverse-mode" or "forward-mode".
+
+    Returns:
+        a Tensor of shape output + input; for tuples a tuple (of tuples).
+
+    Raises:
+        RuntimeError: with ``strict``, where an output does not depend on an input; shapes of ``v`` that do not fit.
+        TypeError: inputs or outputs that are no Tensors.
+
+    Example::
+
+        >>> torch.autograd.functional.jacobian(torch.exp, torch.zeros(2))
+        tensor([[1., 0.],
+                [0., 1.]])
+
     """
     _check_strategy(create_graph, strict, vectorize, strategy)
+    if strategy == "forward-mode":
+        return _forward(func, inputs)
     with enable_grad():
         is_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
         inputs = _fresh(inputs, create_graph, True)
@@ -219,6 +329,19 @@ def jacobian(func: Callable, inputs: Tensors, create_graph: bool = False, strict
                                "together. Please either set `strict=False` or `vectorize=False`.")
         rows = [_finished(_rows(i, o, inputs, create_graph, strict), create_graph) for i, o in enumerate(outputs)]
     return _as_given(tuple([_as_given(r, is_tuple) for r in rows]), is_out_tuple)
+
+
+def _forward(func: Callable, inputs: Tensors) -> Any:
+    from jtorch.func import jacfwd
+    is_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
+    is_out_tuple = False
+
+    def called(*given: Tensor) -> tuple:
+        nonlocal is_out_tuple
+        is_out_tuple, outputs = _as_tuple(func(*given), "outputs", "jacobian")
+        return outputs
+    rows = jacfwd(called, tuple(range(len(inputs))))(*inputs)
+    return _as_given([_as_given(list(r), is_tuple) for r in rows], is_out_tuple)        # lists, as PyTorch's
 
 
 def _check_strategy(create_graph: bool, strict: bool, vectorize: bool, strategy: str) -> None:
@@ -261,7 +384,30 @@ def _row(i: int, element: Tensor, inputs: tuple, create_graph: bool, strict: boo
 
 def hessian(func: Callable, inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
             outer_jacobian_strategy: str = "reverse-mode") -> Any:
-    """The Hessian of a function that returns one number. See torch.autograd.functional.hessian."""
+    """The Hessian of a function that returns one number. See torch.autograd.functional.hessian.
+
+    Args:
+        func: a function of Tensors that returns a Tensor or a tuple of them.
+        inputs (Tensor or tuple of Tensors): where it is differentiated; floating or complex, any shapes.
+        create_graph (bool): records the computation, so that the result can be differentiated.
+        strict (bool): an output that does not depend on an input is an error, not a zero.
+        vectorize (bool): accepted; rows are computed one by one.
+        outer_jacobian_strategy (str): accepted.
+
+    Returns:
+        a Tensor of shape input + input; for a tuple of inputs a tuple of tuples.
+
+    Raises:
+        RuntimeError: with ``strict``, where an output does not depend on an input; shapes of ``v`` that do not fit.
+        TypeError: inputs or outputs that are no Tensors.
+
+    Example::
+
+        >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+
+    """
     is_tuple, inputs = _as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
@@ -277,12 +423,14 @@ def hessian(func: Callable, inputs: Tensors, create_graph: bool = False, strict:
         return out.squeeze()
 
     def gradient(*given):
+        if outer_jacobian_strategy == "forward-mode":
+            given = tuple([t.requires_grad_() for t in given])
         jac = jacobian(one_number, given, create_graph=True)
         _require(jac, strict, _JACOBIAN)
         return jac
 
     found = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
-    return _as_given(tuple([_as_given(row, is_tuple) for row in found]), is_tuple)
+    return _as_given(type(found)([_as_given(row, is_tuple) for row in found]), is_tuple)
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -6,7 +6,12 @@ from jtorch.no_grad import _Context, enable_grad, inference_mode, no_grad, set_g
 
 
 class set_multithreading_enabled(_Context):
-    """Accepted: backward runs in the thread that called it in any case."""
+    """Accepted: backward runs in the thread that called it in any case.
+
+    Args:
+        mode (bool): accepted.
+
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -23,7 +28,12 @@ class set_multithreading_enabled(_Context):
 
 
 class enforce_grad_layout_policy(set_multithreading_enabled):
-    """Accepted: the strides of gradients are their leaf's, or contiguous, in any case."""
+    """Accepted: the strides of gradients are their leaf's, or contiguous, in any case.
+
+    Args:
+        mode (bool): accepted.
+
+    """
 
 
 class _unsafe_preserve_version_counter(_Context):
@@ -40,7 +50,7 @@ class _unsafe_preserve_version_counter(_Context):
         for t, version in zip(self.tensors, self.before, strict=True):
             if tape.counter_of(t).version != version:
                 storage.set_version(t, version)
-                storage.silent[t._storage] = 0
+                storage.untracked_writes[t._storage] = 0
 
     def clone(self):
         """A fresh context of the same kind."""

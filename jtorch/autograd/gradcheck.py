@@ -2,20 +2,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jtorch import storage
 from jtorch.autograd._calls import zeros_like
+from jtorch.autograd._differences import (
+    GradcheckError,
+    array,
+    as_tuple,
+    columns,
+    difference,
+    differentiable,
+    double,
+    needing_grad,
+    random_array,
+    tensor_like,
+)
+from jtorch.autograd.gradcheck_forward import check_batched, check_forward
 from jtorch.autograd.run import grad
-from jtorch.engine import Value
-from jtorch.tensor import Tensor, wrap
-
-
-class GradcheckError(RuntimeError):
-    """What gradcheck and gradgradcheck raise for a gradient that is wrong."""
+from jtorch.tensor import Tensor
 
 
 class _Check(NamedTuple):
@@ -39,6 +46,37 @@ def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1
 
     Inputs that require grad should be double precision. ``fast_mode`` compares one random projection instead of the whole
     Jacobian. Batched gradients are computed row by row here, so ``check_batched_grad`` has nothing to add.
+
+    Args:
+        func: a function of ``inputs`` that returns a Tensor or a tuple of them.
+        inputs (Tensor or tuple): those that require grad are checked; float64 or complex128.
+        eps (float): the step of the differences.
+        atol (float): by how much results may differ.
+        rtol (float): by which part of them.
+        raise_exception (bool): raises where they differ, instead of returning False.
+        nondet_tol (float): how far two backwards of the same may differ.
+        check_undefined_grad (bool): gradients that are None are tried too.
+        check_grad_dtypes (bool): a gradient must have its input's dtype.
+        check_batched_grad (bool): accepted, see above.
+        check_batched_forward_grad (bool): accepted.
+        check_forward_ad (bool): checks forward mode too.
+        check_backward_ad (bool): checks backward.
+        fast_mode (bool): see above.
+        masked (bool or None): accepted; a sparse input is compared by what is stored.
+
+    Returns:
+        True where all agree.
+
+    Raises:
+        GradcheckError: where they do not, unless ``raise_exception=False``.
+        ValueError: no input requires grad, or ``eps`` and dtypes do not fit.
+
+    Example::
+
+        >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradcheck(torch.exp, (x,))
+        True
+
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -46,12 +84,17 @@ def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    if check_forward_ad:
-        raise NotImplementedError("forward-mode automatic differentiation is not built in jtorch, so check_forward_ad "
-                                  "cannot check it")
     settings = _Check(eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode)
     try:
-        return _checked(func, _as_tuple(inputs), settings)
+        tensors = as_tuple(inputs)
+        _check_inputs(tensors)
+        if check_backward_ad:
+            _checked(func, tensors, settings)
+        if check_forward_ad:
+            check_forward(func, tensors, settings)
+        if check_batched_forward_grad:
+            check_batched(func, tensors)
+        return True
     except GradcheckError:
         if raise_exception:
             raise
@@ -63,71 +106,70 @@ def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, *, eps:
                   nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
                   check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
                   fast_mode: bool = False, masked: bool = False) -> bool:
-    """Compares the second gradients of ``func`` at ``inputs`` and ``grad_outputs`` with finite differences."""
+    """Compares the second gradients of ``func`` at ``inputs`` and ``grad_outputs`` with finite differences.
+
+    Args:
+        func: as in ``gradcheck``.
+        inputs: as in ``gradcheck``.
+        eps: as in ``gradcheck``.
+        atol: as in ``gradcheck``.
+        rtol: as in ``gradcheck``.
+        raise_exception: as in ``gradcheck``.
+        nondet_tol: as in ``gradcheck``.
+        fast_mode: as in ``gradcheck``.
+        grad_outputs (Tensor, tuple or None): of the outputs' shapes; random ones if None.
+        gen_non_contig_grad_outputs (bool): random ones that are not contiguous.
+        check_undefined_grad: as in ``gradcheck``.
+        check_grad_dtypes: as in ``gradcheck``.
+        check_batched_grad: as in ``gradcheck``.
+        masked: as in ``gradcheck``.
+        check_fwd_over_rev (bool): checks forward mode through the backward.
+        check_rev_over_rev (bool): checks the backward of the backward.
+
+    Returns:
+        True where all agree.
+
+    Raises:
+        GradcheckError: where they do not, unless ``raise_exception=False``.
+
+    Example::
+
+        >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+        >>> torch.autograd.gradgradcheck(torch.sin, (x,))
+        True
+
+    """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    if check_fwd_over_rev:
-        raise NotImplementedError("forward-mode automatic differentiation is not built in jtorch, so "
-                                  "check_fwd_over_rev cannot check it")
-    tensors = _as_tuple(inputs)
-    given = _as_tuple(grad_outputs) if grad_outputs is not None else _random_gradients(func, tensors)
+    tensors = as_tuple(inputs)
+    given = as_tuple(grad_outputs) if grad_outputs is not None else _random_gradients(func, tensors)
 
     def gradients(*args):
+        for t, like in zip(args, (*tensors, *given), strict=True):      # forward mode is given others
+            if isinstance(like, Tensor) and like.requires_grad:
+                t.requires_grad_()
         own = args[:len(args) - len(given)]
-        outputs = _differentiable(func(*own))
+        outputs = differentiable(func(*own))
         wanted = [t for t in own if isinstance(t, Tensor) and t.requires_grad]
         found = grad(outputs, wanted, args[len(own):], create_graph=True, allow_unused=True)
         return tuple([g for g in found if g is not None])
 
     return gradcheck(gradients, (*tensors, *given), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
                      nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
-                     check_batched_grad=check_batched_grad, fast_mode=fast_mode)
+                     check_batched_grad=check_batched_grad, fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev,
+                     check_backward_ad=check_rev_over_rev)
 
 
 def _random_gradients(func: Callable, inputs: tuple) -> tuple:
     random = np.random.Generator(np.random.PCG64(0))
-    return tuple([_tensor_like(o, _random(random, o, -1.0)).requires_grad_() for o in _differentiable(func(*inputs))])
-
-
-def _random(random, t: Tensor, low: float) -> np.ndarray:
-    values = random.uniform(low, 1.0, tuple(t.shape))
-    return values + 1j * random.uniform(low, 1.0, tuple(t.shape)) if t.is_complex() else values
-
-
-# ---------------------------------------------------------------- tensors and arrays
-
-def _as_tuple(x: Any) -> tuple:
-    return x if isinstance(x, tuple) else tuple(x) if isinstance(x, list) else (x,)
-
-
-def _differentiable(outputs: Any) -> tuple:
-    return tuple([o for o in _as_tuple(outputs) if isinstance(o, Tensor) and o.requires_grad])
-
-
-def _needing_grad(inputs: tuple) -> list[Tensor]:
-    return [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
-
-
-def _array(t: Tensor) -> np.ndarray:
-    return np.array(t.detach()._numpy_copy())
-
-
-def _tensor_like(t: Tensor, array: np.ndarray) -> Tensor:
-    aval = storage.aval_of(t)
-    return wrap(Value(aval, array.astype(aval.np).reshape(aval.shape))).to(t.device)        # type: ignore[attr-defined]
-
-
-def _set(t: Tensor, array: np.ndarray) -> None:
-    """Gives a tensor other elements, unnoticed by autograd."""
-    storage.write(t.data, storage.value_of(_tensor_like(t, array)))
+    return tuple([tensor_like(o, random_array(random, o, -1.0)).requires_grad_() for o in differentiable(func(*inputs))])
 
 
 # ---------------------------------------------------------------- one check
 
 def _checked(func: Callable, inputs: tuple, check: _Check) -> bool:
-    _check_inputs(inputs)
-    returned = _as_tuple(func(*inputs))
-    outputs = _differentiable(returned)
+    returned = as_tuple(func(*inputs))
+    outputs = differentiable(returned)
     if not outputs:
         return _check_constant(func, inputs, check)
     parts = (("imaginary", np.imag, 1j), ("real", np.real, 1.0)) if any(o.is_complex() for o in outputs) else \
@@ -137,7 +179,7 @@ def _checked(func: Callable, inputs: tuple, check: _Check) -> bool:
         compare(func, inputs, outputs, part, check)
     _check_zero(outputs, inputs)
     if check.check_undefined_grad and len(outputs) > 1:
-        _check_missing(_differentiable(func(*inputs)), inputs)
+        _check_missing(differentiable(func(*inputs)), inputs)
     return True
 
 
@@ -154,68 +196,25 @@ def _check_inputs(inputs: tuple) -> None:
             raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                                "non-overlapping to be able to compute the numerical gradients correctly. You should call "
                                ".contiguous on the input before passing it to gradcheck.")
-    if not _needing_grad(inputs):
+    if not needing_grad(inputs):
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have "
                          "requires_grad=True.")
 
 
 def _check_constant(func: Callable, inputs: tuple, check: _Check) -> bool:
     """An output without history must not change with the inputs."""
-    for t in _needing_grad(inputs):
-        for column in _columns(func, inputs, t, check.eps, lambda o: o, all_outputs=True):
+    for t in needing_grad(inputs):
+        for column in columns(func, inputs, t, check.eps, lambda o: o, all_outputs=True):
             if any(np.any(c) for c in column):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
     return True
 
 
-# ---------------------------------------------------------------- finite differences
-
-def _outputs_as_arrays(func: Callable, inputs: tuple, part: Callable, all_outputs: bool) -> list[np.ndarray]:
-    outputs = _as_tuple(func(*inputs))
-    return [part(_array(o)).ravel() for o in outputs if isinstance(o, Tensor) and (all_outputs or o.requires_grad)]
-
-
-def _difference(func: Callable, inputs: tuple, t: Tensor, step: np.ndarray, eps: float, part: Callable,
-                all_outputs: bool = False) -> list[np.ndarray]:
-    """The change of each output per unit of change of one input along ``step``."""
-    before = _array(t)
-    try:
-        _set(t, before - eps * step)
-        low = _outputs_as_arrays(func, inputs, part, all_outputs)
-        _set(t, before + eps * step)
-        high = _outputs_as_arrays(func, inputs, part, all_outputs)
-    finally:
-        _set(t, before)
-    for a, b in zip(low, high, strict=True):
-        if a.shape != b.shape:
-            raise AssertionError("Expected `func` to return outputs with the same shape when inputs are perturbed by "
-                                 f"{eps}, but got: shapes {a.shape} and {b.shape}.")
-    return [(b.astype(_double(b)) - a) / (2 * eps) for a, b in zip(low, high, strict=True)]
-
-
-def _double(a: np.ndarray) -> type:
-    return np.complex128 if np.iscomplexobj(a) else np.float64
-
-
-def _columns(func: Callable, inputs: tuple, t: Tensor, eps: float, part: Callable,
-             all_outputs: bool = False) -> Iterator[list[np.ndarray]]:
-    """For each element of one input, how each output changes with it (in the imaginary direction too, times i)."""
-    for i in range(t.numel()):
-        step: np.ndarray = np.zeros(t.numel(), _double(_array(t)))
-        step[i] = 1.0
-        step = step.reshape(tuple(t.shape))
-        column = _difference(func, inputs, t, step, eps, part, all_outputs)
-        if t.is_complex():
-            turned = _difference(func, inputs, t, 1j * step, eps, part, all_outputs)
-            column = [a + 1j * b for a, b in zip(column, turned, strict=True)]
-        yield column
-
-
 # ---------------------------------------------------------------- comparisons
 
 def _compare_jacobians(func: Callable, inputs: tuple, outputs: tuple, part: tuple, check: _Check) -> None:
-    needing = _needing_grad(inputs)
-    numerical = [list(_columns(func, inputs, t, check.eps, part[1])) for t in needing]
+    needing = needing_grad(inputs)
+    numerical = [list(columns(func, inputs, t, check.eps, part[1])) for t in needing]
     for i, o in enumerate(outputs):
         if part[2] == 1j and not o.is_complex():
             continue
@@ -245,9 +244,9 @@ def _analytical(output: Tensor, needing: list[Tensor], unit: complex, check: _Ch
 
 
 def _rows(output: Tensor, needing: list[Tensor], unit: complex, check: _Check) -> list[np.ndarray]:
-    blocks: list[np.ndarray] = [np.zeros((t.numel(), output.numel()), _double(_array(t))) for t in needing]
+    blocks: list[np.ndarray] = [np.zeros((t.numel(), output.numel()), double(array(t))) for t in needing]
     for k in range(output.numel()):
-        given: np.ndarray = np.zeros(output.numel(), _double(_array(output)))
+        given: np.ndarray = np.zeros(output.numel(), double(array(output)))
         given[k] = unit
         for block, g in zip(blocks, _vjp(output, needing, given, check), strict=True):
             block[:, k] = g
@@ -255,26 +254,26 @@ def _rows(output: Tensor, needing: list[Tensor], unit: complex, check: _Check) -
 
 
 def _vjp(output: Tensor, needing: list[Tensor], given: np.ndarray, check: _Check) -> list[np.ndarray]:
-    found = grad(output, needing, _tensor_like(output, given), retain_graph=True, allow_unused=True)
+    found = grad(output, needing, tensor_like(output, given), retain_graph=True, allow_unused=True)
     for g, t in zip(found, needing, strict=True):
         if g is not None and g.size() != t.size():
             raise GradcheckError("Analytical gradient has incorrect size")
         if g is not None and g.dtype is not t.dtype and check.check_grad_dtypes:
             raise GradcheckError("Gradient has dtype mismatch")
-    return [np.zeros(t.numel()) if g is None else _array(g).ravel() for g, t in zip(found, needing, strict=True)]
+    return [np.zeros(t.numel()) if g is None else array(g).ravel() for g, t in zip(found, needing, strict=True)]
 
 
 def _compare_projections(func: Callable, inputs: tuple, outputs: tuple, part: tuple, check: _Check) -> None:
     """vᵀJu by differences and by backward, for one random u per input and v per output."""
     random = np.random.Generator(np.random.PCG64(2147483647))
-    needing = _needing_grad(inputs)
+    needing = needing_grad(inputs)
     vs = [random.uniform(size=o.numel()) for o in outputs]
     vs = [v / np.linalg.norm(v) if v.size else v for v in vs]
     for j, t in enumerate(needing):
-        u = _random(random, t, 0.0)
-        u = u / np.linalg.norm(u) if u.size else u
+        u = random_array(random, t, 0.0)
+        u = np.asarray(u / np.linalg.norm(u) if u.size else u)
         steps = [u.real + 0j, 1j * u.imag] if t.is_complex() else [u]
-        changes = [_difference(func, inputs, t, s, check.eps, part[1]) for s in steps]
+        changes = [difference(func, inputs, t, s, check.eps, part[1]) for s in steps]
         for i, (o, v) in enumerate(zip(outputs, vs, strict=True)):
             if part[2] == 1j and not o.is_complex():
                 continue
@@ -291,12 +290,12 @@ def _compare_projections(func: Callable, inputs: tuple, outputs: tuple, part: tu
 
 def _check_zero(outputs: tuple, inputs: tuple) -> None:
     """Gradients of zero must give gradients of zero, of the inputs' dtypes, devices and sizes."""
-    needing = _needing_grad(inputs)
+    needing = needing_grad(inputs)
     found = grad(outputs, needing, [zeros_like(o) for o in outputs], retain_graph=True, allow_unused=True)
     for g, t in zip(found, needing, strict=True):
         if g is None:
             continue
-        if np.any(_array(g) != 0):
+        if np.any(array(g) != 0):
             raise GradcheckError("backward not multiplied by grad_output")
         if g.dtype is not t.dtype:
             raise GradcheckError("grad is incorrect type")
@@ -308,14 +307,14 @@ def _check_zero(outputs: tuple, inputs: tuple) -> None:
 
 def _check_missing(outputs: tuple, inputs: tuple) -> None:
     """A backward must do without the gradient of any one output."""
-    needing = _needing_grad(inputs)
+    needing = needing_grad(inputs)
     for i in range(len(outputs)):
         rest = [o for k, o in enumerate(outputs) if k != i]
         try:
             found = grad(rest, needing, [zeros_like(o) for o in rest], retain_graph=True, allow_unused=True)
         except RuntimeError as error:
             raise GradcheckError("Expected backward function to handle undefined output grads.") from error
-        if any(g is not None and np.any(_array(g) != 0) for g in found):
+        if any(g is not None and np.any(array(g) != 0) for g in found):
             raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero.")
 
 

@@ -18,7 +18,20 @@ from jtorch.tensor import Tensor
 
 
 class GradientEdge(NamedTuple):
-    """A place in the graph where a gradient arrives: a node, and which of its outputs."""
+    """A place in the graph where a gradient arrives: a node, and which of its outputs.
+
+    Args:
+        node (Node): of the graph.
+        output_nr (int): which of its outputs.
+        ownership_token: keeps alive what the node needs.
+
+    Example::
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> torch.autograd.graph.get_gradient_edge(x * 2).output_nr
+        0
+
+    """
 
     node: Node
     output_nr: int
@@ -26,7 +39,25 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Where the gradient of a tensor goes, for ``grad`` and ``backward`` to use in the tensor's place."""
+    """Where the gradient of a tensor goes, for ``grad`` and ``backward`` to use in the tensor's place.
+
+    Args:
+        tensor (Tensor): one that requires grad.
+
+    Returns:
+        a GradientEdge.
+
+    Raises:
+        RuntimeError: the tensor does not require grad.
+
+    Example::
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> y = x * 2
+        >>> torch.autograd.grad(y * 3, torch.autograd.graph.get_gradient_edge(y))
+        (tensor([3.]),)
+
+    """
     if not requires_grad(tensor):
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     edge = edge_of(tensor)
@@ -36,7 +67,19 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Tells autograd that a tensor's elements were changed behind its back."""
+    """Tells autograd that a tensor's elements were changed behind its back.
+
+    Args:
+        tensor (Tensor or iterable of Tensors): what was written to.
+
+    Example::
+
+        >>> x = torch.ones(2)
+        >>> torch.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+
+    """
     tensors = (tensor,) if isinstance(tensor, Tensor) else tensor
     if not isinstance(tensors, Iterable):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
@@ -58,7 +101,27 @@ class _MultiHandle(RemovableHandle):
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: str = "all") -> RemovableHandle:
-    """Calls ``fn`` once per backward: with all gradients when the last is known, or (``"any"``) with the first."""
+    """Calls ``fn`` once per backward: with all gradients when the last is known, or (``"any"``) with the first.
+
+    Args:
+        tensors (sequence of Tensors): that require grad.
+        fn: with "all" a function of a list of gradients (None where there is none), with "any" of one gradient.
+        mode (str): "all" or "any".
+
+    Returns:
+        a handle whose ``remove()`` takes the hook off.
+
+    Raises:
+        ValueError: another mode.
+
+    Example::
+
+        >>> a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+        >>> handle = torch.autograd.graph.register_multi_grad_hook([a, b], lambda grads: print(len(grads)))
+        >>> (a * b).backward()
+        2
+
+    """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
@@ -114,6 +177,23 @@ class saved_tensors_hooks:
 
     ``pack_hook(tensor)`` may return anything; ``unpack_hook`` gets that and must return a tensor with the same content.
     Which tensors an operation saves can differ from PyTorch: its arguments, where its backward uses them.
+
+    Args:
+        pack_hook: a function of a Tensor that returns anything.
+        unpack_hook: a function of that which returns a Tensor of the same shape, dtype and content.
+
+    Raises:
+        TypeError: in the backward, where ``unpack_hook`` returns no Tensor.
+
+    Example::
+
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), torch.tensor):
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 2.])
+
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]):
@@ -133,7 +213,20 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """A context in which what is saved for backward is kept on the CPU, and moved back when it is used."""
+    """A context in which what is saved for backward is kept on the CPU, and moved back when it is used.
+
+    Args:
+        pin_memory (bool): accepted.
+        device_type (str): accepted.
+
+    Example::
+
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.autograd.graph.save_on_cpu():
+        ...     y = (x * x).sum()
+        >>> y.backward()
+
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
         super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
@@ -141,7 +234,22 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str):
-    """A context in which ``saved_tensors_hooks`` raises RuntimeError with this message."""
+    """A context in which ``saved_tensors_hooks`` raises RuntimeError with this message.
+
+    Args:
+        error_message (str): of the RuntimeError.
+
+    Returns:
+        a context manager.
+
+    Example::
+
+        >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"), torch.autograd.graph.save_on_cpu():
+        ...     pass
+        Traceback (most recent call last):
+        RuntimeError: not here
+
+    """
     if modes.saved_hooks:
         raise RuntimeError(error_message)
     before, modes.hooks_refused = modes.hooks_refused, error_message
@@ -156,6 +264,21 @@ def allow_mutation_on_saved_tensors():
     """A context in which what is saved for backward may be written to: backward uses what was saved.
 
     Values never change here, so nothing needs to be cloned; calls recorded in the context are merely not checked.
+
+    Returns:
+        a context manager.
+
+    Example::
+
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     y = x * 1
+        ...     out = (y * y).sum()
+        ...     _ = y.mul_(10)
+        ...     out.backward()
+        >>> x.grad
+        tensor([2., 2.])
+
     """
     if modes.mutation_allowed:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")

@@ -4,9 +4,30 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch import profiler
+from jtorch.autograd.profiler_util import EventList as EventList
+from jtorch.autograd.profiler_util import FunctionEvent as FunctionEvent
+from jtorch.autograd.profiler_util import FunctionEventAvg as FunctionEventAvg
+from jtorch.profiler import ProfilerActivity as ProfilerActivity
+from jtorch.profiler import kineto_available as kineto_available
 from jtorch.profiler import record_function
 
 __all__ = ["profile", "record_function"]
+
+
+class _NotBuilt:
+    """A part of PyTorch's profiler that JAX's has no counterpart of."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        raise NotImplementedError(f"torch.autograd.profiler.{type(self).__name__} is not built; torch.profiler.profile writes a "
+                                  "timeline with export_chrome_trace.")
+
+
+class emit_nvtx(_NotBuilt):  # noqa: N801
+    """Marks each call for NVIDIA's tools: not built."""
+
+
+class emit_itt(_NotBuilt):  # noqa: N801
+    """Marks each call for Intel's tools: not built."""
 
 
 class profile(profiler.profile):  # noqa: N801

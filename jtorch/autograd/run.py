@@ -9,6 +9,7 @@ from jtorch import engine, storage
 from jtorch._api import functions
 from jtorch._backward.backward import run_backward
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
+from jtorch._base.advice import advised
 from jtorch._base.size import Size
 from jtorch._nodes.hooks import as_tensor
 from jtorch.autograd._calls import stack
@@ -90,12 +91,18 @@ def _root_gradients(tensors: tuple, given: tuple, batched: bool = False) -> list
     return out
 
 
+_NO_HISTORY = ("Nothing that it was computed from requires a gradient: w.requires_grad_(), and no torch.no_grad(), "
+               "detach() or item() "
+               "on the way from there.")
+
+
 def _implicit_gradient(t: Any) -> Value | None:
     if not _needs_grad(t):
         return None
     aval = _aval(t)
     if aval.numel != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        raise advised(RuntimeError("grad can be implicitly created only for scalar outputs"),
+                      "Reduce it first, as in loss.mean().backward(), or give a gradient: y.backward(torch.ones_like(y)).")
     if not aval.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {aval.dtype}")
     return _ones_like(aval, t)
@@ -120,7 +127,7 @@ def _roots(tensors: tuple, gradients: list, create_graph: bool) -> list:
     out = []
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
         if not _needs_grad(t):
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+            raise advised(RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn"), _NO_HISTORY)
         if isinstance(g, Tensor) and g.dtype is not _aval(t).dtype:
             g = g.to(_aval(t).dtype)        # type: ignore[attr-defined]
         edge = _edge(t)
@@ -137,6 +144,28 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
     """Accumulates the gradients of ``tensors`` into the leaves they were made from. See torch.autograd.backward.
 
     ``inputs`` limits it to some leaves (or non-leaves, which then keep their gradient).
+
+    Args:
+        tensors (Tensor, GradientEdge or a sequence): what is differentiated.
+        grad_tensors (Tensor, None or a sequence): the gradient of each, of its shape; None stands for 1 where a
+            tensor has one element.
+        retain_graph (bool or None): keeps what nodes have saved, so that another backward can follow; by default
+            ``create_graph``.
+        create_graph (bool): records the backward, so that gradients can be differentiated.
+        grad_variables: the older name of ``grad_tensors``.
+        inputs (Tensor, GradientEdge or a sequence): where gradients are accumulated; by default all leaves.
+
+    Raises:
+        RuntimeError: nothing requires grad, a gradient is missing or of another shape, what was saved is gone (a
+            second backward), or was written to since.
+
+    Example::
+
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> torch.autograd.backward((x * x).sum())
+        >>> x.grad
+        tensor([2., 4.])
+
     """
     if grad_tensors is None and inputs is None and grad_variables is None and not create_graph and _is_plain(tensors):
         run_backward([(*edge_of(tensors), ones_of(storage.aval_of(tensors)))], retain_graph=bool(retain_graph),   # type: ignore[misc]
@@ -178,11 +207,42 @@ def _is_plain(t: Any) -> TypeGuard[Tensor]:
 def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
          create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
          is_grads_batched: bool = False, materialize_grads: bool = False) -> Any:
-    """The gradients of ``outputs`` with respect to ``inputs``, accumulating nothing. See torch.autograd.grad."""
+    """The gradients of ``outputs`` with respect to ``inputs``, accumulating nothing. See torch.autograd.grad.
+
+    Args:
+        outputs (Tensor, GradientEdge or a sequence): what is differentiated.
+        inputs (Tensor, GradientEdge or a sequence): what it is differentiated by; any part of the graph.
+        grad_outputs (Tensor, None or a sequence): the gradient of each output, of its shape; None stands for 1
+            where it has one element.
+        retain_graph (bool or None): keeps what nodes have saved, so that another backward can follow; by default
+            ``create_graph``.
+        create_graph (bool): records the backward, so that gradients can be differentiated.
+        only_inputs (bool): deprecated.
+        allow_unused (bool or None): None as the gradient of an input that the outputs do not depend on, instead of
+            an error.
+        is_grads_batched (bool): ``grad_outputs`` have one dim more in front; so have the gradients.
+        materialize_grads (bool): zeros instead of None.
+
+    Returns:
+        a tuple with a Tensor of each input's shape and dtype.
+
+    Raises:
+        RuntimeError: as in ``backward``, and for inputs that were not used unless that is allowed.
+        ValueError: ``materialize_grads`` with ``allow_unused=False``.
+
+    Example::
+
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> first, = torch.autograd.grad(x ** 3, x, create_graph=True)
+        >>> first.item(), torch.autograd.grad(first, x)[0].item()
+        (27.0, 18.0)
+
+    """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")
     outputs, wanted = _as_tuple(outputs), _inputs(inputs, "grad")
+    given, wanted = wanted, tuple([getattr(t, "entries", t) for t in wanted])      # of a sparse tensor, its values
     if not only_inputs:
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
                       "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
@@ -192,6 +252,7 @@ def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: 
                 materialize_grads if allow_unused is None else allow_unused)
     if materialize_grads:
         found = _materialized(found, wanted, create_graph)
+    found = tuple([g if g is None or t is of else of.rebuilt(g) for g, t, of in zip(found, wanted, given, strict=True)])
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
 
 

@@ -95,7 +95,7 @@ class PackedNode(OpNode):
 
 def pack_node(node: OpNode, flat) -> None:
     """Sends what a new node saves through the pack hook. Arguments that its backward does not use stay as they are."""
-    if node.call.op.saves == "none":
+    if not node.call.op.saves.anything:
         return
     used = tape.used_by_backward(node)
     node.saved = [Packed(t) if u and a.__class__ is Value else a for t, a, u in zip(flat, node.saved, used, strict=False)]

@@ -1,7 +1,21 @@
 """torch.autograd.Variable: the old name of a tensor."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from jtorch.tape import running
 from jtorch.tensor import Tensor, alias
+
+
+class Engine:
+    """What runs backwards."""
+
+    def queue_callback(self, fn: Callable[[], Any]) -> None:
+        """Calls ``fn`` at the end of the backward that is running. RuntimeError outside of one."""
+        if running.task is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        running.task.queue_callback(fn)
 
 
 class VariableMeta(type):
@@ -12,7 +26,24 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """``Variable(tensor, requires_grad)`` gives a tensor that shares the memory of the one given."""
+    """``Variable(tensor, requires_grad)`` gives a tensor that shares the memory of the one given.
+
+    Args:
+        data (Tensor): whose memory is shared.
+        requires_grad (bool): of the result.
+        volatile (bool): accepted; ``no_grad`` has taken its place.
+
+    Returns:
+        a Tensor.
+
+    Example::
+
+        >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
+        tensor([1., 1.], requires_grad=True)
+
+    """
+
+    _execution_engine = Engine()
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False):
         return alias(data).requires_grad_(requires_grad)

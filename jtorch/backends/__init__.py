@@ -5,7 +5,9 @@ can be set and read, so that scripts run, but XLA decides how to compute: none o
 """
 from __future__ import annotations
 
+import contextlib
 import types
+from collections.abc import Iterator
 
 from jtorch.backends import _flags, precision
 
@@ -13,6 +15,12 @@ from jtorch.backends import _flags, precision
 def flags_frozen() -> bool:
     """Whether settings may only be changed inside ``flags()``: they may always be. See torch.backends."""
     return False
+
+
+@contextlib.contextmanager
+def __allow_nonbracketed_mutation() -> Iterator[None]:
+    """Nothing: settings may always be changed. Packages enter it before they set one."""
+    yield
 
 
 def set_flags(_fp32_precision="none"):

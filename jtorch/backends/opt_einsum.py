@@ -21,11 +21,7 @@ def get_opt_einsum():
     return opt_einsum
 
 
-def _set_enabled(enabled: bool) -> None:
-    _chosen["enabled"] = enabled
-
-
-def _set_strategy(strategy: str) -> None:
+def _check_strategy(strategy: str) -> None:
     if not _chosen["enabled"]:
         raise ValueError(
             f"opt_einsum is not enabled, so setting a `strategy` to {strategy} will not be meaningful. "
@@ -33,21 +29,32 @@ def _set_strategy(strategy: str) -> None:
             "Please set `enabled` to `True` as well or unset `strategy`.")
     if strategy not in _STRATEGIES:
         raise ValueError(f"`strategy` must be one of the following: [{', '.join(_STRATEGIES)}] but is {strategy}")
-    _chosen["strategy"] = strategy
 
 
 class _OptEinsum(types.ModuleType):
-    enabled = Computed(lambda: _chosen["enabled"], _set_enabled)
-    strategy = Computed(lambda: _chosen["strategy"], _set_strategy)
+    """Takes what it is given, as PyTorch's does: only ``set_flags`` and ``flags`` look at it."""
+
+    enabled = Computed(lambda: _chosen["enabled"], lambda value: _chosen.update(enabled=value))
+    strategy = Computed(lambda: _chosen["strategy"], lambda value: _chosen.update(strategy=value))
 
 
 _flags.become(__name__, _OptEinsum)
-_module = _OptEinsum("")
 
 
 def set_flags(_enabled=None, _strategy=None):
-    """Set those settings that are given; what they were. See torch.backends.opt_einsum."""
-    return _flags.set_all(_module, enabled=_enabled, strategy=_strategy)
+    """Set those settings that are given; what they were. See torch.backends.opt_einsum.
+
+    Raises:
+        ValueError: the strategy is none of auto, greedy and optimal, or contractions are not optimized.
+
+    """
+    before = _chosen["enabled"], _chosen["strategy"]
+    if _enabled is not None:
+        _chosen["enabled"] = _enabled
+    if _strategy is not None:
+        _check_strategy(_strategy)
+        _chosen["strategy"] = _strategy
+    return before
 
 
 def flags(enabled=None, strategy=None):

@@ -6,27 +6,41 @@ from typing import Any
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import untracked_writes
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
-from jtorch._nodes import hooks
-from jtorch._nodes.replay import LEAF
+from jtorch._base import seam
 from jtorch._nodes.vjp import backward_name
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops.layout import KEPT, preserved
+from jtorch.ops.layout import preserved
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import is_expanded, overlaps
-from jtorch.storage import Seen, Storage, geometry_of, value_of
-from jtorch.tape import FewNode, Node, NotImplementedNode, OpNode, SometimesNode, node_class
+from jtorch.speedups.constants import (
+    CLASS_BY_SHAPES,
+    DIFFERENTIABLE,
+    HAS_CHECKS,
+    IDEMPOTENT,
+    INPLACE_IN_PYTHON,
+    KEEPS_RESULT,
+    LAID_OUT,
+    LEAF,
+    SAVES,
+    SAVES_BOTH,
+)
+from jtorch.storage import SavedTensorRef, Storage, geometry_of, value_of
+from jtorch.tape import ConditionallySavedNode, Node, NotImplementedNode, OpNode, PartialVersionCheckNode, node_class
 from jtorch.tensor import Tensor, wrap
 
 NUMBER_TYPES = {int, float, bool, complex}
 record = engine.record
-autocast: Any = None        # casts the arguments of a call, while some thread has autocast on
 
 
 def call(c: Call, flat):
     """Calls ``c`` on tensors and Python numbers: a tensor, or a list of them for an op with several results."""
-    if autocast is not None:
-        flat = autocast(c, flat)
+    if seam.autocast is not None:
+        flat = seam.autocast(c, flat)
+    if seam.forward is not None:
+        made = seam.forward(c, flat)
+        if made is not None:
+            return made
     args = []
     needs = viewed = False
     for t in flat:
@@ -79,7 +93,7 @@ def _call_laid_out(c: Call, flat, args: list, needs: bool):
     """``call`` where an argument may not be contiguous, so that the op's rule says how results lie in memory."""
     made = _call_with_node(c, flat, args) if needs and mode.grad and not mode.inference else _wrapped(record(c, args))
     among = None
-    if c.op.layout is KEPT and not is_expanded(*geometry_of(flat[0])[:2]):      # part of a copy of all that the storage holds
+    if c.op.layout.kept and not is_expanded(*geometry_of(flat[0])[:2]):      # part of a copy of all that the storage holds
         among = flat[0]._storage.content()
         if overlaps(*geometry_of(flat[0])[:2]):
             storage.write(made, merged(c, flat[0], value_of(made)))
@@ -87,7 +101,7 @@ def _call_laid_out(c: Call, flat, args: list, needs: bool):
     for t in made if made.__class__ is list else (made,):
         stride, *offset = layout_of(c, flat, t._storage.aval.shape)
         storage.lay_out(t, stride, offset[0] if offset else 0, among)
-    if needs and c.op.keeps_result:
+    if needs and c.op.saves.result:
         _note_layout(made[0] if made.__class__ is list else made)
     return made
 
@@ -96,10 +110,10 @@ def _note_layout(t: Tensor) -> None:
     """Tells the node that has saved a result how it lies in memory."""
     node = t._node
     if isinstance(node, OpNode) and node.versions and node.versions[-1][0] is t._storage:
-        node.versions = (*node.versions[:-1], (seen(t), node.versions[-1][1]))
+        node.versions = (*node.versions[:-1], (saved_ref(t), node.versions[-1][1]))
 
 
-def call_kept(c: Call, flat) -> Tensor:
+def call_preserving_strides(c: Call, flat) -> Tensor:
     """``call`` of an op whose result lies in memory as its first argument does, its offset included."""
     made, view = call(c, flat), flat[0]._view
     if view is not None and view.in_order:
@@ -107,7 +121,7 @@ def call_kept(c: Call, flat) -> Tensor:
     return made
 
 
-def call_restrided(c: Call, flat) -> Tensor:
+def call_with_output_strides(c: Call, flat) -> Tensor:
     """``call`` of an op whose result need not be contiguous, even where its arguments are."""
     made = call(c, flat)
     if made._view is None:
@@ -126,7 +140,7 @@ def _wrapped(out):
 def layout_of(c: Call, flat, shape: tuple) -> tuple:
     """The strides (and for some the offset) of a result of this shape."""
     tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
-    if c.op.layout is KEPT:
+    if c.op.layout.kept:
         size, stride, offset = geometry_of(tensors[0])
         return (preserved(size, stride),) if is_expanded(size, stride) else (stride, offset)
     key = (shape, *[t._storage.aval if t._view is None else (t._view.aval, t._view.stride) for t in tensors])
@@ -140,7 +154,7 @@ def layout_of(c: Call, flat, shape: tuple) -> tuple:
                  for t, s in zip(flat, same, strict=True) if t.__class__ not in NUMBER_TYPES]
         if c.op.counts_numbers and c.op.has_number(c.template):
             shown.append(((), ()))
-        found = c.nodes[key] = (c.op.layout(shape, shown, c.template, tensors[0].dtype),)
+        found = c.nodes[key] = (c.op.layout.strides(shape, shown, c.template, tensors[0].dtype),)
     return found
 
 
@@ -170,19 +184,19 @@ def _with_node(c: Call, flat, args: list, out):
     """The result of a call that has been recorded, with its node."""
     op = c.op
     if out.__class__ is Value:
-        if not (op.differentiable and out.aval.kind):
+        if not (op.differentiable and out.aval.is_inexact):
             if op.composite:
                 _refuse(flat)
-            return wrap(out) if not (op.not_derived and out.aval.kind) else wrap(out, (underived(c, flat, args), 0))
-        node = make_node(c, flat, args if not op.idempotent else [out])
-        if op.keeps_result:
+            return wrap(out) if not (op.not_derived and out.aval.is_inexact) else wrap(out, (underived(c, flat, args), 0))
+        node = make_node(c, flat, args if not op.saves.idempotent else [out])
+        if op.saves.result:
             return _saving_result(out, node)
         return wrap(out, (node, 0))
-    if not (op.differentiable and any([v.aval.kind for v in out])):
+    if not (op.differentiable and any([v.aval.is_inexact for v in out])):
         return [wrap(v) for v in out]
     node = make_node(c, flat, args)
-    made = [wrap(v, (node, i)) if v.aval.kind else wrap(v) for i, v in enumerate(out)]
-    if op.keeps_result:
+    made = [wrap(v, (node, i)) if v.aval.is_inexact else wrap(v) for i, v in enumerate(out)]
+    if op.saves.result:
         made[0] = _saving_result(out[0], node)
     return made
 
@@ -196,14 +210,14 @@ def _saving_result(out: Value, node: OpNode) -> Tensor:
 
 def save_result(node: OpNode, counter: Any, aval: Any) -> None:
     """Notes the version of a result that the backward uses; it stands behind those of the arguments, if they count too."""
-    few = node.call.op.checks and node.call.op.checks(node.call.template, node.raw_edges)
+    few = node.call.op.saves.checks and node.call.op.saves.checks(node.call.template, node.raw_edges)
     if few is not None and "result" not in few:
         return
     node.result = aval
     storage.count_saved(((counter, 0),), 1)
     if mode.mutation_allowed:
         node.versions = ()
-    elif node.call.op.saves == "both":
+    elif node.call.op.saves.both:
         node.versions = (*node.versions, (counter, counter.version))
     else:
         node.versions = ((counter, counter.version),)
@@ -212,7 +226,7 @@ def save_result(node: OpNode, counter: Any, aval: Any) -> None:
 def make_node(c: Call, flat, args: list) -> OpNode:
     """The node of a call that has been recorded."""
     cls = c.nodes.get("class") or _class_of(c, args)
-    saves = c.op.saves != "none"
+    saves = c.op.saves.anything
     edges: list = []
     versions: list = []
     shared = False
@@ -225,7 +239,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
         if t._requires_grad and t._base is None:
             node = t._node
             edges.append((node, t._output_nr) if node is not None else (t, LEAF))
-        elif t._base is not None and a.aval.kind and requires_grad(t):
+        elif t._base is not None and a.aval.is_inexact and requires_grad(t):
             edges.append(edge_of(t))
         else:
             edges.append(None)
@@ -233,7 +247,7 @@ def make_node(c: Call, flat, args: list) -> OpNode:
                 raise RuntimeError(_INFERENCE_SAVED)
         if saves:
             s = t._storage
-            counter = s if t._view is None and t._counter is None and t._base is None else Seen(t)
+            counter = s if t._view is None and t._counter is None and t._base is None else SavedTensorRef(t)
             versions.append((counter, counter.version))
             shared = shared or s.host is not None
     node = cls(c, args, tuple(edges), tuple(versions))
@@ -244,15 +258,16 @@ def make_node(c: Call, flat, args: list) -> OpNode:
     return node
 
 
-def seen(t: Tensor) -> Any:
+def saved_ref(t: Tensor) -> Any:
     """What says whether a tensor that was saved is written to, and where it lies."""
-    return t._storage if t._view is None and t._counter is None and t._base is None else Seen(t)
+    return t._storage if t._view is None and t._counter is None and t._base is None else SavedTensorRef(t)
 
 
 def _class_of(c: Call, args: list) -> type:
     if c.op.backward_name_by_shapes is not None:
         return node_class(c.op.backward_name_by_shapes(*[a.aval.shape for a in args]))
-    base = SometimesNode if c.op.frees is not None else FewNode if c.op.checks is not None else OpNode
+    saves = c.op.saves
+    base = ConditionallySavedNode if saves.frees is not None else PartialVersionCheckNode if saves.checks is not None else OpNode
     found = c.nodes["class"] = node_class(backward_name(c), base)
     return found
 
@@ -278,7 +293,7 @@ def merged(c: Call, target: Tensor, value: Value) -> Value:
     size, stride, _ = geometry_of(target)
     if not overlaps(size, stride):
         return value
-    adds = c.op.adds is not None and storage.aval_of(target).dtype.name != "bool" and c.op.adds(c.template)
+    adds = c.op.inplace.adds is not None and storage.aval_of(target).dtype.name != "bool" and c.op.inplace.adds(c.template)
     return record(call_of(OPS["_merged"], (T, T, tuple(stride), adds)), (value_of(target), value))
 
 
@@ -286,7 +301,8 @@ def underived(c: Call, flat, args: list) -> Node:
     """The node of a call that is not differentiated: its gradients are 0, or asking for them raises."""
     tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
     if c.op.not_derived:
-        return NotImplementedNode(c.op.name, tuple([edge_of(t) if requires_grad(t) else None for t in tensors]))
+        edges = tuple([edge_of(t) if requires_grad(t) else None for t in tensors])
+        return NotImplementedNode(c.op.underived_name(c.template), edges)
     return zero_node(inplace_name(c), tensors)
 
 
@@ -300,22 +316,22 @@ def zero_node(name: str, tensors: list) -> OpNode:
 
 def inplace_name(c: Call) -> str:
     """The name of the node of an in-place call."""
-    name = c.op.inplace_name
+    name = c.op.inplace.name
     return name(c.template) if callable(name) else name     # type: ignore[return-value]
 
 
-def of_tape(c: Call) -> int:
+def tape_flags(c: Call) -> int:
     """What the extension has to know of a call, and notes with it; the class of its nodes goes into ``node_class``."""
-    op, native = c.op, speedups.native
+    op, saves = c.op, c.op.saves
     by_shapes = op.backward_name_by_shapes is not None
     if op.differentiable and not by_shapes:
         c.node_class = c.nodes.get("class") or _class_of(c, [])
     holds = {
-        native.DIFFERENTIABLE: op.differentiable, native.SAVES: op.saves != "none", native.SAVES_BOTH: op.saves == "both",
-        native.KEEPS_RESULT: op.keeps_result, native.HAS_CHECKS: op.checks is not None, native.IDEMPOTENT: op.idempotent,
-        native.LAID_OUT: op.layout is not None, native.CLASS_BY_SHAPES: by_shapes,
-        native.INPLACE_IN_PYTHON: op.takes_dtype_of_out}
-    c.of_tape = facts = sum([fact for fact, is_so in holds.items() if is_so])
+        DIFFERENTIABLE: op.differentiable, SAVES: saves.anything, SAVES_BOTH: saves.both,
+        KEEPS_RESULT: saves.result, HAS_CHECKS: saves.checks is not None, IDEMPOTENT: saves.idempotent,
+        LAID_OUT: op.layout is not None, CLASS_BY_SHAPES: by_shapes,
+        INPLACE_IN_PYTHON: op.out.takes_dtype}
+    c.tape_flags = facts = sum([fact for fact, is_so in holds.items() if is_so])
     return facts
 
 
@@ -329,13 +345,17 @@ def class_by_shapes(c: Call, args: list, key: tuple) -> type:
 
 def checked(c: Call, edges: tuple, key: int) -> tuple | None:
     """What the version check of a call's nodes looks at: kept by a number for which edges there are, unless there are many."""
-    found = c.op.checks(c.template, edges)      # type: ignore[misc]
+    found = c.op.saves.checks(c.template, edges)      # type: ignore[misc]
     c.nodes[key] = found
     return found
 
 
+def detour() -> None:
+    """Tells the extension whether ``seam.autocast`` or ``seam.forward`` is there: it leaves all calls to Python then."""
+    if speedups.native is not None:
+        speedups.native.set_detour(seam.autocast is not None or seam.forward is not None)
+
+
 _end, _next_number = engine.end, tape.sequence
-if speedups.native is not None:
-    speedups.native.connect_calls(globals())
-    call, make_node = speedups.native.call, speedups.native.make_node
-hooks.Above.call = staticmethod(call)
+speedups.connect(globals(), "calls")
+seam.call = call

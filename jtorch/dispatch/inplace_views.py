@@ -1,6 +1,7 @@
 """In-place calls that change a tensor's geometry or storage rather than its elements: ``t_``, ``squeeze_``, ``resize_`` …"""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,29 +16,34 @@ from jtorch._backward.view_history import (
     set_requires_grad,
     start_history,
 )
+from jtorch._base.deterministic import number_for_new_memory
+from jtorch._nodes import tangents
 from jtorch.dispatch import call_view, check_inplace, rebase
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops import check
-from jtorch.ops.registry import OPS, T, freeze
+from jtorch.ops.facts import InPlaceView
+from jtorch.ops.registry import OPS, Op, T, freeze
+from jtorch.ops.strided import extent
 from jtorch.storage import Storage, View
 from jtorch.tape import NotImplementedNode, node_class
-from jtorch.tensor import Tensor, keep_counter
+from jtorch.tensor import Tensor, keep_counter, wrap
+from jtorch.typed_storage import untyped_as
 
 
-def _inplace_view(name: str):
-    op = OPS[name]
+def _inplace_view(op: Op, form: InPlaceView):
 
     def method(self: Tensor, *args: Any, **kw: Any) -> Tensor:
         tracked = mode.grad and requires_grad(self)
         check_inplace(self, tracked, once=False)
         given = dict(zip([p.name for p in op.params[1:]], args, strict=False), **kw)
         template = (T, *[freeze(given.get(p.name, p.default)) for p in op.params[1:]])
-        if name == "t":
-            check.require(self.dim() <= 2, f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
+        if form.check is not None:
+            form.check(self.dim())
         shown = call_view(call_of(op, template), (self,))
+        tangents.take(shown, self)
         if shown._node is not None:
-            shown._node.__class__ = node_class(_renamed(type(shown._node).__name__))
+            shown._node.__class__ = node_class(_numbered(type(shown._node).__name__, form.further))
         tape.keep_shape(self)
         storage.show(self, shown._storage, shown._view)
         storage.count_write(self)
@@ -46,14 +52,14 @@ def _inplace_view(name: str):
             start_history(self, shown._node, shown._output_nr)
             note_version(self)
         return self
-    method.__name__ = f"{name}_"
-    method.__doc__ = f"The in-place form of {name}: changes how this tensor shows its memory. See torch.Tensor.{name}_."
+    method.__name__ = f"{op.name}_"
+    method.__doc__ = f"The in-place form of {op.name}: changes how this tensor shows its memory. See torch.Tensor.{op.name}_."
     return method
 
 
-def _renamed(name: str) -> str:
-    """The in-place form's name: ``TBackward0`` -> ``TBackward1``, but three further for squeeze, which has three forms."""
-    return f"{name[:-1]}{int(name[-1]) + (3 if name.startswith('Squeeze') else 1)}"
+def _numbered(name: str, further: int) -> str:
+    """The node's name in the in-place form: ``TBackward0`` -> ``TBackward1``."""
+    return f"{name[:-1]}{int(name[-1]) + further}"
 
 
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
@@ -64,9 +70,31 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if shape != tuple(self.shape):
+        _check_size(shape, self.dtype.itemsize)
+        before = self._storage.aval.numel
         storage.resize(self, shape)
         storage.count_write(self)
+        if self._storage.aval.numel > before:
+            _fill_new(self, before)
     return self
+
+
+def _check_size(shape: tuple[int, ...], width: int) -> None:
+    """RuntimeError for sizes that no memory has."""
+    if math.prod(shape) * width >= 1 << 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    if math.prod(max(n, 1) for n in shape[1:]) >= 1 << 63 or (0 in shape and math.prod(max(n, 1) for n in shape) >= 1 << 63):
+        raise RuntimeError("Stride calculation overflowed")
+
+
+def _fill_new(self: Tensor, start: int) -> None:
+    """Fills what a storage has grown by, where that is wanted."""
+    number = number_for_new_memory(self.dtype)
+    if number is not None:
+        aval = self._storage.aval
+        grown = wrap(None, None, self._storage)
+        storage.show_part(grown, engine.aval_of((aval.numel - start,), aval.np, aval.device), (1,), start)
+        grown.fill_(number)     # type: ignore[attr-defined]
 
 
 def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
@@ -76,6 +104,7 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Makes the tensor show another tensor's memory. See torch.Tensor.set_."""
+    source = untyped_as(source, self.dtype)
     sources = [t for t in (self, source) if isinstance(t, Tensor)]
     tracked = mode.grad and any([requires_grad(t) for t in sources])
     check_inplace(self, tracked, once=False)
@@ -86,7 +115,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     tape.keep_shape(self, anew=True)
     keep_counter(self)
     _show(self, source, storage_offset, size, stride)
-    self._storage.apart = True
+    storage.count_apart(self)
     storage.count_write(self)
     if node is not None and self._base is not None:     # as any write to a view
         node.__class__ = node_class("CopySlices", NotImplementedNode)
@@ -108,13 +137,25 @@ def _show(self: Tensor, source: Any, storage_offset: int, size: Any, stride: Any
         return
     s, dtype = source._storage, self.dtype
     shape = tuple(size) if size is not None else (s.aval.nbytes // dtype.itemsize,)
-    if stride is None and shape == tuple(self.shape):
-        stride = self.stride()      # kept where the size is
+    if storage_offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
+    if shape == tuple(self.shape) and (stride is None or tuple(stride) == self.stride()):
+        given, stride = stride, self.stride()       # kept where the size is
+        _check_in_bounds(s, dtype, shape, stride, storage_offset, () if given is None else tuple(given))
     storage.show(self, s, View(engine.aval_of((), dtype.np, s.aval.device), (), storage_offset, None, -1))
     storage.resize(self, shape, tuple(stride) if stride is not None else None)
 
 
+def _check_in_bounds(s: Storage, dtype: Any, shape: tuple, stride: tuple, offset: int, given: tuple) -> None:
+    """RuntimeError where memory that is not to grow ends too early."""
+    needed = (offset + extent(shape, stride)) * dtype.itemsize if all(shape) else 0
+    if needed > s.aval.nbytes:
+        raise RuntimeError(f"setStorage: sizes {list(shape)}, strides {list(given)}, storage offset {offset}, and itemsize "
+                           f"{dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
+                           f"{s.aval.nbytes}")
+
+
 def methods() -> dict[str, Callable]:
     """The methods of this file by name."""
-    names = ("t", "transpose", "swapaxes", "swapdims", "squeeze", "unsqueeze", "as_strided", "movedim")
-    return {**{f"{name}_": _inplace_view(name) for name in names}, **{f.__name__: f for f in (resize_, resize_as_, set_)}}
+    forms = {f"{op.name}_": _inplace_view(op, op.view.inplace) for op in OPS.values() if op.view and op.view.inplace}
+    return {**forms, **{f.__name__: f for f in (resize_, resize_as_, set_)}}

@@ -5,12 +5,13 @@ import warnings
 from collections.abc import Sequence
 
 from jtorch import engine, storage
+from jtorch._nodes import tangents
 from jtorch.dispatch.calls import NUMBER_TYPES, any_requires_grad, computing_in, layout_of, record, value_aval
 from jtorch.dispatch.returns import return_type
 from jtorch.dispatch.writes import cast_value, check_inplace, expected_dtype, require_cast
 from jtorch.engine import Call, Value
 from jtorch.no_grad import mode
-from jtorch.ops.layout import COPIES_COMPLEX, ELEMENTWISE, KEPT
+from jtorch.ops import check
 from jtorch.ops.registry import Op
 from jtorch.storage import check_writable, value_of
 from jtorch.tensor import Tensor
@@ -22,7 +23,7 @@ def call_out(c: Call, flat, out):
     name = c.op.name.split(".")[-1]
     _check_given(c.op, name, flat, outs)
     _check_outs(c.op, flat, outs)
-    if c.op.takes_dtype_of_out:
+    if c.op.out.takes_dtype:
         c = computing_in(c, outs[0].dtype)
     _check_cast(c, flat, outs)
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
@@ -30,11 +31,11 @@ def call_out(c: Call, flat, out):
     fitted = [cast_value(v, storage.aval_of(t)) if v.aval.np != storage.aval_of(t).np else v
               for v, t in zip(made, outs, strict=True)]
     viewed = c.op.layout is not None and any([t._view is not None for t in flat if t.__class__ not in NUMBER_TYPES])
-    viewed = viewed and not (c.op.layout is COPIES_COMPLEX and flat[0].dtype.is_complex)
-    if c.op.layout in ELEMENTWISE:
+    viewed = viewed and not (c.op.layout.out_in_order and flat[0].dtype.is_complex)
+    if c.op.elementwise:
         _check_shapes(flat, fitted, outs)
     for v, t in zip(fitted, outs, strict=True):
-        stride = layout_of(c, flat, v.aval.shape)[0] if viewed and c.op.layout is not KEPT and not v.aval.traced else None
+        stride = layout_of(c, flat, v.aval.shape)[0] if viewed and not c.op.layout.kept and not v.aval.traced else None
         write_resized(t, v, warn=not c.op.creates, stride=stride)
     return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns and len(outs) == len(c.op.returns) else out
 
@@ -44,6 +45,9 @@ def _check_given(op: Op, name: str, flat, outs: list) -> None:
     for t in outs:
         if not isinstance(t, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(t).__name__}")
+    if tangents.opened and tangents.highest([*flat, *outs]) is not None:
+        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an "
+                                  "out= function")
     if (op.differentiable or op.not_derived) and mode.grad and any_requires_grad([*flat, *outs]):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
                            "the arguments requires grad.")
@@ -58,19 +62,16 @@ def _check_shapes(flat, made: list[Value], outs: list) -> None:
 
 def _check_outs(op: Op, flat, outs: list) -> None:
     """RuntimeError where ``out=`` is of a dtype, or shares memory with an argument in a way, that the op does not allow."""
-    if op.refuses_out_first is not None and flat[0].dtype is not outs[0].dtype:
-        op.refuses_out_first(storage.aval_of(flat[0]).sds, storage.aval_of(outs[0]).sds)
-    for t in outs if op.layout in ELEMENTWISE or op.out_not_expanded else ():
+    if op.out.refuses_first is not None and flat[0].dtype is not outs[0].dtype:
+        op.out.refuses_first(storage.aval_of(flat[0]).sds, storage.aval_of(outs[0]).sds)
+    for t in outs if op.elementwise or op.out.not_expanded else ():
         check_writable(t)
-    if op.layout not in ELEMENTWISE and not op.apart:
+    if not op.elementwise and not op.memory.apart:
         return
     for t in flat:
         if t.__class__ not in NUMBER_TYPES:
             for target in outs:
-                storage.check_overlap(target, t, entirely=not op.apart)
-
-
-_NO_KERNEL = ('"', "Unsupported dtype")      # so begins what PyTorch says after it has looked at the dtype of ``out=``
+                storage.check_overlap(target, t, entirely=not op.memory.apart)
 
 
 def _check_cast(c: Call, flat, outs: list) -> None:
@@ -80,13 +81,13 @@ def _check_cast(c: Call, flat, outs: list) -> None:
     try:
         made = engine.kernel_of(c, avals).outs
     except (NotImplementedError, RuntimeError) as error:
-        if not str(error).startswith(_NO_KERNEL) or not avals or c.op.takes_dtype_of_out:
+        if not check.names_a_kernel(error) or not avals or c.op.out.takes_dtype:
             raise
         made = [engine.aval_of((), expected_dtype(c, avals), avals[0].device)]
     for aval, t in zip(made, outs, strict=False):
         if aval.np != storage.aval_of(t).np:
-            if c.op.refuses_out is not None:
-                c.op.refuses_out(aval.sds, storage.aval_of(t).sds, c.template, avals[0].sds if avals else aval.sds)
+            if c.op.out.refuses is not None:
+                c.op.out.refuses(aval.sds, storage.aval_of(t).sds, c.template, avals[0].sds if avals else aval.sds)
             require_cast(aval.dtype, t.dtype)
 
 

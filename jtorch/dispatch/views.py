@@ -5,6 +5,7 @@ from typing import Any
 
 from jtorch import engine, storage
 from jtorch._backward.view_history import node_of, read_through, requires_grad, start_history
+from jtorch._base import seam
 from jtorch._nodes.vjp import backward_name
 from jtorch.dispatch.calls import call, make_node, record, refuse_unusable
 from jtorch.engine import Call, Value, call_of
@@ -18,6 +19,10 @@ from jtorch.tensor import Tensor, wrap
 
 def call_view(c: Call, flat):
     """Calls a view op: the result shares the storage of the first argument, unless the geometry says to copy."""
+    if seam.forward_view is not None:
+        made = seam.forward_view(c, flat)
+        if made is not None:
+            return made
     base, op = flat[0], c.op
     shown = _what_is_shown(c, flat)
     if shown.__class__ is str:
@@ -29,14 +34,14 @@ def call_view(c: Call, flat):
         if tracked:
             node_of(base)       # a view that may not be used raises though nothing is made of it
         return made
-    if op.remade or op.replayed or base._view_op is not None or base._through:
+    if op.notes_origin or base._view_op is not None or base._through:
         _note_origin(c, base, made)
     if not op.differentiable:
         return _forgotten(made[0])
     if tracked:
         _track_views(c, flat, made)
     if several or base._creation is not None or base._inference or not mode.grad:
-        _mark(base, made, several and op.node_each is None)
+        _mark(base, made, several and op.view.node_each is None)
     return made if several else made[0]
 
 
@@ -69,12 +74,12 @@ def _note_origin(c: Call, base: Tensor, made: list[Tensor]) -> None:
     op = c.op
     earlier = base._view_op and (base._view_op[1] or base._view_op[2])
     for t in made:
-        if op.remade:
+        if op.view.remade:
             t._view_op = (backward_name(c), c if base._base is None else None, earlier)
         elif base._view_op is not None:
             t._view_op = ("AsStridedBackward0", None, earlier)
-        if op.replayed or base._through:
-            t._through = (base, *base._through) if op.replayed else base._through
+        if op.view.replayed or base._through:
+            t._through = (base, *base._through) if op.view.replayed else base._through
 
 
 def _mark(base: Tensor, made: list[Tensor], among_several: bool) -> None:
@@ -93,10 +98,15 @@ def _mark(base: Tensor, made: list[Tensor], among_several: bool) -> None:
             t._creation = creation
 
 
+def restrict(t: Tensor, creation: str) -> None:
+    """Notes how a view was made, where PyTorch restricts writes to it: see ``view_history.forbidden_view``."""
+    t._creation = creation
+
+
 def _copied(t: Tensor, op: Op) -> Tensor:
     """What a view op gives where only a copy can show it."""
-    if op.copy_name is not None and t._node is not None:
-        t._node.__class__ = node_class(op.copy_name)
+    if op.view.copy_name is not None and t._node is not None:
+        t._node.__class__ = node_class(op.view.copy_name)
     return t
 
 
@@ -124,20 +134,21 @@ def _views(c: Call, flat, shown: list[tuple[Any, tuple, int, bool]]) -> list[Ten
 def _track_views(c: Call, flat, made: list[Tensor]) -> None:
     if engine.current().after_backward:
         engine.end()
+    rule = c.op.view
     if c.op.through_storage:        # the gradient of what it shows goes to where the base shows the same
         c = read_through(flat[0], geometry_of(made[0]), made[0].dtype)
     args = list(map(value_of, flat))
-    if c.op.node_each is not None:
-        dim, ranges = c.op.node_each(c.template, args[0].aval.shape)
+    if rule.node_each is not None:
+        dim, ranges = rule.node_each(c.template, args[0].aval.shape)
         nodes = [make_node(call_of(OPS["slice"], (T, dim, start, start + n, 1)), flat, args) for start, n in ranges]
     else:
         nodes = [make_node(c, flat[:1], args)]      # of a second only the shape counts
         nodes[0].raw_edges += (None,) * (len(args) - 1)
     for i, t in enumerate(made):
-        if storage.aval_of(t).kind:
+        if storage.aval_of(t).is_inexact:
             start_history(t, *((nodes[i], 0) if len(nodes) > 1 else (nodes[0], i)))
-    if c.op.alias_name is not None and not flat[0].is_contiguous():
-        nodes[0].__class__ = node_class(c.op.alias_name)
+    if rule.alias_name is not None and not flat[0].is_contiguous():
+        nodes[0].__class__ = node_class(rule.alias_name)
 
 
 def _geometry(c: Call, key: tuple, avals: tuple):
@@ -181,6 +192,8 @@ def row_of(t: Tensor, rows: tuple, i: int) -> Tensor | None:
     aval, n, shown, inner, apart = rows
     s = t._storage
     if t._view is not None or t._base is not None or s.aval is not aval or t._requires_grad or not -n <= i < n:
+        return None
+    if seam.forward_view is not None:
         return None
     if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.current()):
         return None

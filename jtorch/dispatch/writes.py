@@ -16,7 +16,8 @@ from jtorch._backward.view_history import (
     regenerate,
     requires_grad,
 )
-from jtorch._nodes.replay import LEAF
+from jtorch._base import seam
+from jtorch._base.advice import UPDATE_LEAF, advised
 from jtorch.dispatch.calls import (
     NUMBER_TYPES,
     UNSAVED,
@@ -29,7 +30,7 @@ from jtorch.dispatch.calls import (
     record,
     refuse_unusable,
     save_result,
-    seen,
+    saved_ref,
     underived,
     value_aval,
 )
@@ -37,8 +38,10 @@ from jtorch.dispatch.returns import named
 from jtorch.dtype import can_cast, of_numpy
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
+from jtorch.ops import check
 from jtorch.ops.registry import OPS, Op, T
 from jtorch.ops.strided import extent, overlaps
+from jtorch.speedups.constants import LEAF
 from jtorch.storage import check_writable, geometry_of, value_of
 from jtorch.tape import CopySlices, Node, OpNode, node_class
 from jtorch.tensor import Tensor
@@ -50,29 +53,31 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     ``name``: what PyTorch calls the node, where a call stands for another one.
     """
     target = flat[0]
+    if seam.forward_write is not None and seam.forward_write(c, flat, name) is not None:
+        return target
     if not mode.grad and _is_plain(flat, target):
         return _update(c, flat, target)
     op = c.op
     tracked = mode.grad and not mode.inference and op.has_history_in_place and any_requires_grad(flat)
     check_inplace(target, tracked or _refuses_leaves(op, flat), once=False)
-    if op.takes_dtype_of_out:
+    if op.out.takes_dtype:
         c = computing_in(c, target.dtype)
     w = _Write(c, flat, target)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
     out = _computed(w, args, tracked)
     fitted = out if out.aval is w.aval else fit(out, w.aval)
-    if w.fills and not op.uniform and target._view is not None:
+    if w.fills and not op.inplace.uniform and target._view is not None:
         fitted = merged(c, target, fitted)
-    node = _node_of_write(w, args, out, fitted, name) if tracked and w.aval.kind else None
+    node = _node_of_write(w, args, out, fitted, name) if tracked and w.aval.is_inexact else None
     write_with_history(target, fitted, node)
-    if op.keeps_result and node is not None and node.call is c:
-        save_result(node, seen(target), out.aval)
+    if op.saves.result and node is not None and node.call is c:
+        save_result(node, saved_ref(target), out.aval)
     return target
 
 
 def _update(c: Call, flat, target: Tensor) -> Tensor:
     """``call_inplace`` where ``_is_plain`` says that nothing has to be checked or noted."""
-    if c.op.takes_dtype_of_out:
+    if c.op.out.takes_dtype:
         c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
     try:
@@ -94,7 +99,8 @@ class _Write:
     def __init__(self, c: Call, flat, target: Tensor):
         self.call, self.flat, self.target, view = c, flat, target, target._view
         self.aval = target._storage.aval if view is None else view.aval
-        self.fills = c.op.fills and c.op.fills_expanded(c.template, *geometry_of(target)[:2])       # expanded tensors too
+        form = c.op.inplace
+        self.fills = form.fills and form.fills_expanded(c.template, *geometry_of(target)[:2])       # expanded tensors too
 
 
 def _computed(w: _Write, args: list, tracked: bool) -> Value:
@@ -129,11 +135,11 @@ def _check_places(w: _Write) -> None:
 def _check_shared(w: _Write) -> None:
     """RuntimeError where an argument shares a part of the target's memory, or any of it where the op wants them apart."""
     op = w.call.op
-    for t in w.flat[1:] if not op.uniform else ():
+    for t in w.flat[1:] if not op.inplace.uniform else ():
         if t.__class__ not in NUMBER_TYPES and t._storage is w.target._storage:
-            if op.apart:
+            if op.memory.apart:
                 errors_of_shapes(w.call, w.flat)
-            storage.check_overlap(w.target, t, entirely=not op.apart)
+            storage.check_overlap(w.target, t, entirely=not op.memory.apart)
 
 
 _CHECKS = (_check_places, _check_shared)        # of memory, in the order of PyTorch's errors; those of autograd come before
@@ -142,10 +148,10 @@ _CHECKS = (_check_places, _check_shared)        # of memory, in the order of PyT
 def _node_of_write(w: _Write, args: list, out: Value, fitted: Value, name: str | None) -> Any:
     """The node of an in-place call that has been recorded."""
     c, op = w.call, w.call.op
-    if not (op.differentiable and out.aval.kind):
+    if not (op.differentiable and out.aval.is_inexact):
         return underived(c, w.flat, args)
-    node = make_node(c, w.flat, args if not op.idempotent else [out])
-    if name is not None or op.inplace_name is not None:
+    node = make_node(c, w.flat, args if not op.saves.idempotent else [out])
+    if name is not None or op.inplace.name is not None:
         node.__class__ = node_class(name or inplace_name(c))
     if node.versions:       # what the target was is kept, so that writing over it now is no error
         node.versions = (UNSAVED, *node.versions[1:])
@@ -155,7 +161,7 @@ def _node_of_write(w: _Write, args: list, out: Value, fitted: Value, name: str |
 def _raise_instead(c: Call, flat, target: Tensor, error: Exception) -> None:
     """Raises the error that PyTorch has in place of this one, if it is another."""
     refuse_unusable(c, flat)
-    if str(error).startswith('"'):
+    if check.names_a_kernel(error):
         _refuse_cast(c, flat, target)
     if str(error).startswith("setStorage") and _has_room(c, target):
         raise IndexError(f"index is out of bounds for dimension {c.template[1]} with size 0") from None
@@ -176,7 +182,7 @@ def _refuse_cast(c: Call, flat, target: Tensor) -> None:
 
 def expected_dtype(c: Call, avals: Sequence) -> np.dtype:
     """The dtype that a call's result would have, where no kernel says so."""
-    return np.dtype(c.op.always or c.op.common_dtype(c.template, avals))
+    return np.dtype(c.op.result_dtype or c.op.common_dtype(c.template, avals))
 
 
 def _has_room(c: Call, target: Tensor) -> bool:
@@ -189,15 +195,15 @@ def _has_room(c: Call, target: Tensor) -> bool:
 
 def errors_of_shapes(c: Call, flat) -> None:
     """Raises the errors of an op that come before those of shared memory."""
-    if c.op.checks_first is not None:
-        c.op.checks_first(c.template, flat[0].dim())
+    if c.op.memory.checks_first is not None:
+        c.op.memory.checks_first(c.template, flat[0].dim())
     else:
         engine.kernel_of(c, tuple([value_aval(t) for t in flat]))
 
 
 def _refuses_leaves(op: Op, flat) -> bool:
     """Whether an op that autograd does not know is refused for leaves that require grad, as PyTorch refuses most."""
-    return mode.grad and not op.differentiable and not op.writes_leaves and requires_grad(flat[0])
+    return mode.grad and not op.differentiable and not op.inplace.writes_leaves and requires_grad(flat[0])
 
 
 def fit(out: Value, aval) -> Value:
@@ -238,9 +244,10 @@ def check_inplace(target: Tensor, tracked: bool, once: bool = True) -> None:
         if target._creation is not None:
             raise RuntimeError(forbidden_view(target, "is being"))
         if target._base._node is None and requires_grad(target):
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+            raise advised(RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation."),
+                          UPDATE_LEAF)
     if target._node is None and requires_grad(target):
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        raise advised(RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."), UPDATE_LEAF)
 
 
 def write_with_history(target: Tensor, value: Value, node: Node | None, nr: int = 0) -> None:
@@ -302,6 +309,4 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     return out[0] if kept == 1 else tuple(out[:kept])
 
 
-if speedups.native is not None:
-    speedups.native.connect_inplace(globals())
-    call_inplace = speedups.native.call_inplace
+speedups.connect(globals(), "inplace")

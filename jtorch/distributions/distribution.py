@@ -73,8 +73,8 @@ class lazy_property(functools.cached_property):  # noqa: N801
 
 
 def _built_in(cls: type) -> type:
-    """The class of this package that a class of distributions is, or is made from."""
-    return next(c for c in cls.__mro__ if c.__module__.startswith(__package__))
+    """The class of this package that a class of distributions is, or is made from; it may name PyTorch's module as its own."""
+    return next(c for c in cls.__mro__ if c.__module__.startswith((__package__, "torch.distributions.")))
 
 
 class Distribution:

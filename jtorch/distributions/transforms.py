@@ -20,6 +20,7 @@ from jtorch.distributions.transform import (
     identity_transform,
     too_few,
 )
+from jtorch.distributions.transform import _InverseTransform as _InverseTransform
 from jtorch.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from jtorch.tensor import Tensor
 

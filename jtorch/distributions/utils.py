@@ -5,10 +5,18 @@ from typing import Any
 
 from jtorch._api import functions
 from jtorch.distributions.continuous import EULER as euler_constant
-from jtorch.distributions.distribution import broadcast_all, clamp_probs, lazy_property, logits_of, probs_of
+from jtorch.distributions.distribution import broadcast_all, clamp_probs, lazy_property, logits_of, probs_of, sum_last
 
 __all__ = ["broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs", "probs_to_logits",
            "tril_matrix_to_vec", "vec_to_tril_matrix"]
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Any:
+    return functions.empty(shape, dtype=dtype, device=device).normal_()
+
+
+def _sum_rightmost(value: Any, dim: int) -> Any:
+    return sum_last(value, dim)
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:

@@ -5,9 +5,49 @@ from jtorch.engine.cache import get_cache_dir, set_cache_dir
 from jtorch.engine.forked import stay_on_host
 from jtorch.engine.kernel import Call, Kernel, call_of, kernel_of
 from jtorch.engine.report import report
+from jtorch.engine.timeline import Timeline, trace
 from jtorch.engine.trace import NUMBER_AVALS, current, end, finish, forget, local, read, record, synchronize
-from jtorch.engine.values import CPU, Aval, Value, aval_of, device_array, hollow, host_array, moved, put, traced_aval
+from jtorch.engine.values import (
+           CPU,
+           Aval,
+           Value,
+           aval_of,
+           device_array,
+           host_array,
+           moved,
+           put,
+           traced_aval,
+           zero_stride_array,
+)
 
-__all__ = ["CPU", "NUMBER_AVALS", "Aval", "Call", "Kernel", "Value", "aval_of", "call_of", "current", "device_array", "end",
-           "finish", "forget", "get_cache_dir", "hollow", "host_array", "kernel_of", "local", "moved", "put", "read",
-           "record", "report", "set_cache_dir", "stay_on_host", "synchronize", "traced_aval"]
+__all__ = [
+           "CPU",
+           "NUMBER_AVALS",
+           "Aval",
+           "Call",
+           "Kernel",
+           "Timeline",
+           "Value",
+           "aval_of",
+           "call_of",
+           "current",
+           "device_array",
+           "end",
+           "finish",
+           "forget",
+           "get_cache_dir",
+           "host_array",
+           "kernel_of",
+           "local",
+           "moved",
+           "put",
+           "read",
+           "record",
+           "report",
+           "set_cache_dir",
+           "stay_on_host",
+           "synchronize",
+           "trace",
+           "traced_aval",
+           "zero_stride_array",
+]

@@ -23,8 +23,9 @@ import jax
 import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
+import jtorch.device as devices
 from jtorch._base import caller
-from jtorch.engine import convolutions, memory, stats, threads
+from jtorch.engine import convolutions, memory, stats, temporaries, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 
 MAX_BYTES = 512 * 2**20     # the files used longest ago go first
@@ -44,33 +45,56 @@ _checked: dict[str, bool] = {}      # directories, and whether they may be used
 
 
 def set_cache_dir(path: str | os.PathLike | None) -> None:
-    """Where compiled programs are kept between processes; None: nowhere. The environment's JTORCH_CACHE sets the same."""
+    """Where compiled programs are kept between processes; None: nowhere. The environment's JTORCH_CACHE sets the same.
+
+    Args:
+        path (path or None): it is made when the first program is kept.
+
+    Example::
+
+        >>> before = torch.engine.get_cache_dir()
+        >>> torch.engine.set_cache_dir(None)
+        >>> torch.engine.set_cache_dir(before)
+
+    """
     global _directory
     _directory = None if path is None else os.fspath(path)
 
 
 def get_cache_dir() -> str | None:
-    """The directory in which compiled programs are kept, or None."""
+    """The directory in which compiled programs are kept, or None.
+
+    Returns:
+        a path, or None where programs are not kept.
+
+    Example::
+
+        >>> isinstance(torch.engine.get_cache_dir(), (str, type(None)))
+        True
+
+    """
     return _directory
 
 
-def compiled(lowered: Any, on: Threads = ELSEWHERE) -> Any:
-    """``lowered.compile()`` for these threads, or the same read from disk."""
+def compiled(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | None = None) -> Any:
+    """``lowered.compile()`` for these threads, or the same read from disk. ``device``: what it is for, the CPU if None."""
     memory.trim_now_and_then()      # kernels come by the dozen, and take little; for a program memory was trimmed just now
     start = time.perf_counter()
-    made = _compiled_or_read(lowered, on)
+    made = _compiled_or_read(lowered, on, devices.jax_device(device or devices.interned("cpu")))
+    if jax.default_backend() == "cpu":
+        temporaries.keep_those_of(made)
     if time.perf_counter() - start > 0.1:
         memory.trim_now_and_then()
     return made
 
 
-def _compiled_or_read(lowered: Any, on: Threads) -> Any:
+def _compiled_or_read(lowered: Any, on: Threads, place: jax.Device) -> Any:
     text = lowered.as_text() if on.pool or _directory is not None else ""
     options = on.options | convolutions.options(text) if on.pool else on.options
     if _directory is None or not _usable(_directory):
         return threads.compiled(lowered, on, options)
-    path = Path(_directory) / _name(text, options, on)
-    found = _load(path, on)
+    path = Path(_directory) / _name(text, options, on, place)
+    found = _load(path, on, place)
     if found is None:
         found = threads.compiled(lowered, on, options)
         _save(path, found)
@@ -94,18 +118,18 @@ def _is_private(directory: str) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _name(text: str, options: dict[str, Any], on: Threads) -> str:
+def _name(text: str, options: dict[str, Any], on: Threads, place: jax.Device) -> str:
     digest = hashlib.sha256(text.encode())
-    digest.update(f"{_machine()}|{options}|{on.inline}".encode())      # a callback is part of what is written
+    digest.update(f"{_machine(place)}|{options}|{on.inline}".encode())      # a callback is part of what is written
     return digest.hexdigest()
 
 
 @functools.cache
-def _machine() -> str:
-    """What compiled code depends on beside its source."""
-    device = jax.devices()[0]
-    return "|".join([FORMAT, jax.__version__, jaxlib.__version__, device.platform, device.device_kind, str(jax.device_count()),
-                     str(device.client.platform_version), platform.machine(), _cpu(), os.environ.get("XLA_FLAGS", "")])
+def _machine(place: jax.Device) -> str:
+    """What code compiled for a device depends on beside its source. The device itself is part of what is written."""
+    return "|".join([FORMAT, jax.__version__, jaxlib.__version__, place.platform, place.device_kind, str(place.id),
+                     str(jax.device_count()), str(place.client.platform_version),
+                     platform.machine(), _cpu(), os.environ.get("XLA_FLAGS", "")])
 
 
 def _cpu() -> str:
@@ -114,11 +138,11 @@ def _cpu() -> str:
     return platform.processor()
 
 
-def _load(path: Path, on: Threads) -> Any:
+def _load(path: Path, on: Threads, place: jax.Device) -> Any:
     try:
         with open(path, "rb") as f:
             serialized, in_tree, out_tree = pickle.load(f)
-            found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(jax.devices()[0].client, on))
+            found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(place.client, on), [place])
         os.utime(path)
     except FileNotFoundError:
         return None

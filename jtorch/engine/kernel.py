@@ -15,10 +15,11 @@ import jax
 import numpy as np
 from numpy import asarray, ndarray
 
+from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, policy, stats, wait
 from jtorch.engine.host import work_of
 from jtorch.engine.threads import ELSEWHERE, Threads
-from jtorch.engine.values import CPU, Aval, aval_of, hollow, put
+from jtorch.engine.values import CPU, Aval, aval_of, placed_on, put, zero_stride_array
 from jtorch.ops.registry import Op
 
 MAX_KERNELS = 4096          # of a call
@@ -31,7 +32,8 @@ UNKNOWN = -1.0
 class Call:
     """An op with its static arguments (a template). Interned per op, so traces compare calls by identity."""
 
-    __slots__ = ("backward_name", "check", "creates", "fn", "kernels", "node_class", "nodes", "of_tape", "op", "template", "vjps")
+    __slots__ = ("backward_name", "check", "creates", "fn", "kernels", "node_class", "nodes", "op", "tape_flags", "template",
+                 "vjps")
 
     def __init__(self, op: Op, template: tuple, creates: object = None):
         self.op, self.template, self.creates = op, template, creates
@@ -41,7 +43,7 @@ class Call:
         self.vjps: dict = {}
         self.nodes: dict = {}
         self.node_class: type | None = None         # for the extension: see jtorch.dispatch.calls
-        self.of_tape: int | None = None
+        self.tape_flags: int | None = None
         self.backward_name: str | None = None
 
     def __repr__(self):
@@ -101,7 +103,7 @@ class Kernel:
         if device.type != "cpu":
             self.on_host = None
         if device.type == "meta":       # nothing is computed there
-            self.compiled, self.check, self.foreign = self._nothing, None, set()
+            self.compiled, self.check, self.foreign, self._work = self._nothing, None, set(), cost.NOTHING
 
     def _shapes(self) -> tuple[list, bool]:
         if self.on_host is not None:
@@ -144,7 +146,8 @@ class Kernel:
 
     def _traced(self):
         with traced_again():
-            return jax.jit(self._flat).trace(*[a.placed for a in self._placed()])
+            place = placed_on(self.outs[0].device) if self.outs and not self.avals else {}
+            return jax.jit(self._flat, **place).trace(*[a.placed for a in self._placed()])
 
     def _run_compiled(self, arrays: list) -> list:
         if self.foreign:
@@ -162,7 +165,7 @@ class Kernel:
         return bool(self.outs) and self.outs[0].device is CPU
 
     def _nothing(self, *arrays) -> list:
-        return [hollow(a.shape, a.np) for a in self.outs]
+        return [zero_stride_array(a.shape, a.np) for a in self.outs]
 
     def _compile(self) -> None:
         _require_xla(self.call)
@@ -172,7 +175,7 @@ class Kernel:
             if self._work is None and self.on_host is None:     # or it would be traced once more
                 self._work = self._work_of(traced)
             on = Threads(inline=True, pool=self.work.host > policy.POOL) if self.on_cpu else ELSEWHERE
-            self.compiled = cache.compiled(traced.lower(), on)
+            self.compiled = cache.compiled(traced.lower(), on, self.outs[0].device if self.outs else None)
         stats.kernel_compiled(self, perf_counter() - start)
 
     def _flat(self, *arrays):
@@ -252,8 +255,9 @@ def _device_of(call: Call, avals: tuple):
             device = aval.device
     for aval in avals:
         if aval.device is not device and not _follows(aval):
-            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                               f"{_named(avals[0].device)} and {_named(aval.device)}!")
+            raise advised(RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                                       f"{_named(avals[0].device)} and {_named(aval.device)}!"),
+                          "Move one of them: b.to(a.device), or model.to(device) before the first step.")
     return device
 
 
@@ -275,10 +279,17 @@ def kernel_of(call: Call, avals: tuple) -> Kernel:
     if found is None:
         if len(call.kernels) >= MAX_KERNELS:
             call.kernels.pop(next(iter(call.kernels)))
-        found = call.kernels[avals] = Kernel(call, avals)
+        found = call.kernels[avals] = _made_kernel(call, avals)
         global _made
         _made += 1
     return found
+
+
+def _made_kernel(call: Call, avals: tuple) -> Kernel:
+    try:
+        return Kernel(call, avals)
+    except Exception as error:
+        raise without_jax_notes(error)      # noqa: B904  (the same error)
 
 
 _made = 0       # kernels since all were dropped

@@ -33,6 +33,7 @@ MIN_AHEAD = 3               # calls that follow the start and need nothing new: 
 MAX_CROSSING = 1 << 16      # bytes that the second program needs of the first and that nobody else wants, and as many as it
 PER_SECOND = 1e8            # takes for each second of work: to write and read them back costs about 2 % of it
 MAX_TRUST = 4
+MUCH_MEMORY = 64 << 20      # bytes that a trace makes on the way; its program takes half of that, and runs in the calling thread
 LONG = 0.03                 # seconds of work: behind a program that takes longer freed memory may be given back
 MAX_CALLS = 500             # in one program: XLA took 2.3 GB for one of 1,667 calls, 0.9 for six of 278, which ran as quickly
 

@@ -20,7 +20,7 @@ from jtorch import speedups
 from jtorch.engine import cache, launch, memory, stats, threads, wait
 from jtorch.engine.kernel import flatten, traced_again, value_error
 from jtorch.engine.threads import ELSEWHERE, Threads
-from jtorch.engine.values import CPU, Value, aval_of, device_array, put
+from jtorch.engine.values import CPU, Value, aval_of, device_array, placed_on, put
 from jtorch.ops.registry import Marker
 
 if TYPE_CHECKING:
@@ -207,8 +207,9 @@ class Program:
         donated = tuple(range(len(packed), len(packed) + len(self.donated)))
         memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
         with traced_again():
-            lowered = jax.jit(self._trace, donate_argnums=donated, keep_unused=True).lower(*placed)
-            return cache.compiled(lowered, on if device is CPU else ELSEWHERE)
+            place = {} if placed else placed_on(device)
+            lowered = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place).lower(*placed)
+            return cache.compiled(lowered, on if device is CPU else ELSEWHERE, device)
 
     def _pack(self, numbers: list) -> None:
         """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""
@@ -309,5 +310,4 @@ def _markers(template: tuple) -> list[Marker]:
     return out
 
 
-if speedups.native is not None:
-    liveness_of = speedups.native.liveness_of
+speedups.connect(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jtorch.engine import stats
+from jtorch.engine.advice import Finding, findings
 
 # What the engine does beside, each with a count of how often.
 MECHANISMS = ("early_starts", "early_starts_used", "walks", "open_traces", "open_sizes", "caught_up", "set_aside", "refused",
@@ -12,7 +13,7 @@ MECHANISMS = ("early_starts", "early_starts_used", "walks", "open_traces", "open
 
 @dataclass(frozen=True)
 class Report:
-    """A snapshot of the engine's counters and compilations. ``str()`` is a table; ``events`` the rows."""
+    """A snapshot of the engine's counters and compilations. ``str()`` is a table, ``html()`` a page; ``events`` are the rows."""
 
     counters: stats.Counters
     events: tuple[stats.Event, ...]
@@ -28,6 +29,20 @@ class Report:
 
     __repr__ = __str__
 
+    def findings(self) -> list[Finding]:
+        """In words: what was compiled more than once and why, what left its program, and what to do."""
+        return findings(self.counters, self.events)
+
+    def html(self) -> str:
+        """A page of its own: which loop became which program, what it saved, what is compiled again and why, and what to do."""
+        from jtorch.engine.report_page import document
+        return document(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from jtorch.engine.report_page import page
+        return page(self)
+
 
 def _row(e: stats.Event) -> str:
     return f"  {e.kind:<7} {e.seconds * 1e3:7.0f} ms  {e.runs:7} runs  {e.what}\n          at {e.line}: {e.why}"
@@ -36,9 +51,15 @@ def _row(e: stats.Event) -> str:
 def report() -> Report:
     """What the engine has compiled so far, and why.
 
-    >>> import jtorch
-    >>> print(jtorch.engine.report())       # doctest: +ELLIPSIS
-    ... programs and ... kernels compiled in ...
+    Returns:
+        an object whose text lists programs and kernels, with their lines in your program, counters and times. ``html()`` is a
+        page (a notebook shows it by itself), ``findings()`` says in words what is compiled again and why.
+
+    Example::
+
+        >>> "programs" in str(torch.engine.report())
+        True
+
     """
     c = stats.counters
     return Report(stats.Counters(**vars(c)), tuple(stats.events))

@@ -35,6 +35,8 @@ def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     pool = work.host > policy.POOL
     if len(path) > policy.MAX_CALLS:
         return Chain(path, outs, held, why, pool)
+    if _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY:
+        return Program(path, outs, _spare(held), why, Threads(inline=True, pool=pool))
     stretch = max(_stretches(path, trace), key=len)
     first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
     made = made_by(first)

@@ -45,6 +45,7 @@ class Counters:
     open_sizes: int = 0         # kernels made of these
     refused: int = 0            # traces that XLA is expected to be slower at
     timing_loops: int = 0
+    kept_temporaries: int = 0   # times malloc was told how much to keep
     dropped: int = 0            # programs beyond the limit
 
 

@@ -25,11 +25,11 @@ from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kerne
 from jtorch.engine.program import liveness_of, name_line
 from jtorch.engine.trie import State, Trie
 from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
+from jtorch.speedups.constants import DEFERRED, EAGER, EMPTY
 
 NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
                 bool: aval_of((), np.dtype(np.bool_), CPU), complex: aval_of((), np.dtype(np.complex128), CPU)}
 LOCK = threading.RLock()    # held while a trace's values are assigned, so that another thread may ask for one
-EMPTY, DEFERRED, EAGER = "empty", "deferred", "eager"      # of a trace: no calls yet; none has run; each ran when it was called
 NEVER_COMPUTED = "This tensor was never computed: the run of recorded calls that was to compute it raised an error."
 
 
@@ -405,17 +405,26 @@ def read(value: Value) -> None:
 
 
 def synchronize() -> None:
-    """Ends the thread's trace and waits until all of it is done."""
+    """Ends the thread's trace and waits until all of it is done.
+
+    Example::
+
+        >>> x = torch.ones(2) + 1
+        >>> torch.engine.synchronize()
+    """
     end()
     wait.for_latest()
 
 
 def forget() -> None:
-    """Drops everything learnt: traces, programs and kernels. For when a setting that they depend on has changed."""
+    """Drops everything learnt: traces, programs and kernels. For when a setting that they depend on has changed.
+
+    Example::
+
+        >>> torch.engine.forget()
+    """
     end(natural=False)
     _start_anew(local.recorder)
 
 
-if speedups.native is not None:
-    speedups.native.connect_trace(globals())
-    record = speedups.native.record
+speedups.connect(globals(), "trace")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import jax
 import numpy as np
@@ -16,14 +17,14 @@ from jtorch.engine import wait
 class Aval:
     """Shape, dtype and device of a value. Interned: two equal avals are one object, compared by identity."""
 
-    __slots__ = ("device", "dtype", "kind", "nbytes", "np", "numel", "sds", "shape", "traced")
+    __slots__ = ("device", "dtype", "is_inexact", "nbytes", "np", "numel", "sds", "shape", "traced")
 
     def __init__(self, shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device):
         self.shape, self.np, self.device = shape, np_dtype, device
         self.dtype = dtypes.of_numpy(np_dtype)
         self.numel = int(np.prod(shape, dtype=np.int64)) if shape else 1
         self.nbytes = self.numel * np_dtype.itemsize
-        self.kind = self.dtype.is_floating_point or self.dtype.is_complex   # whether it can carry a gradient
+        self.is_inexact = self.dtype.is_floating_point or self.dtype.is_complex   # whether it can carry a gradient
         self.sds = jax.ShapeDtypeStruct(shape, np_dtype)
         self.traced = False
 
@@ -46,6 +47,11 @@ def sharding_of(device: devices.device) -> SingleDeviceSharding:
     if found is None:
         found = _shardings[device] = SingleDeviceSharding(devices.jax_device(device))
     return found
+
+
+def placed_on(device: devices.device) -> dict[str, Any]:
+    """Arguments of ``jax.jit`` for what is given no arrays, which would say where it runs; else that is JAX's choice."""
+    return {"out_shardings": sharding_of(device)}
 
 
 def aval_of(shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device) -> Aval:
@@ -94,24 +100,24 @@ def device_array(value: Value) -> jax.Array:
     return array
 
 
-def hollow(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def zero_stride_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """The array of a meta tensor: a shape and a dtype over one element."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
-_hollow: dict[Aval, np.ndarray] = {}
+zero_stride_arrays: dict[Aval, np.ndarray] = {}
 
 
-def stand_in(value: Value) -> Value:
+def shape_only_value(value: Value) -> Value:
     """A value in place of ``value`` where only its aval counts, so that its memory can go."""
     aval = value.aval
-    found = _hollow.get(aval)
+    found = zero_stride_arrays.get(aval)
     if found is None:
         if aval.traced:
             return value
-        if len(_hollow) > 4096:
-            _hollow.clear()
-        found = _hollow[aval] = hollow(aval.shape, aval.np)
+        if len(zero_stride_arrays) > 4096:
+            zero_stride_arrays.clear()
+        found = zero_stride_arrays[aval] = zero_stride_array(aval.shape, aval.np)
     return Value(aval, found)
 
 
@@ -158,7 +164,7 @@ def _copied_quickly(array: np.ndarray, device: devices.device) -> jax.Array | No
 def put(array: np.ndarray, device: devices.device) -> jax.Array:
     """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
     if device.type == "meta":
-        return hollow(array.shape, array.dtype)     # type: ignore[return-value]
+        return zero_stride_array(array.shape, array.dtype)     # type: ignore[return-value]
     made = _copied_quickly(array, device) if _quick else None
     if made is not None:
         return made

@@ -4,18 +4,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jtorch.func._forward import hessian, jacfwd, jvp, linearize
 from jtorch.func._modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
-from jtorch.func._transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
+from jtorch.func._transforms import grad, grad_and_value, jacrev, vjp
 from jtorch.func._vmap import vmap
 
 
 def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
-    """The function itself: in-place operations are already functional underneath. See torch.func.functionalize."""
+    """The function itself: in-place operations are already functional underneath. See torch.func.functionalize.
+
+    Args:
+        func: any function.
+        remove (str): accepted.
+
+    Returns:
+        ``func``.
+
+    Example::
+
+        >>> torch.func.functionalize(torch.sin)(torch.zeros(2))
+        tensor([0., 0.])
+
+    """
     return func
 
 
 def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
-    """Not built."""
+    """Not built.
+
+    Raises:
+        NotImplementedError: always; the einops package has the function for arrays and tensors.
+
+    """
     raise NotImplementedError("torch.func.rearrange is not built; einops.rearrange, permute and reshape do the same")
 
 

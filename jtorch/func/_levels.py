@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from jtorch._api import functions
+from jtorch._base.pytree import flatten, tree_map, unflatten
+from jtorch._nodes import tangents
 from jtorch.autograd.run import grad
-from jtorch.func._trees import flatten, tree_map, unflatten
 from jtorch.no_grad import mode
 from jtorch.tensor import Tensor
 
@@ -37,7 +38,7 @@ def recording(tree: Any = (), grad: bool = True) -> Iterator[None]:
 
 
 def _own_leaf(t: Tensor) -> Tensor:
-    made = t.detach()
+    made = tangents.carry(t, t.detach())
     made._inference = False
     return made.requires_grad_()
 
@@ -100,4 +101,8 @@ def _reaches_others(outputs: list, own: list) -> bool:
 
 def released(tree: Any, keep: bool) -> Any:
     """Results as the caller gets them: without history unless somebody outside wants it."""
-    return tree if keep else tree_map(lambda t: t.detach() if isinstance(t, Tensor) and t.requires_grad else t, tree)
+    return tree if keep else tree_map(_without_history, tree)
+
+
+def _without_history(t: Any) -> Any:
+    return tangents.carry(t, t.detach()) if isinstance(t, Tensor) and t.requires_grad else t

@@ -17,9 +17,27 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
     them if ``tie_weights``; ``strict`` wants all names and no others. What forward assigns to a buffer is in the dict
     afterwards, not in the module.
 
+    Args:
+        module (Module): called; its own tensors stay.
+        parameter_and_buffer_dicts (dict of Tensors by name, or tuple of such): in their place.
+        args: positional arguments of the call; one need be no tuple.
+        kwargs: its keyword arguments.
+        tie_weights (bool): see above.
+        strict (bool): see above.
+
+    Returns:
+        what ``forward`` returns.
+
+    Raises:
+        ValueError: dicts with a common name, or two values for one tied tensor.
+        RuntimeError: with ``strict``, where names are missing or none of the module's.
+
+    Example::
+
         >>> m = torch.nn.Linear(2, 1)
         >>> torch.func.functional_call(m, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}, torch.tensor([1.0, 2.0]))
         tensor([3.])
+
     """
     given = parameter_and_buffer_dicts
     if not isinstance(given, dict):
@@ -40,7 +58,25 @@ def _merged(dicts: Any) -> dict[str, Any]:
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of models of one class, stacked along a new first dimension. See torch.func.stack_module_state."""
+    """(parameters, buffers) of models of one class, stacked along a new first dimension. See torch.func.stack_module_state.
+
+    Args:
+        models (list of Modules): of one class and mode, with parameters of the same shapes.
+
+    Returns:
+        (parameters, buffers): dicts of Tensors by name, of shape (len(models), ...); the parameters are leaves.
+
+    Raises:
+        RuntimeError: no models, models of several classes, or some in training mode and others not.
+
+    Example::
+
+        >>> models = [torch.nn.Linear(3, 2) for _ in range(4)]
+        >>> parameters, buffers = torch.func.stack_module_state(models)
+        >>> {name: tuple(p.shape) for name, p in parameters.items()}
+        {'weight': (4, 2, 3), 'bias': (4, 2)}
+
+    """
     models = list(models)
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
@@ -61,7 +97,21 @@ def _stacked(tensors: list, name: str) -> Any:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Makes all batch norms use the batch's statistics only, in place. See torch.func.replace_all_batch_norm_modules_."""
+    """Makes all batch norms use the batch's statistics only, in place. See torch.func.replace_all_batch_norm_modules_.
+
+    Args:
+        root (Module): it and its children.
+
+    Returns:
+        ``root``.
+
+    Example::
+
+        >>> norm = torch.func.replace_all_batch_norm_modules_(torch.nn.BatchNorm1d(2))
+        >>> norm.running_mean is None, norm.track_running_stats
+        (True, False)
+
+    """
     for m in root.modules():
         if any([cls.__name__ == "_BatchNorm" for cls in type(m).__mro__]):
             m.running_mean = m.running_var = m.num_batches_tracked = None

@@ -1,13 +1,13 @@
-"""grad, vjp, jvp and their kin: functions that differentiate functions. See torch.func."""
+"""grad, vjp and jacrev: functions that differentiate functions backward. See torch.func."""
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
+from jtorch._base.pytree import flatten, unflatten
 from jtorch.autograd._calls import stack
-from jtorch.func._levels import Inputs, gradients, recording, released, tracking, zeros_like
-from jtorch.func._trees import flatten, unflatten
+from jtorch.func._levels import Inputs, recording, released, tracking, zeros_like
 from jtorch.no_grad import mode
 from jtorch.tensor import Tensor
 
@@ -71,7 +71,28 @@ def tensors_of(out: Any, name: str) -> tuple[list, Any]:
 # ---------------------------------------------------------------- grad
 
 def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
-    """A function that gives (gradient, value) of one that gives a scalar. See torch.func.grad_and_value."""
+    """A function that gives (gradient, value) of one that gives a scalar. See torch.func.grad_and_value.
+
+    Args:
+        func: a function of Tensors, or of nested tuples, lists and dicts of them, that returns a Tensor of shape ().
+        argnums (int or tuple of ints): the positional arguments to differentiate by; their Tensors are of a
+            floating or complex dtype.
+        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+
+    Returns:
+        a function of ``func``'s arguments that returns (gradient, value), or with ``has_aux`` (gradient, (value,
+            more)).
+
+    Raises:
+        RuntimeError: when it is called, where the output is no Tensor of shape () or an argument is not
+            differentiable.
+
+    Example::
+
+        >>> torch.func.grad_and_value(lambda x: (x ** 2).sum())(torch.tensor([1.0, 2.0]))
+        (tensor([2., 4.]), tensor(5.))
+
+    """
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         outside = tracking()
@@ -101,8 +122,25 @@ def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callabl
     The gradient has the form of the argument (or of the tuple of arguments) that ``argnums`` names, nested tuples, lists and
     dicts included. It nests, and goes together with ``backward`` of tensors that ``func`` captures.
 
+    Args:
+        func: a function of Tensors, or of nested tuples, lists and dicts of them, that returns a Tensor of shape ().
+        argnums (int or tuple of ints): the positional arguments to differentiate by; their Tensors are of a
+            floating or complex dtype.
+        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+
+    Returns:
+        a function of ``func``'s arguments that returns the gradient: the argument's shapes and dtypes; with
+            ``has_aux`` a pair of it and what is more.
+
+    Raises:
+        RuntimeError: when it is called, where the output is no Tensor of shape () or an argument is not
+            differentiable.
+
+    Example::
+
         >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(0.5))
         tensor(-0.4794)
+
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -113,16 +151,31 @@ def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callabl
     return wrapper
 
 
-# ---------------------------------------------------------------- vjp and jvp
+# ---------------------------------------------------------------- vjp
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """(output, a function from its cotangents to the primals'). See torch.func.vjp.
 
     The function may be called several times; RuntimeError where its argument has not the output's form.
 
+    Args:
+        func: a function of Tensors, or of nested tuples, lists and dicts of them.
+        primals: the arguments where it is differentiated.
+        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+
+    Returns:
+        (output, function); with ``has_aux`` what is more follows. The function takes a cotangent of the output's
+            form, shapes and dtypes, and returns a tuple with one for each primal.
+
+    Raises:
+        RuntimeError: when the function gets something of another form.
+
+    Example::
+
         >>> out, back = torch.func.vjp(torch.sin, torch.zeros(2))
         >>> back(torch.ones(2))
         (tensor([1., 1.]),)
+
     """
     outside = tracking()
     with recording(primals):
@@ -148,61 +201,6 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     return (results[0], back, results[1]) if has_aux else (results[0], back)
 
 
-def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> tuple:
-    """(output, its change along the tangents). See torch.func.jvp.
-
-    Computed with two backwards: the backward is linear in its cotangent, and the gradient of that linear function is the
-    product wanted.
-
-        >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.ones(2),))
-        (tensor([0., 0.]), tensor([1., 1.]))
-    """
-    _check_primals(primals, tangents)
-    outside = tracking()
-    with recording(primals):
-        inputs = Inputs(primals)
-        out, aux = split_aux(func(*inputs.tree()), has_aux, "jvp(f, primals, tangents)")
-        outputs, form = tensors_of(out, "jvp(f, primals, tangents)")
-        directions = flatten(tangents)[0]
-        keep = outside and (inputs.have_company(outputs) or any([t.requires_grad for t in directions]))
-        change = _pushed(outputs, inputs.leaves, directions, keep)
-        strictly = [_strictly(c, o, strict) for c, o in zip(change, outputs, strict=True)]
-        results = released(unflatten(outputs, form), keep), unflatten(strictly, form)
-        return (*results, released(aux, keep)) if has_aux else results
-
-
-def _pushed(outputs: list, inputs: list, directions: list, keep: bool) -> tuple:
-    """The outputs' change along directions of the inputs; None for an output that does not depend on them."""
-    cotangents = [zeros_like(o).requires_grad_() for o in outputs]
-    back = gradients(outputs, inputs, cotangents, keep=True, retain=True)
-    return gradients(list(back), cotangents, directions, keep=keep, retain=True)
-
-
-def _strictly(change: Any, output: Any, strict: bool) -> Any:
-    if change is None and strict:
-        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
-                           "allowed with strict=True.")
-    return zeros_like(output) if change is None else change
-
-
-def _check_primals(primals: Any, tangents: Any) -> None:
-    name = "jvp(f, primals, tangents)"
-    if not isinstance(primals, tuple):
-        raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    ours, theirs = flatten(primals), flatten(tangents)
-    if ours[1] != theirs[1]:
-        raise RuntimeError(f"{name}: Expected primals and tangents to have the same python structure. For example, if primals "
-                           "is a tuple of 3 tensors, tangents also must be.")
-    if not ours[0]:
-        raise RuntimeError(f"{name}: Expected primals to be a non-empty tuple of Tensors.")
-
-
-def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
-    """(output, a function from tangents to the output's change). See torch.func.linearize."""
-    out = func(*primals)
-    return out, lambda *tangents: jvp(func, primals, tangents)[1]
-
-
 # ---------------------------------------------------------------- Jacobians
 
 def jacrev(func: Callable, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
@@ -211,9 +209,22 @@ def jacrev(func: Callable, argnums: Argnums = 0, *, has_aux: bool = False, chunk
 
     Computed one element of the output at a time; ``chunk_size`` changes nothing. See torch.func.jacrev.
 
+    Args:
+        func: a function of Tensors, or of nested tuples, lists and dicts of them.
+        argnums (int or tuple of ints): the positional arguments to differentiate by; their Tensors are of a
+            floating or complex dtype.
+        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+        chunk_size (int or None): accepted.
+
+    Returns:
+        a function of ``func``'s arguments that returns the Jacobian.
+
+    Example::
+
         >>> torch.func.jacrev(lambda x: x ** 2)(torch.tensor([1.0, 2.0]))
         tensor([[2., 0.],
                 [0., 4.]])
+
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -245,12 +256,3 @@ def _rows(back: Callable, outputs: list, form: Any, i: int) -> Any:
                for rows in map(list, zip(*columns, strict=True))]
     return unflatten(stacked, arg_form)
 
-
-def jacfwd(func: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable:
-    """What jacrev gives; it is computed in the same way here. See torch.func.jacfwd."""
-    return jacrev(func, argnums, has_aux=has_aux)
-
-
-def hessian(func: Callable, argnums: Argnums = 0) -> Callable:
-    """A function that gives the Jacobian of the Jacobian. See torch.func.hessian."""
-    return jacfwd(jacrev(func, argnums), argnums)

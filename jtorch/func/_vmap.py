@@ -15,9 +15,10 @@ import jax
 from jtorch import random
 from jtorch._api import functions
 from jtorch._api.creation import from_jax
+from jtorch._base.pytree import flatten, spread, unflatten
+from jtorch._nodes.tangents import is_dual
 from jtorch.autograd._calls import stack
 from jtorch.func._levels import tracking
-from jtorch.func._trees import flatten, spread, unflatten
 from jtorch.tensor import Tensor
 
 
@@ -25,6 +26,11 @@ def _name(func: Any) -> str:
     if isinstance(func, functools.partial):
         return f"functools.partial({_name(func.func)}, ...)"
     return getattr(func, "__name__", None) or repr(func)
+
+
+def _is_part_of_more(t: Tensor) -> bool:
+    """Whether somebody outside wants a gradient, backward or forward, of a tensor."""
+    return (tracking() and t.requires_grad) or is_dual(t)
 
 
 class _Batch:
@@ -78,8 +84,8 @@ class _Batch:
         return unflatten([of(d, x) for d, x in zip(self.dims, self.leaves, strict=True)], self.form)
 
     def wants_gradient(self) -> bool:
-        """Whether an argument requires a gradient outside."""
-        return tracking() and any([isinstance(x, Tensor) and x.requires_grad for x in self.leaves])
+        """Whether somebody outside wants a gradient of an argument."""
+        return any([isinstance(x, Tensor) and _is_part_of_more(x) for x in self.leaves])
 
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
@@ -91,8 +97,27 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
     tensors cannot decide what is done (``item``, ``if``): RuntimeError. Writing to a tensor that the function captures is not
     supported.
 
+    Args:
+        func: a function of Tensors, or of nested tuples, lists and dicts of them.
+        in_dims (int, None or nested as the arguments): the mapped dim of each.
+        out_dims (int or nested as the results): where the batch is in them.
+        randomness (str): "error", "same" or "different".
+        chunk_size (int or None): how many samples are computed at a time.
+
+    Returns:
+        a function of the arguments with one dim more, which returns the results with one dim more.
+
+    Raises:
+        ValueError: when it is called, where dims do not fit the arguments, sizes of mapped dims differ, or nothing
+            is mapped.
+        RuntimeError: where random numbers are drawn with ``randomness="error"``, or a value would decide what is
+            done.
+
+    Example::
+
         >>> torch.func.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
         tensor([2., 2., 2.])
+
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -116,7 +141,7 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
 
 def _out_dims(out_dims: Any, leaves: list, form: Any, func: Callable) -> list:
     """Where the batch goes in each result."""
-    if isinstance(out_dims, tuple) and len(out_dims) == 1 and len(leaves) == 1 and not isinstance(form, tuple):
+    if isinstance(out_dims, tuple) and len(out_dims) == 1 and len(leaves) == 1 and form.is_leaf():
         out_dims = out_dims[0]
     dims = spread(out_dims, form)
     if dims is None:
@@ -161,7 +186,7 @@ def _at_once(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomn
             out = func(*unflatten(leaves, batch.form), **kwargs)
         found, seen["form"] = flatten(out)
         seen["dims"], seen["given"] = _out_dims(out_dims, found, seen["form"], func), found
-        seen["tracked"] = tracking() and any([isinstance(t, Tensor) and t.requires_grad for t in found])
+        seen["tracked"] = any([isinstance(t, Tensor) and _is_part_of_more(t) for t in found])
         return [t.detach().jax() for t, d in zip(found, seen["dims"], strict=True) if d is not None]
 
     try:

@@ -38,6 +38,15 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
     return tensor.normal_(mean, std, generator=generator)
 
 
+def _no_grad_fill_(tensor: Any, val: float) -> Tensor:
+    with no_grad():
+        return tensor.fill_(val)
+
+
+def _no_grad_zero_(tensor: Any) -> Tensor:
+    return _no_grad_fill_(tensor, 0)
+
+
 def _cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
@@ -59,6 +68,9 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
             return tensor
         again = functions.empty_like(tensor).normal_(mean, std, generator=generator)
         tensor.copy_(functions.where(outside, again, tensor))
+
+
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 
 
 @no_grad()
@@ -109,7 +121,7 @@ def _calculate_fan_in_and_fan_out(tensor: Any) -> tuple[int, int]:
     return tensor.size(1) * field, tensor.size(0) * field
 
 
-def _fan(tensor: Any, mode: str) -> int:
+def _calculate_correct_fan(tensor: Any, mode: str) -> int:
     mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
@@ -133,7 +145,7 @@ def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlineari
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=2)
         return tensor
-    bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)))
+    bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode)))
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -143,7 +155,7 @@ def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearit
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=2)
         return tensor
-    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
+    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode)), generator)
 
 
 @no_grad()

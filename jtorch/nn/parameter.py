@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from jtorch import storage
 from jtorch._backward.view_history import set_requires_grad
 from jtorch.nn.modules._make import empty
 from jtorch.no_grad import no_grad
@@ -27,6 +28,8 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     ``Buffer(data)`` is a tensor of the same memory, marked as a buffer; ``persistent`` says whether it is in state dicts.
 
+    Shape: that of ``data``, any dtype.
+
     >>> class Counter(nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -43,7 +46,9 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return t.requires_grad_(data is not None and data.requires_grad)
 
 
-_PLUMBING = ("jtorch.dispatch", "jtorch.storage", "jtorch.tensor", "jtorch.tape", "jtorch._api.generate", __name__)
+# Modules of calls inside the library; by PyTorch's names too, which they take where they serve as torch.
+_PLUMBING = ("jtorch.dispatch", "jtorch.storage", "torch.storage", "jtorch.tensor", "jtorch.tape", "jtorch._api.generate",
+             "jtorch.nn.parameter", "torch.nn.parameter")
 
 
 class UninitializedTensorMixin:
@@ -68,7 +73,7 @@ class UninitializedTensorMixin:
         made = empty(*shape, device=device or self._empty.device, dtype=dtype or self._empty.dtype)
         del self._empty
         self.__class__ = self.cls_to_become     # type: ignore[assignment]
-        self._storage = made._storage       # type: ignore[misc]
+        storage.show(self, made._storage, None)     # type: ignore[arg-type]
 
     @property
     def shape(self) -> Any:
@@ -85,7 +90,7 @@ class UninitializedTensorMixin:
     dtype = property(lambda self: self._empty.dtype)
     device = property(lambda self: self._empty.device)
     requires_grad = property(lambda self: self._requires_grad,
-                             lambda self, value: setattr(self, "_requires_grad", bool(value)))
+                             lambda self, value: set_requires_grad(self, bool(value)))
 
     @property
     def data(self) -> Any:
@@ -148,12 +153,22 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: 
     Only its dtype, device and need of a gradient can be asked for and changed; ``materialize(shape)`` makes it an
     ordinary parameter. Everything else raises ValueError.
 
-    >>> p = nn.parameter.UninitializedParameter()
-    >>> p
-    <UninitializedParameter>
-    >>> p.materialize((2, 3))
-    >>> type(p).__name__, p.shape
-    ('Parameter', torch.Size([2, 3]))
+    Shape: none before ``materialize``.
+
+    Args:
+        requires_grad (bool): whether it is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> p = nn.parameter.UninitializedParameter()
+        >>> p
+        <UninitializedParameter>
+        >>> p.materialize((2, 3))
+        >>> type(p).__name__, p.shape
+        ('Parameter', torch.Size([2, 3]))
+
     """
 
     cls_to_become = Parameter
@@ -169,7 +184,24 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):      # type: 
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):        # type: ignore[misc, override]
-    """A buffer whose shape is not known yet; see ``UninitializedParameter``. See torch.nn.parameter.UninitializedBuffer."""
+    """A buffer whose shape is not known yet; see ``UninitializedParameter``. See torch.nn.parameter.UninitializedBuffer.
+
+    Shape: none before ``materialize``.
+
+    Args:
+        requires_grad (bool): whether it is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        persistent (bool): in state dicts.
+
+    Example::
+
+        >>> buffer = nn.UninitializedBuffer()
+        >>> buffer.materialize((2,))
+        >>> buffer.shape
+        torch.Size([2])
+
+    """
 
     cls_to_become = Tensor
 

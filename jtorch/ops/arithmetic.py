@@ -6,7 +6,7 @@ import numpy as np
 from jax import lax
 
 import jtorch.dtype as dtypes
-from jtorch.ops import _branch_cuts, check, promotion
+from jtorch.ops import _branch_cuts, check, out_dtypes, promotion
 from jtorch.ops.elementwise import (
     NEVER,
     beyond_first,
@@ -23,13 +23,18 @@ from jtorch.ops.elementwise import (
     unsupported,
     zero_division,
 )
-from jtorch.ops.registry import Number, T, Tensor, op
+from jtorch.ops.facts import Memory, Out, Saves
+from jtorch.ops.layout import ITERATED, POWER, RECIPROCAL
+from jtorch.ops.registry import OPS, Number, T, Tensor, op
 
 
-@op(promote="numeric", operators=("__add__", "__radd__", "__iadd__"), saves="none")
+@op(numbers_only=True, promote="numeric", operators=("__add__", "__radd__", "__iadd__"), saves="none")
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Adds ``alpha`` times ``other``. See torch.add."""
     return input + _scaled(other, alpha)
+
+
+ADD = OPS["add"]        # gradients are added up with it
 
 
 def _scaled(x, alpha):
@@ -54,8 +59,9 @@ def no_bools(dtypes):
                            "mask, use the `~` or `logical_not()` operator instead.")
 
 
-@op(promote="numeric", aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"), saves="none", refuses=no_bools,
-    backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1", dtypes_first=True)
+@op(numbers_only=True, promote="numeric", aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"), saves="none",
+    refuses=no_bools, backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1",
+    memory=Memory(dtypes_first=True))
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
     return _less(input, other, alpha)
@@ -79,7 +85,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
     return _less(other, input, alpha)
 
 
-@op(promote="numeric", aliases=("multiply",), operators=("__mul__", "__rmul__", "__imul__"))
+@op(numbers_only=True, promote="numeric", aliases=("multiply",), operators=("__mul__", "__rmul__", "__imul__"))
 def mul(input: Tensor | Number, other: Tensor | Number):
     """The product. See torch.mul."""
     return input * other
@@ -100,7 +106,7 @@ def _rounded(input, other, rounding_mode: str):
     return lax.stop_gradient(exact(input, other))
 
 
-@op(promote="numeric", aliases=("divide",), backward_name=_div_backward, value_check=(
+@op(numbers_only=True, promote="numeric", aliases=("divide",), backward_name=_div_backward, value_check=(
     lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER,
     zero_division))
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None):
@@ -114,22 +120,22 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
     return divide(input.astype(to), other.astype(to))
 
 
-@op(promote="int_to_float", operators=("__truediv__", "__itruediv__"), backward_name="DivBackward0")
+@op(numbers_only=True, promote="int_to_float", operators=("__truediv__", "__itruediv__"), backward_name="DivBackward0")
 def true_divide(input: Tensor | Number, other: Tensor | Number):
     """The quotient. See torch.true_divide."""
     return divide(input, other)
 
 
 @op(promote="numeric", operators=("__rtruediv__", "__rdiv__"), function=False, method=False, inplace=False, out=False,
-    backward_name="MulBackward0", checks=check.nothing, numbers_count=False)
+    backward_name="MulBackward0", saves=Saves(checks=check.nothing), layout=RECIPROCAL)
 def rdiv(input: Tensor | Number, other: Tensor):
     """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
     other = other.astype(promotion.to_float(np.dtype(other.dtype)))
     return divide(like(other, 1), other) * input.astype(other.dtype)
 
 
-@op(promote="numeric", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"), differentiable=False, not_derived=True,
-    value_check=(divides_by_zero, zero_division))
+@op(numbers_only=True, promote="numeric", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
+    differentiable=False, not_derived=True, value_check=(divides_by_zero, zero_division))
 def floor_divide(input: Tensor | Number, other: Tensor | Number):
     """The quotient rounded down. See torch.floor_divide."""
     return _rounded(input, other, "floor")
@@ -141,7 +147,7 @@ def _remainder(a, b):
     return jnp.where((mod != 0) & ((b < 0) != (mod < 0)), mod + b, mod)
 
 
-@op(promote="numeric", operators=("__mod__", "__rmod__", "__imod__"), frees=beyond_first,
+@op(promote="numeric", operators=("__mod__", "__rmod__", "__imod__"), saves=Saves(frees=beyond_first),
     value_check=(divides_by_zero, zero_division), backward_name=numbered("Remainder", 1, tensor=1, number=0))
 def remainder(input: Tensor | Number, other: Tensor | Number):
     """What floor division leaves, with the sign of ``other``. See torch.remainder."""
@@ -154,7 +160,7 @@ def _fmod(a, b):
     return rest(a, b)
 
 
-@op(promote="numeric", value_check=(divides_by_zero, zero_division), frees=beyond_first,
+@op(promote="numeric", value_check=(divides_by_zero, zero_division), saves=Saves(frees=beyond_first),
     backward_name=numbered("Fmod", 1, tensor=1, number=0))
 def fmod(input: Tensor, other: Tensor | Number):
     """What truncating division leaves, with the sign of ``input``. See torch.fmod."""
@@ -213,8 +219,8 @@ def _pow_checks(template, edges) -> tuple | None:
     return (0,) if template[1] is not T else None
 
 
-@op(promote="numeric", operators=("__pow__", "__rpow__", "__ipow__"), backward_name=_pow_backward, saves="both",
-    checks=_pow_checks, dtypes_first=True, numbers_count=False, loops=True)
+@op(promote="numeric", operators=("__pow__", "__rpow__", "__ipow__"), backward_name=_pow_backward,
+    saves=Saves("both", checks=_pow_checks), memory=Memory(dtypes_first=True), loops=True, layout=POWER)
 def pow(input: Tensor | Number, exponent: Tensor | complex):
     """``input`` to the power ``exponent``. See torch.pow."""
     if not isinstance(exponent, (check.Int, float, complex)):
@@ -229,7 +235,9 @@ def pow(input: Tensor | Number, exponent: Tensor | complex):
     return _static_power(input.astype(compute), exponent)
 
 
-@op(inplace=True, backward_name=_pow_backward, saves="both", checks=_pow_checks)
+@op(inplace=True, backward_name=_pow_backward, saves=Saves("both", checks=_pow_checks), layout=POWER,
+    out=Out(refuses=out_dtypes.refusal("the output given to float_power has dtype {out} but the operation's result requires "
+                                       "dtype {made}")))
 def float_power(input: Tensor | Number, exponent: Tensor | complex):
     """``pow`` computed in float64 or complex128. See torch.float_power."""
     complex_ = any(isinstance(x, complex) or (hasattr(x, "dtype") and kind(x) == "c") for x in (input, exponent))
@@ -245,7 +253,7 @@ def square(input: Tensor):
     return pow(input, 2)
 
 
-@op(promote="numeric", frees=beyond_first)
+@op(promote="numeric", saves=Saves(frees=beyond_first))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
     unsupported("addcmul_cpu_out", input, "b")
@@ -267,7 +275,8 @@ _ADDCDIV = (
     "(input + value * tensor1 / tensor2), for all dtypes.")
 
 
-@op(inplace=True, backward_name=numbered("Lerp", 2, tensor=1, number=0), frees=lambda template, edges: template[2] is T)
+@op(inplace=True, backward_name=numbered("Lerp", 2, tensor=1, number=0),
+    saves=Saves(frees=lambda template, edges: template[2] is T), layout=ITERATED)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
     """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
     for name, x in (("end", end), ("weight", weight)):
@@ -286,7 +295,8 @@ def _c_name(x) -> str:
             "Int": "int"}.get(check.scalar_name(x.dtype), check.scalar_name(x.dtype))
 
 
-@op(promote="numeric", operators=("__neg__",), aliases=("negative",), saves="none", dtypes_first=True)
+@op(promote="numeric", operators=("__neg__",), aliases=("negative",), saves="none", memory=Memory(dtypes_first=True),
+    out=Out(refuses=out_dtypes.FOUND))
 def neg(input: Tensor):
     """Minus each element. See torch.neg."""
     check.require(kind(input) != "b", "Negation, the `-` operator, on a bool tensor is not supported. If you are "

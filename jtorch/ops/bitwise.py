@@ -4,8 +4,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from jtorch.ops import check
+from jtorch.ops import check, out_dtypes
 from jtorch.ops.elementwise import broadcast, kind, unsupported
+from jtorch.ops.facts import InPlace, Out
+from jtorch.ops.layout import ITERATED
 from jtorch.ops.registry import Number, Tensor, op
 
 
@@ -30,14 +32,14 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number):
     return input ^ other
 
 
-@op(promote="numeric", differentiable=False, looks_at_history=True)
+@op(promote="numeric", differentiable=False, looks_at_history=True, out=Out(refuses=out_dtypes.FOUND))
 def bitwise_not(input: Tensor):
     """Each bit inverted. See torch.bitwise_not."""
     unsupported("bitwise_not_cpu", input, "fc")
     return ~input
 
 
-@op(operators=("__invert__",), function=False, method=False, out=False, differentiable=False)
+@op(operators=("__invert__",), function=False, method=False, out=False, differentiable=False, layout=ITERATED)
 def invert(input: Tensor):
     """The operator ``~``: each bit inverted."""
     if kind(input) in "fc":
@@ -76,25 +78,25 @@ def _truth(x):
     return x if x.dtype == bool else x != 0
 
 
-@op(promote="bool", differentiable=False, writes_leaves=True)
+@op(promote="bool", differentiable=False, inplace=InPlace(writes_leaves=True))
 def logical_and(input: Tensor, other: Tensor):
     """Whether both are true. See torch.logical_and."""
     return _truth(input) & _truth(other)
 
 
-@op(promote="bool", differentiable=False, writes_leaves=True)
+@op(promote="bool", differentiable=False, inplace=InPlace(writes_leaves=True))
 def logical_or(input: Tensor, other: Tensor):
     """Whether either is true. See torch.logical_or."""
     return _truth(input) | _truth(other)
 
 
-@op(promote="bool", differentiable=False, writes_leaves=True)
+@op(promote="bool", differentiable=False, inplace=InPlace(writes_leaves=True))
 def logical_xor(input: Tensor, other: Tensor):
     """Whether one of the two is true. See torch.logical_xor."""
     return _truth(input) ^ _truth(other)
 
 
-@op(promote="bool", differentiable=False, writes_leaves=True)
+@op(promote="bool", differentiable=False, inplace=InPlace(writes_leaves=True))
 def logical_not(input: Tensor):
     """Whether each element is false. See torch.logical_not."""
     return ~_truth(input)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import jtorch.dtype as dtypes
+from jtorch._base.advice import advised
 
 if TYPE_CHECKING:
     Int = int
@@ -63,8 +64,10 @@ def _broadcast_pair(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     pa, pb = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     for i in range(n - 1, -1, -1):
         if pa[i] != pb[i] and pa[i] != 1 and pb[i] != 1:
-            raise RuntimeError(f"The size of tensor a ({pa[i]}) must match the size of tensor b ({pb[i]}) "
-                               f"at non-singleton dimension {i}")
+            raise advised(RuntimeError(f"The size of tensor a ({pa[i]}) must match the size of tensor b ({pb[i]}) "
+                                       f"at non-singleton dimension {i}"),
+                          "Sizes are compared from the last dim; x[:, None] or x.unsqueeze(dim) gives one of size 1, "
+                          "which stretches.")
     return tuple(y if x == 1 else x for x, y in zip(pa, pb, strict=True))
 
 
@@ -92,10 +95,10 @@ def cpp_name(dtype: np.dtype) -> str:
     return _CPP.get(np.dtype(dtype).name, str(dtype))
 
 
-def require(condition: Any, message: str, error: type[Exception] = RuntimeError) -> None:
-    """Raises ``error(message)`` unless ``condition``."""
+def require(condition: Any, message: str, error: type[Exception] = RuntimeError, advice: str = "") -> None:
+    """Raises ``error(message)`` unless ``condition``, with a note that says what to write instead."""
     if not condition:
-        raise error(message)
+        raise advised(error(message), advice) if advice else error(message)
 
 
 def nothing(template: tuple, edges: tuple) -> tuple:
@@ -108,3 +111,8 @@ def of_extreme(template: tuple, edges: tuple) -> tuple[int, ...] | None:
     if isinstance(template[1], Int):
         return ()
     return None if template[1] is None and (len(template) < 4 or template[3] is None) else (0, 1)
+
+
+def names_a_kernel(error: Exception) -> bool:
+    """Whether an error is that of a kernel that is missing for a dtype, which comes after those of what it writes to."""
+    return str(error).startswith(('"', "Unsupported dtype"))

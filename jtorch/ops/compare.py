@@ -4,8 +4,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.elementwise import broadcast, derivative, kind, unsupported
+from jtorch.ops.facts import InPlace, Out
+from jtorch.ops.layout import ISFINITE, ISINF, ISREAL, ITERATED
 from jtorch.ops.registry import Number, T, Tensor, op
 
 
@@ -13,40 +15,45 @@ def _inplace(name: str):
     return lambda template: f"{name}Backward{int(template[1] is T)}"
 
 
-@op(promote="bool", operators=("__eq__",), differentiable=False, inplace_name=_inplace("Eq"))
+@op(promote="bool", operators=("__eq__",), differentiable=False, inplace=InPlace(name=_inplace("Eq")))
 def eq(input: Tensor, other: Tensor | Number):
     """Whether the elements are equal. See torch.eq."""
     return input == other
 
 
-@op(promote="bool", aliases=("not_equal",), operators=("__ne__",), differentiable=False, inplace_name=_inplace("Ne"))
+@op(promote="bool", aliases=("not_equal",), operators=("__ne__",), differentiable=False,
+    inplace=InPlace(name=_inplace("Ne")))
 def ne(input: Tensor, other: Tensor | Number):
     """Whether the elements differ. See torch.ne."""
     return input != other
 
 
-@op(promote="bool", aliases=("less",), operators=("__lt__",), differentiable=False, inplace_name=_inplace("Lt"))
+@op(promote="bool", aliases=("less",), operators=("__lt__",), differentiable=False,
+    inplace=InPlace(name=_inplace("Lt")), result_dtype=np.bool_)
 def lt(input: Tensor, other: Tensor | Number):
     """Whether ``input`` is less. See torch.lt."""
     unsupported("lt_cpu", input, "c")
     return input < other
 
 
-@op(promote="bool", aliases=("less_equal",), operators=("__le__",), differentiable=False, inplace_name=_inplace("Le"))
+@op(promote="bool", aliases=("less_equal",), operators=("__le__",), differentiable=False,
+    inplace=InPlace(name=_inplace("Le")), result_dtype=np.bool_)
 def le(input: Tensor, other: Tensor | Number):
     """Whether ``input`` is less or equal. See torch.le."""
     unsupported("le_cpu", input, "c")
     return input <= other
 
 
-@op(promote="bool", aliases=("greater",), operators=("__gt__",), differentiable=False, inplace_name=_inplace("Gt"))
+@op(promote="bool", aliases=("greater",), operators=("__gt__",), differentiable=False,
+    inplace=InPlace(name=_inplace("Gt")), result_dtype=np.bool_)
 def gt(input: Tensor, other: Tensor | Number):
     """Whether ``input`` is greater. See torch.gt."""
     unsupported("gt_cpu", input, "c")
     return input > other
 
 
-@op(promote="bool", aliases=("greater_equal",), operators=("__ge__",), differentiable=False, inplace_name=_inplace("Ge"))
+@op(promote="bool", aliases=("greater_equal",), operators=("__ge__",), differentiable=False,
+    inplace=InPlace(name=_inplace("Ge")), result_dtype=np.bool_)
 def ge(input: Tensor, other: Tensor | Number):
     """Whether ``input`` is greater or equal. See torch.ge."""
     unsupported("ge_cpu", input, "c")
@@ -58,7 +65,7 @@ def _require_tolerances(rtol: float, atol: float) -> None:
         check.require(value >= 0, f"{name} must be greater than or equal to zero, but got {value:g}")
 
 
-@op(out=False, differentiable=False, composite=True)
+@op(out=False, differentiable=False, composite=True, layout=ITERATED)
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     """Whether the elements differ by no more than ``atol + rtol * |other|``. See torch.isclose."""
     check.require(input.dtype == other.dtype,
@@ -94,7 +101,7 @@ def all_equal(input: Tensor, other: Tensor):
     return jnp.all(input == other)
 
 
-@op(differentiable=False, method=False)
+@op(differentiable=False, method=False, out=Out(refuses=out_dtypes.EXPECTED))
 def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False,
          invert: bool = False):
     """Whether each element is one of ``test_elements``. See torch.isin."""
@@ -106,39 +113,41 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
     return found.reshape(elements.shape)
 
 
-@op(out=False, differentiable=False, composite=True)
+@op(out=False, differentiable=False, composite=True, layout=ISFINITE)
 def isfinite(input: Tensor):
     """Whether each element is finite. See torch.isfinite."""
     return jnp.isfinite(input) if kind(input) in "fc" else jnp.ones(input.shape, bool)
 
 
-@op(out=False, differentiable=False)
+@op(out=False, differentiable=False, layout=ISINF)
 def isinf(input: Tensor):
     """Whether each element is infinite. See torch.isinf."""
     return jnp.isinf(input) if kind(input) in "fc" else jnp.zeros(input.shape, bool)
 
 
-@op(out=False, differentiable=False)
+@op(out=False, differentiable=False, layout=ITERATED)
 def isnan(input: Tensor):
     """Whether each element is NaN. See torch.isnan."""
     return input != input
 
 
-@op(differentiable=False)
+@op(differentiable=False, layout=ITERATED,
+    out=Out(refuses=out_dtypes.refusal("isposinf does not support non-boolean outputs.")))
 def isposinf(input: Tensor):
     """Whether each element is positive infinity. See torch.isposinf."""
     check.require(kind(input) != "c", "isposinf does not support complex inputs.")
     return input == jnp.inf if kind(input) == "f" else jnp.zeros(input.shape, bool)
 
 
-@op(differentiable=False)
+@op(differentiable=False, layout=ITERATED,
+    out=Out(refuses=out_dtypes.refusal("isneginf does not support non-boolean outputs.")))
 def isneginf(input: Tensor):
     """Whether each element is negative infinity. See torch.isneginf."""
     check.require(kind(input) != "c", "isneginf does not support complex inputs.")
     return input == -jnp.inf if kind(input) == "f" else jnp.zeros(input.shape, bool)
 
 
-@op(out=False, differentiable=False)
+@op(out=False, differentiable=False, layout=ISREAL)
 def isreal(input: Tensor):
     """Whether each element has no imaginary part. See torch.isreal."""
     return input.imag == 0 if kind(input) == "c" else jnp.ones(input.shape, bool)

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
+from jtorch.ops.facts import Out
 from jtorch.ops.reduce import refuse
 from jtorch.ops.registry import Tensor, op
 
@@ -39,7 +40,8 @@ def _check_unique(input, dim: int | None) -> int | None:
     return dim
 
 
-@op(dynamic=True, differentiable=False, not_derived=True, out=False,
+@op(dynamic=True, differentiable=False, out=False,
+    not_derived=lambda template: "_unique2" if template[4] is None else "unique_dim",
     backward_name=lambda template: "Unique2Backward0" if template[4] is None else "UniqueDimBackward0")
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None):
@@ -124,7 +126,9 @@ def _infinite_error(detail: int, *args, **options):
     return RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
 
 
-@op(differentiable=False, value_check=(_infinite, _infinite_error))
+@op(differentiable=False, value_check=(_infinite, _infinite_error),
+    out=Out(refuses=out_dtypes.refusal("torch.histogram: input tensor and hist tensor should have the same dtype, but "
+                                       "got input {made_cpp} and hist {out_cpp}")))
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0):
     """How many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
     refuse("linspace_cpu", input, "b")

@@ -12,7 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
+from jtorch.ops import derivatives_from_result as from_result
+from jtorch.ops.facts import Out, Saves
+from jtorch.ops.layout import ITERATED, LIKE_FIRST
 from jtorch.ops.registry import Number, Size, Tensor, dtype, op
 
 
@@ -26,13 +29,13 @@ def _nonnegative(size, name: str) -> tuple[int, ...]:
     return tuple(size)
 
 
-@op(creates=True)
+@op(creates=True, out=Out(takes_dtype=True))
 def zeros(size: Size, *, dtype: dtype | None = None):
     """A tensor of zeros. See torch.zeros."""
     return jnp.zeros(_nonnegative(size, "zeros"), default_float(dtype))
 
 
-@op(creates=True)
+@op(creates=True, out=Out(takes_dtype=True))
 def ones(size: Size, *, dtype: dtype | None = None):
     """A tensor of ones. See torch.ones."""
     return jnp.ones(_nonnegative(size, "ones"), default_float(dtype))
@@ -44,7 +47,7 @@ def empty(size: Size, *, dtype: dtype | None = None):
     return jnp.zeros(_nonnegative(size, "empty"), default_float(dtype))
 
 
-@op(creates=True)
+@op(creates=True, out=Out(takes_dtype=True))
 def full(size: Size, fill_value: Number, *, dtype: dtype | None = None):
     """A tensor filled with one number, of that number's dtype. See torch.full."""
     return _filled(_nonnegative(size, "full"), fill_value, _dtype_of_number(fill_value) if dtype is None else dtype)
@@ -79,25 +82,25 @@ _C_TYPE = {"float32": "float", "float64": "double", "float16": "at::Half", "bflo
            "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t"}
 
 
-@op(creates=True, out=False, differentiable=False)
+@op(creates=True, out=False, differentiable=False, layout=LIKE_FIRST)
 def zeros_like(input: Tensor, *, dtype: dtype | None = None):
     """Zeros in the shape of another tensor. See torch.zeros_like."""
     return jnp.zeros(input.shape, input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, out=False, differentiable=False)
+@op(creates=True, out=False, differentiable=False, layout=LIKE_FIRST)
 def ones_like(input: Tensor, *, dtype: dtype | None = None):
     """Ones in the shape of another tensor. See torch.ones_like."""
     return jnp.ones(input.shape, input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, out=False, tested=False, differentiable=False)
+@op(creates=True, out=False, tested=False, differentiable=False, layout=LIKE_FIRST)
 def empty_like(input: Tensor, *, dtype: dtype | None = None):
     """A tensor in the shape of another whose values do not matter; here zeros. See torch.empty_like."""
     return jnp.zeros(input.shape, input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, out=False, differentiable=False)
+@op(creates=True, out=False, differentiable=False, layout=LIKE_FIRST)
 def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None):
     """One number in the shape of another tensor. See torch.full_like."""
     return _filled(input.shape, fill_value, input.dtype if dtype is None else dtype)
@@ -127,7 +130,7 @@ def new_full(input: Tensor, size: Size, fill_value: Number, *, dtype: dtype | No
     return _filled(_nonnegative(size, "full"), fill_value, input.dtype if dtype is None else dtype)
 
 
-@op(creates=True)
+@op(creates=True, out=Out(takes_dtype=True))
 def arange(start=None, end=None, step=None, *, dtype: dtype | None = None):
     """The numbers from ``start`` (0) up to but not including ``end``. See torch.arange."""
     if end is None:
@@ -145,7 +148,7 @@ def arange(start=None, end=None, step=None, *, dtype: dtype | None = None):
     return _progression(start, step, n, d)
 
 
-@op(name="range", creates=True)
+@op(name="range", creates=True, out=Out(takes_dtype=True))
 def range_(start, end, step=1, *, dtype: dtype | None = None):
     """The numbers from ``start`` to ``end``, which is included. See torch.range."""
     _check_range(start, end, step)
@@ -209,14 +212,14 @@ def _between(start, end, steps: int):
     return jnp.where(i < steps // 2, start + step * i.astype(start.dtype), end - step * (steps - 1 - i).astype(start.dtype))
 
 
-@op(creates=True, differentiable=False)
+@op(creates=True, differentiable=False, out=Out(takes_dtype=True))
 def linspace(start: Tensor | Number, end: Tensor | Number, steps: int, *, dtype: dtype | None = None):
     """``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
     start, end, d = _ends(start, end, steps, dtype, "linspace")
     return _between(start, end, steps).astype(d)
 
 
-@op(creates=True, differentiable=False)
+@op(creates=True, differentiable=False, out=Out(takes_dtype=True))
 def logspace(start: Tensor | Number, end: Tensor | Number, steps: int, base: float = 10.0, *, dtype: dtype | None = None):
     """Powers of ``base`` with evenly spaced exponents. See torch.logspace."""
     start, end, d = _ends(start, end, steps, dtype, "logspace")
@@ -224,7 +227,7 @@ def logspace(start: Tensor | Number, end: Tensor | Number, steps: int, base: flo
     return (np.asarray(base, wide) ** _between(start.astype(wide), end.astype(wide), steps)).astype(d)
 
 
-@op(creates=True)
+@op(creates=True, out=Out(takes_dtype=True))
 def eye(n: int, m: int | None = None, *, dtype: dtype | None = None):
     """Ones on the diagonal, zeros elsewhere. See torch.eye."""
     check.require(n >= 0, f"n must be greater or equal to 0, got {n}")
@@ -268,8 +271,10 @@ def _check_parts(a, b, names: str) -> None:
     check.require(kinds[0] != "Half", f"\"{names}_cpu\" not implemented for 'Half'", NotImplementedError)
 
 
-@op(name="complex", method=False, saves="all",
-    checks=lambda template, edges: tuple([i for i, e in enumerate(edges) if e is not None]))
+@op(name="complex", method=False,
+    saves=Saves("all", checks=lambda template, edges: tuple([i for i, e in enumerate(edges) if e is not None])),
+    layout=ITERATED,
+    out=Out(refuses=out_dtypes.refusal("Expected object of scalar type {made} but got scalar type {out} for argument 'out'")))
 def complex_(real: Tensor, imag: Tensor):
     """Complex numbers from their real and imaginary parts. See torch.complex."""
     _check_parts(real, imag, "complex")
@@ -277,7 +282,8 @@ def complex_(real: Tensor, imag: Tensor):
     return jax.lax.complex(jnp.broadcast_to(real, shape), jnp.broadcast_to(imag, shape))
 
 
-@op(method=False, saves="result")
+@op(method=False, saves=Saves("result", change=from_result.of_polar, takes=(2,)), layout=ITERATED,
+    out=Out(refuses=out_dtypes.refusal("Expected object of scalar type {made} but got scalar type {out} for argument 'out'")))
 def polar(abs: Tensor, angle: Tensor):
     """Complex numbers from their magnitudes and angles. See torch.polar."""
     _check_parts(abs, angle, "polar")

@@ -6,7 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops import check, promotion, reduce
+from jtorch.ops import check, out_dtypes, promotion, reduce
+from jtorch.ops import derivatives_from_result as from_result
+from jtorch.ops.facts import Out, Saves
+from jtorch.ops.layout import DIFFERENCES
 from jtorch.ops.reduce import refuse, summand, wide
 from jtorch.ops.registry import Number, Tensor, dtype, op
 
@@ -20,7 +23,7 @@ def _running(scan, input, dim: int, dtype: np.dtype | None):
     return scan(wide(input), dim).astype(input.dtype) if input.ndim else input
 
 
-@op(saves="none", inplace=True)
+@op(saves="none", inplace=True, out=Out(refuses=out_dtypes.EXPECTED, takes_dtype=True))
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None):
     """The sums of the elements so far along ``dim``. See torch.cumsum."""
     made = _running(lax.cumsum, input, dim, dtype)
@@ -40,7 +43,8 @@ def _from_zero_jvp(primals, tangents):
     return _from_zero(*primals), tangents[0]
 
 
-@op(inplace=True, saves="both")
+@op(inplace=True, saves=Saves("both", change=from_result.of_cumprod),
+    out=Out(refuses=out_dtypes.EXPECTED, takes_dtype=True))
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None):
     """The products of the elements so far along ``dim``. See torch.cumprod."""
     return _running(lax.cumprod, input, dim, dtype)
@@ -48,6 +52,8 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None):
 
 def _cumulative_extreme(name: str, scan, input, dim: int):
     """The extremes so far and the index of the last element equal to each; the gradient goes to that element."""
+    check.require(input.ndim > 0 or dim in (0, -1), f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}",
+                  IndexError)
     dim = check.wrap_dim(dim, input.ndim)
     refuse(f"{name}_cpu", input, "c")
     if input.ndim == 0:
@@ -59,19 +65,21 @@ def _cumulative_extreme(name: str, scan, input, dim: int):
     return jnp.take_along_axis(input, index, dim, mode="promise_in_bounds"), index
 
 
-@op(returns="values indices", saves="all")
+@op(returns="values indices", saves="all",
+    out=Out(refuses=out_dtypes.refusal("expected scalar_type {made} but found {out}")))
 def cummax(input: Tensor, dim: int):
     """The largest elements so far along ``dim``, with their indices. See torch.cummax."""
     return _cumulative_extreme("cummax", lax.cummax, input, dim)
 
 
-@op(returns="values indices", saves="all")
+@op(returns="values indices", saves="all",
+    out=Out(refuses=out_dtypes.refusal("expected scalar_type {made} but found {out}")))
 def cummin(input: Tensor, dim: int):
     """The smallest elements so far along ``dim``, with their indices. See torch.cummin."""
     return _cumulative_extreme("cummin", lax.cummin, input, dim)
 
 
-@op(saves="both")
+@op(saves="both", out=Out(refuses=out_dtypes.refusal("expected scalar_type {made} but found {out}")))
 def logcumsumexp(input: Tensor, dim: int):
     """The logarithm of the cumulative sums of exponentials. See torch.logcumsumexp."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -106,7 +114,7 @@ def _with_ends(input, prepend, append, dim: int):
     return lax.concatenate([p.astype(found) for p in parts], dim) if len(parts) > 1 else input
 
 
-@op(saves="none", backward_name="SubBackward0", composite=True)
+@op(saves="none", backward_name="SubBackward0", composite=True, layout=DIFFERENCES)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
     """The ``n``-th differences of neighbours along ``dim``. See torch.diff."""
     check.require(input.ndim > 0, "diff expects input to be at least one-dimensional")
@@ -169,13 +177,14 @@ def _given_x(template: tuple, edges: tuple) -> bool:
     return template[1] is not None
 
 
-@op(aliases=("trapz",), method=False, backward_name=_name("MulBackward1"), frees=_given_x, checks=check.nothing)
+@op(aliases=("trapz",), method=False, backward_name=_name("MulBackward1"),
+    saves=Saves(frees=_given_x, checks=check.nothing))
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = None, dim: int = -1):
     """The integral of ``y`` along ``dim`` by the trapezoidal rule. See torch.trapezoid."""
     return _half(reduce.sum(_double_areas("trapezoid", y, x, dx, dim), dim))
 
 
-@op(method=False, backward_name=_name("CumsumBackward0"), frees=_given_x, checks=check.nothing)
+@op(method=False, backward_name=_name("CumsumBackward0"), saves=Saves(frees=_given_x, checks=check.nothing))
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = None, dim: int = -1):
     """The integrals so far of ``y`` along ``dim`` by the trapezoidal rule. See torch.cumulative_trapezoid."""
     return _half(cumsum(_double_areas("cumulative_trapezoid", y, x, dx, dim), dim))

@@ -1,7 +1,9 @@
 """Derivatives written with the result: what a backward uses where the result was overwritten behind autograd's back.
 
 A node keeps its argument, and the vjp of the op computes the result again. PyTorch keeps the result's memory. That shows
-only where that memory was written to through ``.data`` or by NumPy: then the derivative is taken from here.
+only where that memory was written to through ``.data`` or by NumPy: then the derivative is taken from here, where an op names it:
+``Saves(change=…)``, the change of the result for a change ``t`` of the argument, as a function of (t, argument, result, *the
+op's other arguments). For an op of several tensors, the numbers of which ``Saves(takes=…)`` says, the first two are lists.
 """
 from __future__ import annotations
 
@@ -12,22 +14,25 @@ from typing import Any
 import jax.numpy as jnp
 
 from jtorch.ops import check, promotion
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.registry import OPS, Tensor, op
 
 
 def _pointwise(slope: Callable) -> Callable:
     return lambda t, x, r, dim=None, *rest: t * slope(x, r)
 
 
-def _softmax(t, x, r, dim, *rest):
+def of_softmax(t, x, r, dim, *rest):
+    """Of softmax along ``dim``."""
     return r * (t - jnp.sum(r * t, check.wrap_dims(dim, x.ndim), keepdims=True))
 
 
-def _log_softmax(t, x, r, dim, *rest):
+def of_log_softmax(t, x, r, dim, *rest):
+    """Of log_softmax along ``dim``."""
     return t - jnp.sum(jnp.exp(r) * t, check.wrap_dims(dim, x.ndim), keepdims=True)
 
 
-def _cumprod(t, x, r, dim, *rest):
+def of_cumprod(t, x, r, dim, *rest):
+    """Of cumprod: up to the second zero, PyTorch's backward looks at the result."""
     if x.size <= 1 or x.shape[dim] == 1:
         return t
     zero = x == 0
@@ -57,13 +62,15 @@ def _evenly(t, x, r, axes):
     return jnp.sum(t * same, axes) / jnp.maximum(jnp.sum(same, axes), 1)
 
 
-def _polar(t, x, r):
+def of_polar(t, x, r):
+    """Of polar: by the distance and by the angle."""
     size = jnp.abs(r).astype(r.dtype)
     direction = jnp.where(size == 0, 0, r / jnp.where(size == 0, 1, size))
     return jnp.broadcast_to(t[0], r.shape) * direction + jnp.broadcast_to(t[1], r.shape) * (1j * r).astype(r.dtype)
 
 
-def _copysign(t, x, r, *rest):
+def of_copysign(t, x, r, *rest):
+    """Of copysign, by the magnitude."""
     t, x = (t[0], x[0]) if isinstance(t, list) else (t, x)
     t, x = jnp.broadcast_to(t, r.shape), jnp.broadcast_to(x, r.shape)
     return t * jnp.where(x == 0, 0, r / jnp.where(x == 0, 1, x))
@@ -83,7 +90,8 @@ def _prod(t, x, r, axes):
     return jnp.sum(t * jnp.where(jnp.any(zero), exact, r / filled), axes)       # with zeros the result is not used
 
 
-def _norm(t, x, r, p="fro", dim=None, keepdim=False, *rest):
+def of_norm(t, x, r, p="fro", dim=None, keepdim=False, *rest):
+    """Of norm: of all elements or along ``dim``."""
     p = 2.0 if p is None or isinstance(p, str) else float(p)
     axes = check.wrap_dims(dim, x.ndim)
     r, size = r.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]), jnp.abs(x)
@@ -103,14 +111,16 @@ def _real_product(a, b):
     return (a * jnp.conj(b)).real
 
 
-def _sgn(t, x, r, *rest):
+def of_sgn(t, x, r, *rest):
+    """Of the direction of complex numbers; real signs do not change."""
     if not jnp.iscomplexobj(x):
         return jnp.zeros_like(t)
     size = jnp.abs(x).astype(x.dtype)
     return jnp.where(size == 0, 0, (t - r * r * jnp.conj(t)) / (2 * jnp.where(size == 0, 1, size)))
 
 
-def _std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *rest):
+def of_std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *rest):
+    """Of std, by the deviation from the mean."""
     if isinstance(dim, bool):       # std(unbiased)
         dim, unbiased = None, dim
     axes = check.wrap_dims(dim, x.ndim)
@@ -121,32 +131,23 @@ def _std(t, x, r, dim=None, unbiased=None, keepdim=False, correction=None, *rest
     return (jnp.sum(_real_product(t, apart), axes).reshape(size) / (r.reshape(size) * (count - fewer))).reshape(r.shape)
 
 
-def _hypot(t, x, r):
+def of_hypot(t, x, r):
+    """Of hypot, by both sides."""
     return sum(jnp.broadcast_to(change, r.shape) * (jnp.broadcast_to(a.astype(r.dtype), r.shape) / r)
                for change, a in zip(t, x, strict=True))
 
 
-_SLOPES: dict[str, Callable] = {
-    "exp": lambda x, r: r, "exp2": lambda x, r: r * math.log(2), "expm1": lambda x, r: r + 1,
-    "sigmoid": lambda x, r: r * (1 - r), "tanh": lambda x, r: 1 - r * r, "tan": lambda x, r: 1 + r * r,
-    "sqrt": lambda x, r: 0.5 / r, "rsqrt": lambda x, r: -0.5 * r ** 3, "reciprocal": lambda x, r: -r * r,
-    "relu": lambda x, r: (r > 0).astype(r.dtype)}
-# name -> the change of the result for a change ``t`` of the argument: of (t, argument, result, *the op's other arguments).
-# For an op of several tensors, the numbers of which are in ``TAKES``, the first two are lists.
-CHANGES: dict[str, Callable] = {
-    **{name: _pointwise(slope) for name, slope in _SLOPES.items()},
-    "softmax": _softmax, "nn.functional.softmax": _softmax,
-    "cumprod": _cumprod,
-    "prod": _over(_prod), "amax": _over(_extreme), "amin": _over(_extreme), "std": _std,
-    "norm": _norm, "sgn": _sgn, "logsumexp": _over(_logsumexp),
-    "log_softmax": _log_softmax, "nn.functional.log_softmax": _log_softmax, "hypot": _hypot, "polar": _polar,
-    "copysign": _copysign, **dict.fromkeys(("max", "min", "median", "nanmedian"), _over(_evenly))}
-TAKES = {"hypot": (2,), "polar": (2,), "copysign": (1, 2)}
+of_exp, of_exp2, of_expm1 = _pointwise(lambda x, r: r), _pointwise(lambda x, r: r * math.log(2)), _pointwise(lambda x, r: r + 1)
+of_sigmoid, of_tanh = _pointwise(lambda x, r: r * (1 - r)), _pointwise(lambda x, r: 1 - r * r)
+of_tan = _pointwise(lambda x, r: 1 + r * r)
+of_sqrt, of_rsqrt = _pointwise(lambda x, r: 0.5 / r), _pointwise(lambda x, r: -0.5 * r ** 3)
+of_reciprocal, of_relu = _pointwise(lambda x, r: -r * r), _pointwise(lambda x, r: (r > 0).astype(r.dtype))
+of_prod, of_amax, of_logsumexp, of_max = _over(_prod), _over(_extreme), _over(_logsumexp), _over(_evenly)
 
 
 @op(name="_along_result", function=False, method=False, out=False, saves="all", tested=False)
 def along_result(inputs: list[Tensor], arguments: list[Tensor], result: Tensor, name: str, others: Any):
     """Linear in ``inputs``, with the derivative that the op ``name`` has at these arguments and this result."""
     inputs = [x if jnp.iscomplexobj(x) else x.astype(result.dtype) for x in inputs]
-    change = CHANGES[name]
+    change: Any = OPS[name].saves.change
     return change(inputs, arguments, result, *others) if len(inputs) > 1 else change(inputs[0], arguments[0], result, *others)

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.create import default_float
+from jtorch.ops.facts import Out
 from jtorch.ops.registry import Tensor, dtype, op
 
 Dims = int | tuple[int, ...] | None
@@ -114,38 +115,44 @@ def _one_from_half(transform, input, n, dim: int, norm):
     return _one(transform, input, 2 * (input.shape[axis] - 1) if n is None else n, dim, norm)
 
 
-@op(name="fft.fft", saves="none", backward_name="FftC2CBackward0")
+@op(name="fft.fft", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("fft")),
+    result_dtype=np.complex64)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The discrete Fourier transform along one dimension. See torch.fft.fft."""
     return _one(jnp.fft.fft, _complex(input), n, dim, norm)
 
 
-@op(name="fft.ifft", saves="none", backward_name="FftC2CBackward0")
+@op(name="fft.ifft", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("ifft")),
+    result_dtype=np.complex64)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The inverse of fft. See torch.fft.ifft."""
     return _one(jnp.fft.ifft, _complex(input), n, dim, norm)
 
 
-@op(name="fft.rfft", saves="all", backward_name="FftR2CBackward0")
+@op(name="fft.rfft", saves="all", backward_name="FftR2CBackward0", out=Out(refuses=out_dtypes.expects_complex("rfft")),
+    result_dtype=np.complex64)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The first half of a real input's transform. See torch.fft.rfft."""
     return _one(jnp.fft.rfft, _real(input, "rfft"), n, dim, norm)
 
 
-@op(name="fft.irfft", saves="none", backward_name="FftC2RBackward0")
+@op(name="fft.irfft", saves="none", backward_name="FftC2RBackward0",
+    out=Out(refuses=out_dtypes.expects_floating("irfft")))
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The inverse of rfft. See torch.fft.irfft."""
     return _one_from_half(jnp.fft.irfft, _complex(input), n, dim, norm)
 
 
-@op(name="fft.hfft", saves="none", backward_name="FftC2RBackward0")
+@op(name="fft.hfft", saves="none", backward_name="FftC2RBackward0",
+    out=Out(refuses=out_dtypes.expects_floating("hfft")))
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The real transform of half a Hermitian signal. See torch.fft.hfft."""
     return _one_from_half(lambda x, n, a, norm: jnp.fft.irfft(jnp.conj(x), n, a, _INVERSE_NORM[norm]), _complex(input), n,
                           dim, norm)
 
 
-@op(name="fft.ihfft", saves="none", backward_name="ConjBackward0")
+@op(name="fft.ihfft", saves="none", backward_name="ConjBackward0", out=Out(refuses=out_dtypes.expects_complex("ihfft")),
+    result_dtype=np.complex64)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The inverse of hfft. See torch.fft.ihfft."""
     return _one(lambda x, n, a, norm: jnp.conj(jnp.fft.rfft(x, n, a, _INVERSE_NORM[norm])), _real(input, "ihfft"), n, dim,
@@ -154,19 +161,22 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 # Along several dimensions
 
-@op(name="fft.fftn", saves="none", backward_name="FftC2CBackward0")
+@op(name="fft.fftn", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("fftn")),
+    result_dtype=np.complex64)
 def fftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """The transform along several dimensions. See torch.fft.fftn."""
     return _many(jnp.fft.fftn, _complex(input), *_axes(input, s, dim), norm)
 
 
-@op(name="fft.ifftn", saves="none", backward_name="FftC2CBackward0")
+@op(name="fft.ifftn", saves="none", backward_name="FftC2CBackward0",
+    out=Out(refuses=out_dtypes.expects_complex("fftn")), result_dtype=np.complex64)
 def ifftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """The inverse of fftn. See torch.fft.ifftn."""
     return _many(jnp.fft.ifftn, _complex(input), *_axes(input, s, dim), norm)
 
 
-@op(name="fft.rfftn", saves="all", backward_name="FftR2CBackward0")
+@op(name="fft.rfftn", saves="all", backward_name="FftR2CBackward0",
+    out=Out(refuses=out_dtypes.expects_complex("rfftn")), result_dtype=np.complex64)
 def rfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """The first half of a real input's transform along several dimensions. See torch.fft.rfftn."""
     input = _real(input, "rfftn", "a real-valued")
@@ -175,14 +185,16 @@ def rfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, nor
     return _to_half(input, sizes, axes, norm)
 
 
-@op(name="fft.irfftn", saves="none", backward_name="FftC2RBackward0")
+@op(name="fft.irfftn", saves="none", backward_name="FftC2RBackward0",
+    out=Out(refuses=out_dtypes.expects_floating("irfftn")))
 def irfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """The inverse of rfftn. See torch.fft.irfftn."""
     sizes, axes = _half(input, s, dim, "irfftn")
     return _from_half(_complex(input), sizes, axes, norm)
 
 
-@op(name="fft.hfftn", saves="none", backward_name="FftC2RBackward0")
+@op(name="fft.hfftn", saves="none", backward_name="FftC2RBackward0",
+    out=Out(refuses=out_dtypes.expects_floating("hfftn")))
 def hfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """The real transform of half a Hermitian signal along several dimensions. See torch.fft.hfftn."""
     sizes, axes = _half(input, s, dim, "hfftn")
@@ -190,7 +202,8 @@ def hfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, nor
     return _from_half(jnp.conj(_complex(input)), sizes, axes, _INVERSE_NORM[norm])
 
 
-@op(name="fft.ihfftn", saves="none", backward_name="FftC2CBackward0")
+@op(name="fft.ihfftn", saves="none", backward_name="FftC2CBackward0",
+    out=Out(refuses=out_dtypes.expects_complex("ihfftn")), result_dtype=np.complex64)
 def ihfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, norm: str | None = None):
     """The inverse of hfftn. See torch.fft.ihfftn."""
     check.require(not promotion.is_complex(np.dtype(input.dtype)),
@@ -203,37 +216,43 @@ def ihfftn(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = None, no
 
 # Along two dimensions
 
-@op(name="fft.fft2", saves="none", backward_name="FftC2CBackward0")
+@op(name="fft.fft2", saves="none", backward_name="FftC2CBackward0", out=Out(refuses=out_dtypes.expects_complex("fftn")),
+    result_dtype=np.complex64)
 def fft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """The transform along two dimensions. See torch.fft.fft2."""
     return fftn(input, s, dim, norm)
 
 
-@op(name="fft.ifft2", saves="none", backward_name="FftC2CBackward0")
+@op(name="fft.ifft2", saves="none", backward_name="FftC2CBackward0",
+    out=Out(refuses=out_dtypes.expects_complex("fftn")), result_dtype=np.complex64)
 def ifft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """The inverse of fft2. See torch.fft.ifft2."""
     return ifftn(input, s, dim, norm)
 
 
-@op(name="fft.rfft2", saves="all", backward_name="FftR2CBackward0")
+@op(name="fft.rfft2", saves="all", backward_name="FftR2CBackward0",
+    out=Out(refuses=out_dtypes.expects_complex("rfftn")), result_dtype=np.complex64)
 def rfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """The first half of a real input's transform along two dimensions. See torch.fft.rfft2."""
     return rfftn(input, s, dim, norm)
 
 
-@op(name="fft.irfft2", saves="none", backward_name="FftC2RBackward0")
+@op(name="fft.irfft2", saves="none", backward_name="FftC2RBackward0",
+    out=Out(refuses=out_dtypes.expects_floating("irfftn")))
 def irfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """The inverse of rfft2. See torch.fft.irfft2."""
     return irfftn(input, s, dim, norm)
 
 
-@op(name="fft.hfft2", saves="none", backward_name="FftC2RBackward0")
+@op(name="fft.hfft2", saves="none", backward_name="FftC2RBackward0",
+    out=Out(refuses=out_dtypes.expects_floating("hfftn")))
 def hfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """The real transform of half a Hermitian signal along two dimensions. See torch.fft.hfft2."""
     return hfftn(input, s, dim, norm)
 
 
-@op(name="fft.ihfft2", saves="none", backward_name="FftC2CBackward0")
+@op(name="fft.ihfft2", saves="none", backward_name="FftC2CBackward0",
+    out=Out(refuses=out_dtypes.expects_complex("ihfftn")), result_dtype=np.complex64)
 def ihfft2(input: Tensor, s: tuple[int, ...] | None = None, dim: Dims = (-2, -1), norm: str | None = None):
     """The inverse of hfft2. See torch.fft.ihfft2."""
     return ihfftn(input, s, dim, norm)

@@ -7,13 +7,15 @@ import jax.numpy as jnp
 
 from jtorch.ops import promotion
 from jtorch.ops.check import nothing, require
+from jtorch.ops.facts import InPlace, Saves
+from jtorch.ops.layout import LIKE_FIRST
 from jtorch.ops.registry import Number, T, Tensor, op
 
 
-@op(inplace=True, out=False, method=True, saves="none",
-    backward_name=lambda template: f"FillBackward{int(template[1] is T)}",
-    inplace_name=lambda template: f"FillBackward{2 + int(template[1] is T)}",
-    fills=lambda template, size, stride: template[1] is not T, uniform=True)
+@op(inplace=InPlace(True, name=lambda template: f"FillBackward{2 + int(template[1] is T)}",
+                    fills=lambda template, size, stride: template[1] is not T, uniform=True),
+    out=False, method=True, saves="none", backward_name=lambda template: f"FillBackward{int(template[1] is T)}",
+    layout=LIKE_FIRST)
 def fill(input: Tensor, value: Tensor | Number):
     """All elements replaced by one value. See torch.Tensor.fill_."""
     require(jnp.ndim(value) == 0, "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -21,13 +23,15 @@ def fill(input: Tensor, value: Tensor | Number):
     return jnp.broadcast_to(promotion.cast(value, input.dtype), input.shape)
 
 
-@op(inplace=True, out=False, method=True, function=True, saves="none", fills=True, uniform=True)
+@op(inplace=InPlace(True, fills=True, uniform=True), out=False, method=True, function=True, saves="none",
+    layout=LIKE_FIRST)
 def zero(input: Tensor):
     """All elements replaced by 0. See torch.Tensor.zero_."""
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, out=False, function=False, method=True, checks=nothing, tested=False, inplace_name="CopySlices", fills=True)
+@op(inplace=InPlace(True, name="CopySlices", fills=True), out=False, function=False, method=True,
+    saves=Saves(checks=nothing), tested=False)
 def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False):
     """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
     require(input.ndim >= 2, "dimensions must larger than 1")

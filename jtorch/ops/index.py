@@ -13,8 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops import check, strided
+from jtorch.ops import check, out_dtypes, strided
 from jtorch.ops.elementwise import NEVER, as_number, beyond_first, unfit
+from jtorch.ops.facts import InPlace, Memory, Out, Saves
+from jtorch.ops.layout import COLUMNS, INDEXED, KEPT, LIKE_FIRST
 from jtorch.ops.registry import Number, T, Tensor, op
 from jtorch.ops.view_part import check_strided, diagonal_geometry, select_geometry, slice_geometry
 
@@ -111,14 +113,15 @@ def _index_error(detail, input, indices, *_, **__):
     return IndexError(f"index {value} is out of bounds for dimension {k} with size {_with_sizes(input, indices)[k][1]}")
 
 
-@op(value_check=(_indices_outside, _index_error), function=False, method=False)
+@op(value_check=(_indices_outside, _index_error), function=False, method=False, layout=INDEXED)
 def index(input: Tensor, indices: list[Tensor | None]):
     """``input[indices]`` for index arrays, None for a full slice. See torch.Tensor.__getitem__."""
     return input.at[_slots(input, indices)].get(mode="promise_in_bounds")
 
 
-@op(value_check=(_indices_outside, _index_error), inplace=True, apart=True, fills=True,
-    adds=lambda template: template[-1] is True)
+@op(value_check=(_indices_outside, _index_error),
+    inplace=InPlace(True, fills=True, adds=lambda template: template[-1] is True), memory=Memory(apart=True),
+    layout=LIKE_FIRST)
 def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False):
     """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
     at = _slots(input, indices)
@@ -182,7 +185,9 @@ def _set_last_jvp(indexed: tuple[bool, ...], primals, tangents):
     return _set_last(indexed, *primals), emptied.at[at].add(tangents[2], mode="promise_in_bounds")
 
 
-@op(value_check=_in_flat(""), saves="all", apart=True)
+@op(value_check=_in_flat(""), saves="all", memory=Memory(apart=True),
+    out=Out(refuses=out_dtypes.refusal("take(): self and out expected to have the same dtype, but got self.dtype = {made} and "
+                                       "out.dtype = {out}"), not_expanded=True))
 def take(input: Tensor, index: Tensor):
     """The elements at places in the flattened input. See torch.take."""
     check.require(index.dtype == np.int64, f"take(): Expected a long tensor for index, but got "
@@ -191,7 +196,8 @@ def take(input: Tensor, index: Tensor):
     return input.reshape(-1).at[small(index, input.size)].get(mode="promise_in_bounds")
 
 
-@op(inplace=True, value_check=_in_flat(""), out=False, saves="all", checks=lambda template, edges: (1, 2), apart=True)
+@op(inplace=True, value_check=_in_flat(""), out=False, saves=Saves("all", checks=lambda template, edges: (1, 2)),
+    memory=Memory(apart=True), layout=LIKE_FIRST)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
     """``source`` written to places in the flattened input. See torch.Tensor.put_."""
     check.require(index.dtype == np.int64, f"put_(): Expected a long tensor for index, but got "
@@ -214,7 +220,8 @@ def _select_outside(detail, input, dim, *_, **__):
     return IndexError("index out of range in self")
 
 
-@op(value_check=(at_dim(0)[0], _select_outside), apart=True)
+@op(value_check=(at_dim(0)[0], _select_outside), memory=Memory(apart=True),
+    out=Out(refuses=out_dtypes.refusal("index_select(): self and result must have the same scalar type"), not_expanded=True))
 def index_select(input: Tensor, dim: int, index: Tensor):
     """The slices of a dim at an index vector. See torch.index_select."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -269,8 +276,9 @@ def _add_flag(input, *rest, **_):
     return at_dim(0, reads=input.ndim < 2)[0](input, *rest)
 
 
-@op(inplace=True, value_check=(_add_flag, _add_outside), saves="all",
-    checks=lambda template, edges: (1, 2) if edges[2] is not None else (), apart=True, frees=beyond_first)
+@op(inplace=True, value_check=(_add_flag, _add_outside),
+    saves=Saves("all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (), frees=beyond_first),
+    memory=Memory(apart=True), out=Out(refuses=out_dtypes.EXPECTED))
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -284,8 +292,9 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @op(inplace=True,
     value_check=at_dim(0, message="index_copy_(): index {} is out of bounds for dimension {} with size {}",
                                      reads=False),
-    saves="all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (1,), apart=True,
-    checks_first=lambda template, ndim: check.wrap_dim(template[1], ndim))
+    saves=Saves("all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (1,)),
+    memory=Memory(apart=True, checks_first=lambda template, ndim: check.wrap_dim(template[1], ndim)),
+    out=Out(refuses=out_dtypes.EXPECTED))
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
     """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -341,8 +350,8 @@ def _fill_error(detail, input, dim, index, value) -> Exception:
 _UNFIT = np.int64(-(1 << 62))       # the detail that stands for a value that does not fit
 
 
-@op(inplace=True, out=False, value_check=(_fill_unfit, _fill_error),
-    backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"), fills=True)
+@op(inplace=InPlace(True, fills=True), out=False, value_check=(_fill_unfit, _fill_error),
+    backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"), layout=LIKE_FIRST)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
     """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -377,7 +386,7 @@ def check_index_dtype(name: str, index) -> None:
     check.require(index.dtype in (np.int32, np.int64), f"{name}(): Expected dtype int32/int64 for index")
 
 
-@op(value_check=at_dim(0, RuntimeError), saves="all", apart=True)
+@op(value_check=at_dim(0, RuntimeError), saves="all", memory=Memory(apart=True), out=Out(refuses=out_dtypes.EXPECTED))
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False):
     """``input[index[i][j]][j]`` for dim 0, and so on. See torch.gather."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -393,7 +402,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return jnp.take_along_axis(x, small(at, _size_at(input, dim)), dim, mode="promise_in_bounds").reshape(index.shape)
 
 
-@op(backward_name="GatherBackward0", saves="all", composite=True, apart=True)
+@op(backward_name="GatherBackward0", saves="all", composite=True, memory=Memory(apart=True),
+    out=Out(refuses=out_dtypes.EXPECTED))
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None):
     """``gather`` with both arguments broadcast; indices wrap around. See torch.take_along_dim."""
     check.require(indices.dtype == np.int64, "torch.take_along_dim(): dtype of indices should be Long but got "
@@ -417,7 +427,8 @@ def _wrapped(index, n: int):
     return (index % max(n, 1)).astype(np.int32 if n < 2**31 else np.int64)
 
 
-@op(promote="numeric", promotes="input other", inplace=False, method=False)
+@op(promote="numeric", promotes="input other", inplace=False, method=False,
+    out=Out(refuses=out_dtypes.refusal("Expected out type to be {made} but got {out}")))
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number):
     """``input`` where the condition holds, ``other`` elsewhere. See torch.where."""
     check.require(condition.dtype in (np.bool_, np.uint8), "where expected condition to be a boolean tensor, but got a "
@@ -444,8 +455,8 @@ def _unfit_error(detail, input, *_) -> Exception:
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
-@op(inplace=True, out=False, value_check=(_value_unfit, _unfit_error),
-    backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"), fills=True)
+@op(inplace=InPlace(True, fills=True), out=False, value_check=(_value_unfit, _unfit_error),
+    backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"))
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
     """One value where the mask holds. See torch.Tensor.masked_fill_."""
     check.require(mask.dtype == np.bool_, "masked_fill_ only supports boolean masks, but got mask with dtype "
@@ -493,7 +504,8 @@ def masked_select(input: Tensor, mask: Tensor):
     return np.broadcast_to(input, shape)[np.broadcast_to(mask, shape)]
 
 
-@op(dynamic=True, differentiable=False)
+@op(dynamic=True, differentiable=False, layout=COLUMNS,
+    out=Out(refuses=out_dtypes.refusal("nonzero: Expected out tensor to have scalar type {made} but got scalar type{out}")))
 def nonzero(input: Tensor, *, as_tuple: bool = False):
     """The indices of the elements that are not 0, as rows or as a tuple of columns. See torch.nonzero."""
     if as_tuple:
@@ -501,7 +513,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False):
     return _argwhere(input)
 
 
-@op(dynamic=True, differentiable=False, out=False)
+@op(dynamic=True, differentiable=False, out=False, layout=COLUMNS)
 def argwhere(input: Tensor):
     """The indices of the elements that are not 0, as rows. See torch.argwhere."""
     return _argwhere(input)
@@ -548,26 +560,26 @@ def _dense(input) -> tuple[tuple, tuple, int]:
     return input.shape, strided.contiguous_strides(input.shape), 0
 
 
-@op(saves="none")
+@op(saves="none", layout=KEPT)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int):
     """``input`` with ``select(dim, index)`` replaced. See torch.select_scatter."""
     return _write_view(input, src, select_geometry(*_dense(input), dim, index))
 
 
-@op(saves="none")
+@op(saves="none", layout=KEPT, out=Out(refuses=out_dtypes.EXPECTED))
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
                   step: int = 1):
     """``input`` with a slice of a dim replaced. See torch.slice_scatter."""
     return _write_view(input, src, slice_geometry(*_dense(input), dim, start, end, step))
 
 
-@op(saves="none")
+@op(saves="none", layout=KEPT)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1):
     """``input`` with a diagonal replaced. See torch.diagonal_scatter."""
     return _write_view(input, src, diagonal_geometry(*_dense(input), offset, dim1, dim2))
 
 
-@op(saves="none")
+@op(saves="none", layout=KEPT)
 def as_strided_scatter(input: Tensor, src: Tensor, size: tuple[int, ...], stride: tuple[int, ...],
                        storage_offset: int | None = None):
     """``input`` with ``as_strided(size, stride, storage_offset)`` replaced. See torch.as_strided_scatter."""

@@ -13,7 +13,9 @@ import numpy as np
 from jax import lax
 
 import jtorch.dtype as dtypes
-from jtorch.ops import check, promotion, strided
+from jtorch.ops import check, out_dtypes, promotion, strided
+from jtorch.ops.facts import InPlace, Memory, Out, Saves
+from jtorch.ops.layout import AS_ALL_SUGGEST, LIKE_FIRST, ROLLED, STACKED, TURNED
 from jtorch.ops.registry import Size, Tensor, Tensors, op
 from jtorch.ops.view_part import diagonal_dims, diagonal_geometry
 
@@ -47,7 +49,9 @@ def _cat(tensors, dim: int):
         return tensors[0]       # whatever the dim is
     dim = check.wrap_dim(dim, kept[0].ndim)
     _check_cat(kept, dim)
-    return jnp.concatenate(kept, dim)
+    # XLA ends the process for a slice of nothing at the end of what was joined with nothing.
+    full = [x for x in kept if not (x.shape[dim].__class__ is int and x.shape[dim] == 0)]
+    return jnp.concatenate(full or kept[:1], dim)
 
 
 def _not_cast(result, out, *_) -> None:
@@ -56,14 +60,15 @@ def _not_cast(result, out, *_) -> None:
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {target.scalar_name}")
 
 
-@op(saves="none", method=False, aliases=("concat", "concatenate"), apart=True, refuses_out=_not_cast)
+@op(saves="none", method=False, aliases=("concat", "concatenate"), memory=Memory(apart=True),
+    out=Out(refuses=_not_cast), layout=AS_ALL_SUGGEST)
 def cat(tensors: list[Tensor], dim: int = 0):
     """Tensors joined along a dim they have. See torch.cat."""
     check.require(len(tensors) > 0, "torch.cat(): expected a non-empty list of Tensors", ValueError)
     return _cat(tensors, dim)
 
 
-@op(saves="none", method=False, apart=True, refuses_out=_not_cast)
+@op(saves="none", method=False, memory=Memory(apart=True), out=Out(refuses=_not_cast), layout=STACKED)
 def stack(tensors: list[Tensor], dim: int = 0):
     """Tensors of one shape joined along a new dim. See torch.stack."""
     check.require(len(tensors) > 0, "stack expects a non-empty TensorList")
@@ -78,7 +83,8 @@ def _not_empty(tensors, name: str) -> None:
     check.require(len(tensors) > 0, f"{name} expects a non-empty TensorList")
 
 
-@op(saves="none", method=False, backward_name="CatBackward0", apart=True, refuses_out=_not_cast)
+@op(saves="none", method=False, backward_name="CatBackward0", memory=Memory(apart=True), out=Out(refuses=_not_cast),
+    layout=AS_ALL_SUGGEST)
 def hstack(tensors: list[Tensor]):
     """Tensors joined along columns (vectors along their dim). See torch.hstack."""
     _not_empty(tensors, "hstack")
@@ -86,21 +92,24 @@ def hstack(tensors: list[Tensor]):
     return _cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@op(saves="none", method=False, aliases=("row_stack",), backward_name="CatBackward0", apart=True, refuses_out=_not_cast)
+@op(saves="none", method=False, aliases=("row_stack",), backward_name="CatBackward0", memory=Memory(apart=True),
+    out=Out(refuses=_not_cast), layout=AS_ALL_SUGGEST)
 def vstack(tensors: list[Tensor]):
     """Tensors joined along rows. See torch.vstack."""
     _not_empty(tensors, "vstack")
     return _cat([jnp.atleast_2d(x) for x in tensors], 0)
 
 
-@op(saves="none", method=False, backward_name="CatBackward0", apart=True, refuses_out=_not_cast)
+@op(saves="none", method=False, backward_name="CatBackward0", memory=Memory(apart=True), out=Out(refuses=_not_cast),
+    layout=AS_ALL_SUGGEST)
 def dstack(tensors: list[Tensor]):
     """Tensors joined along the third dim. See torch.dstack."""
     _not_empty(tensors, "dstack")
     return _cat([jnp.atleast_3d(x) for x in tensors], 2)
 
 
-@op(saves="none", method=False, backward_name="CatBackward0", apart=True, refuses_out=_not_cast)
+@op(saves="none", method=False, backward_name="CatBackward0", memory=Memory(apart=True), out=Out(refuses=_not_cast),
+    layout=AS_ALL_SUGGEST)
 def column_stack(tensors: list[Tensor]):
     """Tensors joined along columns, vectors being columns. See torch.column_stack."""
     _not_empty(tensors, "column_stack")
@@ -207,7 +216,7 @@ def tile(input: Tensor, dims: Size):
     return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
-@op(out=False, frees=lambda template, edges: not isinstance(template[1], check.Int),
+@op(out=False, saves=Saves(frees=lambda template, edges: not isinstance(template[1], check.Int)),
     backward_name=lambda template: "ViewBackward0" if isinstance(template[1], check.Int) else "IndexSelectBackward0",
     composite=True)
 def repeat_interleave(input: Tensor, repeats: Tensor | int, dim: int | None = None, *, output_size: int | None = None):
@@ -244,28 +253,28 @@ def repeat_interleave_index(repeats: Tensor):
 # another order
 
 
-@op(saves="none", out=False)
+@op(saves="none", out=False, layout=LIKE_FIRST)
 def flip(input: Tensor, dims: Size):
     """Dims in reverse. See torch.flip."""
     dims = check.wrap_dims(dims, input.ndim, empty_is_all=False)
     return jnp.flip(input, dims)
 
 
-@op(saves="none", out=False, backward_name="FlipBackward0")
+@op(saves="none", out=False, backward_name="FlipBackward0", layout=LIKE_FIRST)
 def fliplr(input: Tensor):
     """Columns in reverse. See torch.fliplr."""
     check.require(input.ndim >= 2, "Input must be >= 2-d.")
     return jnp.fliplr(input)
 
 
-@op(saves="none", out=False, backward_name="FlipBackward0")
+@op(saves="none", out=False, backward_name="FlipBackward0", layout=LIKE_FIRST)
 def flipud(input: Tensor):
     """Rows in reverse. See torch.flipud."""
     check.require(input.ndim >= 1, "Input must be >= 1-d.")
     return jnp.flipud(input)
 
 
-@op(saves="none", out=False)
+@op(saves="none", out=False, layout=ROLLED)
 def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ...] | None = None):
     """Elements moved along dims, around the ends. See torch.roll."""
     shifts = (shifts,) if isinstance(shifts, check.Int) else tuple(shifts)
@@ -282,7 +291,7 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
     return jnp.roll(input, shifts, dims) if input.ndim else input
 
 
-@op(saves="none", out=False)
+@op(saves="none", out=False, layout=TURNED)
 def rot90(input: Tensor, k: int = 1, dims: tuple[int, ...] = (0, 1)):
     """A plane turned by ``k`` quarters. See torch.rot90."""
     check.require(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -309,14 +318,14 @@ def _one_behind_the_other(template: tuple, size: tuple[int, ...], stride: tuple[
     return True
 
 
-@op(saves="none", inplace=True, fills=_one_behind_the_other)
+@op(saves="none", inplace=InPlace(True, fills=_one_behind_the_other), out=Out(refuses=out_dtypes.EXPECTED))
 def tril(input: Tensor, diagonal: int = 0):
     """The lower triangle, zeros elsewhere. See torch.tril."""
     check.require(input.ndim >= 2, "tril: input tensor must have at least 2 dimensions")
     return jnp.tril(input, diagonal)
 
 
-@op(saves="none", inplace=True, fills=_one_behind_the_other)
+@op(saves="none", inplace=InPlace(True, fills=_one_behind_the_other), out=Out(refuses=out_dtypes.EXPECTED))
 def triu(input: Tensor, diagonal: int = 0):
     """The upper triangle, zeros elsewhere. See torch.triu."""
     check.require(input.ndim >= 2, "triu: input tensor must have at least 2 dimensions")
@@ -342,7 +351,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1):
     return _embedded(input, offset, dim1, dim2)
 
 
-@op(saves="none", backward_name="DiagEmbedBackward0")
+@op(saves="none", backward_name="DiagEmbedBackward0", out=Out(refuses=out_dtypes.OF_DIAG))
 def diag(input: Tensor, diagonal: int = 0):
     """A vector as the diagonal of a matrix, or the diagonal of a matrix. See torch.diag."""
     check.require(input.ndim in (1, 2), f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")

@@ -6,6 +6,7 @@ decides where dims of size 1 or equal strides leave a choice.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jtorch.ops.strided import compute_view_stride, contiguous_strides, is_contiguous, is_non_overlapping_and_dense
@@ -135,7 +136,7 @@ def memory_order(size: Sequence[int], stride: Sequence[int]) -> tuple[int, ...] 
     return tuple(sorted(range(len(size)), key=lambda d: (-stride[d], size[d] != 1)))
 
 
-# ---------------------------------------------------------------- which op has which rule
+# ---------------------------------------------------------------- rules
 
 
 def like_first(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> tuple[int, ...]:
@@ -280,51 +281,42 @@ def _angle(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple
     return contiguous_strides(shape) if dtype.is_complex else iterated(shape, operands)
 
 
-_MIXED = (_copied_if(lambda d: d.is_complex), _copied_if(lambda d: True))
-COPIES_COMPLEX = _MIXED[0]      # where it makes ``out=`` larger that is contiguous
-ELEMENTWISE = {iterated, *_MIXED, _angle, _isinf, _isreal, _reciprocal, _power}       # the rules of elementwise calls
-ALWAYS = {_turned}      # the rules by which results of contiguous arguments need not be contiguous
-KEPT = "kept"       # exactly the strides and the offset of the first argument, gaps and all
-_NAMES: dict[Any, str] = {
-    iterated: "complex polar lerp isclose heaviside signbit isnan isposinf isneginf conj "
-              "relu "
-    "nn.functional.leaky_relu nn.functional.rrelu nn.functional.elu "
-    "nn.functional.selu nn.functional.celu nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.hardswish "
-    "nn.functional.hardsigmoid hardshrink nn.functional.softshrink nn.functional.tanhshrink nn.functional.softplus "
-    "nn.functional.softsign nn.functional.threshold nn.functional.binary_cross_entropy "
-    "nn.functional.huber_loss nn.functional.soft_margin_loss _dropout_with_mask _alpha_dropout_with_mask invert frexp",
-    _MIXED[0]: "abs",
-    _angle: "angle",
-    _reciprocal: "rdiv",
-    _power: "pow float_power",
-    _isinf: "isinf",
-    _isfinite: "isfinite",
-    _isreal: "isreal",
-    _MIXED[1]: "nan_to_num",
-    like_first: "clone flip fliplr flipud index_fill index_put put sort argsort msort fill zero prelu _to_dtype zeros_like "
-    "ones_like empty_like full_like nn.functional.local_response_norm nn.functional.normalize "
-    "nn.functional.hardtanh nn.functional.relu6",
-    _as_first_suggests: "nn.functional.adaptive_avg_pool2d nn.functional.adaptive_max_pool2d nn.functional.interpolate "
-    "nn.functional.upsample nn.functional.upsample_nearest nn.functional.upsample_bilinear nn.functional.avg_pool2d "
-    "nn.functional.lp_pool2d nn.functional.max_pool2d nn.functional.max_unpool2d nn.functional.group_norm "
-    "nn.functional.pixel_shuffle nn.functional.pixel_unshuffle nn.functional.channel_shuffle",
-    _unless_contiguous: "nn.functional.batch_norm",
-    _rms_normed: "nn.functional.rms_norm",
-    _padded: "nn.functional.pad",
-    _halves: "nn.functional.glu",
-    _stacked: "stack",
-    _rolled: "roll",
-    _turned: "rot90",
-    _as_all_suggest: "cat hstack vstack dstack column_stack",
-    _columns: "nonzero argwhere",
-    _as_any_suggests: "nn.functional.conv2d nn.functional.conv_transpose2d",
-    indexed: "index",
-    _differences: "diff",
-    KEPT: "select_scatter slice_scatter diagonal_scatter as_strided_scatter",
-}
-_RULES: dict[str, Any] = {name: rule for rule, names in _NAMES.items() for name in names.split()}
+# ---------------------------------------------------------------- what ops say
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """How the results of an op lie in memory where an argument is not contiguous. An op without one has contiguous results.
+
+    strides:    the rule. ``kept`` has none: exactly the strides and the offset of the first argument, gaps and all.
+    elementwise: it is one of TensorIterator's calls, with its order of errors and its checks of ``out=``.
+    always:     results of contiguous arguments need not be contiguous either.
+    out_in_order: a complex first argument is copied where ``out=`` is made larger, which is contiguous then.
+    counts_numbers: whether a number among the operands is a 0-dim tensor to PyTorch, which counts for strides.
+    """
+
+    strides: Rule | None
+    elementwise: bool = False
+    always: bool = False
+    kept: bool = False
+    out_in_order: bool = False
+    counts_numbers: bool = True
 
 
-def rule_of(name: str, elementwise: bool) -> Rule | str | None:
-    """The rule of an op: a function of the result's shape and the arguments' geometries, or None if always contiguous."""
-    return _RULES.get(name, iterated if elementwise and name != "kron" else None)
+ITERATED = Layout(iterated, elementwise=True)
+WITHOUT_NUMBERS = Layout(iterated, elementwise=True, counts_numbers=False)
+COMPLEX_COPIED = Layout(_copied_if(lambda d: d.is_complex), elementwise=True, out_in_order=True)
+COPIED = Layout(_copied_if(lambda d: True), elementwise=True)
+ANGLE, ISINF, ISREAL = Layout(_angle, elementwise=True), Layout(_isinf, elementwise=True), Layout(_isreal, elementwise=True)
+RECIPROCAL = Layout(_reciprocal, elementwise=True, counts_numbers=False)
+POWER = Layout(_power, elementwise=True, counts_numbers=False)
+ISFINITE = Layout(_isfinite)
+LIKE_FIRST = Layout(like_first)
+AS_FIRST_SUGGESTS, AS_ALL_SUGGEST, AS_ANY_SUGGESTS = Layout(_as_first_suggests), Layout(_as_all_suggest), Layout(_as_any_suggests)
+UNLESS_CONTIGUOUS = Layout(_unless_contiguous)
+RMS_NORMED = Layout(_rms_normed)
+PADDED, HALVES, STACKED, ROLLED = Layout(_padded), Layout(_halves), Layout(_stacked), Layout(_rolled)
+TURNED = Layout(_turned, always=True)
+COLUMNS = Layout(_columns)
+INDEXED = Layout(indexed)
+DIFFERENCES = Layout(_differences)
+KEPT = Layout(None, kept=True)

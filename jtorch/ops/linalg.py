@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.create import powers
+from jtorch.ops.facts import Out, Saves
 from jtorch.ops.matmul import product, same_scalar_type
 from jtorch.ops.registry import Tensor, op
 
@@ -111,7 +112,7 @@ def _det_jvp(primals, tangents):
     return _det(*primals), jax.jvp(jnp.linalg.det, primals, tangents)[1]
 
 
-@op(name="linalg.det", aliases=("det",), method=True, saves="both")
+@op(name="linalg.det", aliases=("det",), method=True, saves="both", out=Out(refuses=out_dtypes.EXPECTED))
 def det(A: Tensor):
     """The determinant. See torch.linalg.det."""
     check_matrix(A, "linalg.det", square=True)
@@ -155,7 +156,7 @@ def _inverse_jvp(primals, tangents):
 
 
 @op(name="linalg.inv", aliases=("inverse", "linalg.inverse"), method=True, saves="result",
-    backward_name="LinalgInvExBackward0", value_check=NO_INVERSE)
+    backward_name="LinalgInvExBackward0", value_check=NO_INVERSE, out=Out(refuses=out_dtypes.EXPECTED))
 def inv(A: Tensor):
     """The inverse of square matrices. See torch.linalg.inv."""
     check_matrix(A, "linalg.inv", square=True)
@@ -209,13 +210,14 @@ def solve_system(A, B, left: bool, name: str):
     return X[..., 0] if vector else (X if left else jnp.swapaxes(X, -2, -1))
 
 
-@op(name="linalg.solve", backward_name="LinalgSolveExBackward0", value_check=NO_SOLUTION, saves="both", checks=_of_matrix)
+@op(name="linalg.solve", backward_name="LinalgSolveExBackward0", value_check=NO_SOLUTION,
+    saves=Saves("both", checks=_of_matrix), out=Out(refuses=out_dtypes.EXPECTED))
 def solve(A: Tensor, B: Tensor, *, left: bool = True):
     """X of AX = B, or of XA = B where ``left`` is False. See torch.linalg.solve."""
     return solve_system(A, B, left, "linalg.solve")
 
 
-@op(name="linalg.solve_ex", returns="result info", saves="both", checks=_of_matrix)
+@op(name="linalg.solve_ex", returns="result info", saves=Saves("both", checks=_of_matrix))
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False):
     """linalg.solve, and for each matrix 0 or where it is singular. See torch.linalg.solve_ex."""
     X = solve_system(A, B, left, "linalg.solve")
@@ -287,8 +289,9 @@ def _power_check():
     return flag_of, error
 
 
-@op(name="linalg.matrix_power", aliases=("matrix_power",), method=True, backward_name="MmBackward0", value_check=_power_check(),
-    frees=lambda template, edges: template[1] not in (0, 1))
+@op(name="linalg.matrix_power", aliases=("matrix_power",), method=True, backward_name="MmBackward0",
+    value_check=_power_check(), saves=Saves(frees=lambda template, edges: template[1] not in (0, 1)),
+    out=Out(refuses=out_dtypes.OF_MATRIX_POWER))
 def matrix_power(A: Tensor, n: int):
     """A matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
     check.require(A.ndim >= 2, "linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
@@ -318,7 +321,8 @@ def matrix_exp(A: Tensor):
     return jax.scipy.linalg.expm(precise, max_squarings=48).astype(A.dtype)
 
 
-@op(name="linalg.vecdot", backward_name="SumBackward1")
+@op(name="linalg.vecdot", backward_name="SumBackward1",
+    out=Out(refuses=out_dtypes.refusal("linalg.vecdot: Expected out of dtype{made} but found {out}")))
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1):
     """The dot products of vectors along ``dim``, the first conjugated. See torch.linalg.vecdot."""
     check.require(promotion.is_inexact(np.dtype(x.dtype)), "linalg.vecdot: Expected a floating point or complex tensor as "

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
+from jtorch.ops.facts import Out
 from jtorch.ops.linalg import (
     LinAlgError,
     adjoint,
@@ -98,7 +99,7 @@ def _not_positive_definite(name: str):
 
 
 @op(name="linalg.cholesky", saves="result", backward_name="LinalgCholeskyExBackward0",
-    value_check=_not_positive_definite("linalg.cholesky"), loops=True)
+    value_check=_not_positive_definite("linalg.cholesky"), loops=True, out=Out(refuses=out_dtypes.EXPECTED))
 def linalg_cholesky(A: Tensor, *, upper: bool = False):
     """L of A = L Lᴴ. See torch.linalg.cholesky."""
     check_matrix(A, "linalg.cholesky", square=True)
@@ -212,7 +213,8 @@ def _no_zero_pivot():
     return flag, error
 
 
-@op(name="linalg.lu_factor", returns="LU pivots", backward_name="LinalgLuFactorExBackward0", value_check=_no_zero_pivot())
+@op(name="linalg.lu_factor", returns="LU pivots", backward_name="LinalgLuFactorExBackward0",
+    value_check=_no_zero_pivot(), out=Out(refuses=out_dtypes.EXPECTED))
 def lu_factor(A: Tensor, *, pivot: bool = True):
     """L and U in one matrix, and the pivots. See torch.linalg.lu_factor."""
     check_matrix(A, "torch.linalg.lu_factor")
@@ -220,7 +222,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True):
     return LU, pivots + np.int32(1)
 
 
-@op(name="linalg.lu_factor_ex", returns="LU pivots info")
+@op(name="linalg.lu_factor_ex", returns="LU pivots info", out=Out(refuses=out_dtypes.EXPECTED))
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False):
     """linalg.lu_factor, and for each matrix 0 or where U is 0. See torch.linalg.lu_factor_ex."""
     check_matrix(A, "torch.linalg.lu_factor_ex")
@@ -262,13 +264,13 @@ def _lu_solved(LU, pivots, B, left: bool, adjoint_system: bool):
     return _solve_lu(LU, pivots, B, left, adjoint_system) if B.size else B
 
 
-@op(name="linalg.lu_solve")
+@op(name="linalg.lu_solve", out=Out(refuses=out_dtypes.EXPECTED))
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False):
     """X of AX = B from linalg.lu_factor's result. See torch.linalg.lu_solve."""
     return _lu_solved(LU, pivots, B, left, adjoint)
 
 
-@op(backward_name="LinalgLuSolveBackward0")
+@op(backward_name="LinalgLuSolveBackward0", out=Out(refuses=out_dtypes.EXPECTED))
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor):
     """X of AX = b from torch.lu's result. See torch.lu_solve."""
     return _lu_solved(LU_data, LU_pivots, b, True, False)
@@ -471,7 +473,7 @@ def _values(A):
     return singular_values(A) if A.size else jnp.zeros((*A.shape[:-2], min(A.shape[-2:])), A.real.dtype)
 
 
-@op(name="linalg.svdvals", saves="result", backward_name="LinalgSvdBackward0")
+@op(name="linalg.svdvals", saves="result", backward_name="LinalgSvdBackward0", out=Out(refuses=out_dtypes.EXPECTED))
 def svdvals(A: Tensor, *, driver: str | None = None):
     """The singular values. See torch.linalg.svdvals."""
     check_matrix(A, "linalg.svd")
@@ -511,7 +513,7 @@ def eigh(A: Tensor, UPLO: str = "L"):
     return _symmetric_eigen(A, UPLO)
 
 
-@op(name="linalg.eigvalsh", saves="result", backward_name="LinalgEighBackward0")
+@op(name="linalg.eigvalsh", saves="result", backward_name="LinalgEighBackward0", out=Out(refuses=out_dtypes.EXPECTED))
 def eigvalsh(A: Tensor, UPLO: str = "L"):
     """The eigenvalues of Hermitian matrices. See torch.linalg.eigvalsh."""
     return _symmetric_eigen(A, UPLO)[0]
@@ -557,7 +559,9 @@ def eig(A: Tensor):
     return _eigen(A)
 
 
-@op(name="linalg.eigvals", saves="result", backward_name="LinalgEigBackward0", value_check=_finite())
+@op(name="linalg.eigvals", saves="result", backward_name="LinalgEigBackward0", value_check=_finite(),
+    out=Out(refuses=out_dtypes.refusal("torch.linalg.eigvals: Expected eigenvalues to be safely castable from {made} dtype, "
+                                       "but got eigenvalues with dtype {out}")))
 def eigvals(A: Tensor):
     """The eigenvalues of square matrices, which are complex. See torch.linalg.eigvals."""
     return _eigen(A)[0]

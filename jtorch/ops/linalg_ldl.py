@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from jtorch.ops import check
+from jtorch.ops import check, out_dtypes
+from jtorch.ops.facts import Out
 from jtorch.ops.linalg import check_matrix
 from jtorch.ops.registry import Tensor, op
 
@@ -70,7 +71,7 @@ def _check_system(LD, pivots, B) -> None:
                   f"{check.scalar_name(B.dtype)}")
 
 
-@op(name="linalg.ldl_solve", dynamic=True, differentiable=False)
+@op(name="linalg.ldl_solve", dynamic=True, differentiable=False, out=Out(refuses=out_dtypes.EXPECTED))
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False):
     """X of AX = B from linalg.ldl_factor's result. See torch.linalg.ldl_solve."""
     _check_system(LD, pivots, B)

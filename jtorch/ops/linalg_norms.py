@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
+from jtorch.ops.facts import Out
 from jtorch.ops.matmul import product, same_scalar_type
 from jtorch.ops.reduce import vector_norm as norm_along
 from jtorch.ops.reduce import wide
@@ -28,7 +29,7 @@ def _in_dtype(x, dtype, name: str):
     return x.astype(dtype)
 
 
-@op(name="linalg.vector_norm", saves="both")
+@op(name="linalg.vector_norm", saves="both", out=Out(refuses=out_dtypes.EXPECTED))
 def vector_norm(x: Tensor, ord=2, dim=None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The norm of vectors along ``dim``, by default of all elements. See torch.linalg.vector_norm."""
     return vector_norm_of(x, ord, dim, keepdim, dtype)
@@ -57,7 +58,8 @@ def _number(p) -> str:
     return str(p) if math.isinf(p) else f"{p:g}"
 
 
-@op(name="linalg.matrix_norm", saves="both", backward_name="LinalgVectorNormBackward0")
+@op(name="linalg.matrix_norm", saves="both", backward_name="LinalgVectorNormBackward0",
+    out=Out(refuses=out_dtypes.refusal("linalg.matrix_norm expected out tensor dtype {made} but got: {out}")))
 def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype: dtype | None = None):
     """The norm of matrices, in two dimensions of a tensor. See torch.linalg.matrix_norm."""
     return matrix_norm_of(A, ord, dim, keepdim, dtype)
@@ -104,7 +106,8 @@ def _singular_values_jvp(primals, tangents):
     return s, jnp.real(ds)
 
 
-@op(name="linalg.norm", saves="both", backward_name="LinalgVectorNormBackward0")
+@op(name="linalg.norm", saves="both", backward_name="LinalgVectorNormBackward0",
+    out=Out(refuses=out_dtypes.refusal("linalg.norm expected out tensor dtype {made} but got: {out}")))
 def linalg_norm(input: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype: dtype | None = None):
     """A vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
     if dim is not None:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, cumulative, promotion, reduce, sort
+from jtorch.ops.facts import Saves
 from jtorch.ops.linalg_norms import vector_norm_of
 from jtorch.ops.nn import softmax as normal
 from jtorch.ops.pointwise import logaddexp
@@ -62,7 +63,8 @@ def _first_dim(dim: int, ndim: int) -> int:
     return dims[0]
 
 
-@op(name="masked.sum", out=False, backward_name="SumBackward1", frees=lambda template, edges: len(edges) > 1)
+@op(name="masked.sum", out=False, backward_name="SumBackward1",
+    saves=Saves(frees=lambda template, edges: len(edges) > 1))
 def masked_sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: dtype | None = None,
                mask: Tensor | None = None):
     """The sum of the elements that ``mask`` shows. See torch.masked.sum."""

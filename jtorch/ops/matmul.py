@@ -11,8 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch.ops import check, promotion
+from jtorch._base.advice import INNER_SIZES
+from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.elementwise import beyond_first
+from jtorch.ops.facts import Out, Saves
 from jtorch.ops.registry import Number, Tensor, Tensors, op
 from jtorch.ops.strided import compute_view_stride
 
@@ -83,7 +85,7 @@ def _plus_scaled(input, beta, term, alpha):
 
 def _check_mm(a, b) -> None:
     check.require(a.shape[-1] == b.shape[0],
-                  f"mat1 and mat2 shapes cannot be multiplied ({shape_text(a)} and {shape_text(b)})")
+                  f"mat1 and mat2 shapes cannot be multiplied ({shape_text(a)} and {shape_text(b)})", advice=INNER_SIZES)
     check.require(a.dtype == b.dtype,
                   f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}")
     _no_bool("addmm_impl_cpu_", a, a, b)
@@ -120,7 +122,7 @@ def _check_dot(a, b) -> None:
                   f"elements, but got {a.size} and {b.size} elements respectively")
 
 
-@op
+@op(out=Out(refuses=out_dtypes.EXPECTED))
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices. See torch.mm."""
     check.require(input.ndim == 2, "self must be a matrix")
@@ -129,7 +131,7 @@ def mm(input: Tensor, mat2: Tensor):
     return product(input, mat2)
 
 
-@op
+@op(out=Out(refuses=out_dtypes.EXPECTED))
 def bmm(input: Tensor, mat2: Tensor):
     """The products of two batches of matrices. See torch.bmm."""
     _check_batches(input, mat2)
@@ -137,7 +139,7 @@ def bmm(input: Tensor, mat2: Tensor):
     return product(input, mat2)
 
 
-@op
+@op(out=Out(refuses=out_dtypes.EXPECTED))
 def mv(input: Tensor, vec: Tensor):
     """The product of a matrix and a vector. See torch.mv."""
     check.require(input.ndim == 2 and vec.ndim == 1,
@@ -149,7 +151,7 @@ def mv(input: Tensor, vec: Tensor):
     return product(input, vec)
 
 
-@op
+@op(out=Out(refuses=out_dtypes.OF_DOT))
 def dot(input: Tensor, tensor: Tensor):
     """The dot product of two vectors, neither conjugated. See torch.dot."""
     _check_dot(input, tensor)
@@ -157,7 +159,7 @@ def dot(input: Tensor, tensor: Tensor):
     return product(input, tensor)
 
 
-@op
+@op(out=Out(refuses=out_dtypes.OF_DOT))
 def vdot(input: Tensor, other: Tensor):
     """The dot product of two vectors, the first conjugated. See torch.vdot."""
     _check_dot(input, other)
@@ -205,8 +207,8 @@ def _copied_as_batch(size: tuple, stride: tuple, batch: tuple) -> bool:
     return compute_view_stride(batch, strides, (int(np.prod(batch)),)) is None
 
 
-@op(operators=("__matmul__", "__rmatmul__", "__imatmul__"), aliases=("linalg.matmul",), backward_name_by_shapes=_matmul_name,
-    saves_copies=_copies)
+@op(operators=("__matmul__", "__rmatmul__", "__imatmul__"), aliases=("linalg.matmul",),
+    backward_name_by_shapes=_matmul_name, saves=Saves(copies=_copies), out=Out(refuses=out_dtypes.of_matmul))
 def matmul(input: Tensor, other: Tensor):
     """The matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
     check.require(input.ndim > 0 and other.ndim > 0,
@@ -256,7 +258,7 @@ def _promoted(*arrays):
     return [a.astype(d) for a in arrays]
 
 
-@op(aliases=("ger",), backward_name="MulBackward0")
+@op(aliases=("ger",), backward_name="MulBackward0", out=Out(not_expanded=True))
 def outer(input: Tensor, vec2: Tensor):
     """The outer product of two vectors. See torch.outer."""
     for name, a in (("self", input), ("vec2", vec2)):
@@ -265,7 +267,7 @@ def outer(input: Tensor, vec2: Tensor):
     return a[:, None] * b[None, :]
 
 
-@op(inplace=True, frees=beyond_first)
+@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
     for name, m in (("mat1", mat1), ("mat2", mat2)):
@@ -279,7 +281,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     return _plus_scaled(input, beta, product(mat1, mat2), alpha)
 
 
-@op(inplace=True, frees=beyond_first)
+@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat @ vec). See torch.addmv."""
     check.require(mat.ndim == 2 and vec.ndim == 1 and input.ndim <= 1,
@@ -292,7 +294,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     return _plus_scaled(expand(input, mat.shape[:1]), beta, product(mat, vec), alpha)
 
 
-@op(inplace=True, frees=beyond_first)
+@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
     _check_batches(batch1, batch2, 1, 2)
@@ -306,7 +308,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     return _plus_scaled(input, beta, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=_FULL), alpha)
 
 
-@op(inplace=True, frees=beyond_first)
+@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the products of a batch. See torch.baddbmm."""
     _check_batches(batch1, batch2, 0, 1, 2)
@@ -318,7 +320,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
     return _plus_scaled(input, beta, product(batch1, batch2), alpha)
 
 
-@op(promote="numeric", broadcast=False, frees=beyond_first)
+@op(promote="numeric", broadcast=False, saves=Saves(frees=beyond_first))
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the outer product of two vectors. See torch.addr."""
     for name, v in (("vec1", vec1), ("vec2", vec2)):
@@ -345,7 +347,8 @@ def _multi_dot(tensors):
     return jnp.linalg.multi_dot(tensors, precision=_FULL)
 
 
-@op(name="linalg.multi_dot", backward_name="ViewBackward0")
+@op(name="linalg.multi_dot", backward_name="ViewBackward0",
+    out=Out(refuses=out_dtypes.refusal("multi_dot(): expected out tensor to have dtype {made} but got {out}")))
 def multi_dot(tensors: list[Tensor]):
     """The product of two or more matrices, in the order that costs least. See torch.linalg.multi_dot."""
     return _multi_dot(tensors)
@@ -359,7 +362,9 @@ def chain_matmul(matrices: Tensors):
     return _multi_dot(matrices) if len(matrices) > 1 else matrices[0]
 
 
-@op(method=False, backward_name="ViewBackward0")
+@op(method=False, backward_name="ViewBackward0",
+    out=Out(refuses=out_dtypes.refusal("tensordot: Expected the output tensor to have dtype {made}, but got "
+                                       "an output tensor with dtype {out}")))
 def tensordot(a: Tensor, b: Tensor, dims=2):
     """The sum of products over pairs of dimensions. See torch.tensordot."""
     check.require(a.dtype == b.dtype, "both inputs should have same dtype")
@@ -383,7 +388,8 @@ def _contracted(ndim_a: int, ndim_b: int, dims) -> tuple[list[int], list[int]]:
     return list(range(-dims, 0)), list(range(dims))
 
 
-@op(promote="numeric", broadcast=False, inplace=False, backward_name="UnsafeViewBackward0", checks=check.nothing)
+@op(promote="numeric", broadcast=False, inplace=False, backward_name="UnsafeViewBackward0",
+    saves=Saves(checks=check.nothing), layout=None)
 def kron(input: Tensor, other: Tensor):
     """The Kronecker product. See torch.kron."""
     if input.dtype == bool:
@@ -403,7 +409,7 @@ def cross_product(input, other, dim: int):
     return jnp.roll(a, -1, dim) * jnp.roll(b, -2, dim) - jnp.roll(a, -2, dim) * jnp.roll(b, -1, dim)
 
 
-@op(backward_name="LinalgCrossBackward0")
+@op(backward_name="LinalgCrossBackward0", out=Out(refuses=out_dtypes.EXPECTED))
 def cross(input: Tensor, other: Tensor, dim: int | None = None):
     """The cross product along ``dim``, or along the first dimension of size 3. See torch.cross."""
     if dim is None:
@@ -412,7 +418,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None):
     return cross_product(input, other, dim)
 
 
-@op(name="linalg.cross")
+@op(name="linalg.cross", out=Out(refuses=out_dtypes.EXPECTED))
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1):
     """The cross product along ``dim``. See torch.linalg.cross."""
     return cross_product(input, other, dim)

@@ -9,6 +9,7 @@ import numpy as np
 
 from jtorch.ops import promotion
 from jtorch.ops.check import broadcast_shapes
+from jtorch.ops.layout import LIKE_FIRST
 from jtorch.ops.registry import Tensor, Tensors, op
 from jtorch.ops.strided import (
     extent,
@@ -94,7 +95,8 @@ def _(size, stride, primals, tangents):
     return _lay(primals[0], size, stride), change
 
 
-@op(name="_to_dtype", function=False, method=False, out=False, saves="none", backward_name="ToCopyBackward0", tested=False)
+@op(name="_to_dtype", function=False, method=False, out=False, saves="none", backward_name="ToCopyBackward0",
+    tested=False, layout=LIKE_FIRST)
 def to_dtype(input: Tensor, dtype: np.dtype):
     """The elements cast as PyTorch casts them: complex to real drops the imaginary part, floats truncate to integers."""
     if dtype == np.bool_:
@@ -102,14 +104,14 @@ def to_dtype(input: Tensor, dtype: np.dtype):
     return promotion.cast(input.real if promotion.drops_imaginary(input.dtype, dtype) else input, dtype)
 
 
-@op(function=True, saves="none", out=False)
+@op(function=True, saves="none", out=False, layout=LIKE_FIRST)
 def clone(input: Tensor):
     """A copy that gradients flow through. See torch.clone."""
     return jnp.array(input)
 
 
-@op(name="_read_through", function=False, method=False, out=False, saves="none", backward_name="AsStridedBackward0", tested=False,
-    through_storage=True)
+@op(name="_read_through", function=False, method=False, out=False, saves="none", backward_name="AsStridedBackward0",
+    tested=False, through_storage=True)
 def read_through(base: Tensor, base_size: tuple[int, ...], base_stride: tuple[int, ...], size: tuple[int, ...],
                  stride: tuple[int, ...], offset: int, dtype: np.dtype):
     """What a view of the base shows, its offset counted from the base's start; zeros for what the base does not show."""

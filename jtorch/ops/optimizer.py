@@ -1,70 +1,67 @@
-"""The update rules of torch.optim, each for all parameters of a group at once.
+"""How an optimizer's step becomes one op for all parameters of a group.
 
 Scalars that change (learning rate, step) are computed in float64, as PyTorch computes them in Python, and then cast.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import chain, repeat
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops.registry import Number, Tensor, op
+from jtorch.ops.registry import Tensor, op
 
 
-def _as(scalar, like: jax.Array):
-    """A scalar in the dtype of a parameter (the real one, for a complex parameter)."""
-    return jnp.asarray(scalar).astype(jnp.finfo(like.dtype).dtype)
+def split(x: jax.Array) -> jax.Array:
+    """A complex array as a real one, its parts in a last dim."""
+    return jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x
 
 
-def _wide(*scalars):
-    """The options in float64, tensors among them too."""
-    return [x if x is None else jnp.asarray(x).astype(np.float64) for x in scalars]
+def joined(x: jax.Array, like: jax.Array) -> jax.Array:
+    """The reverse of ``split``, where ``like`` is complex."""
+    return jax.lax.complex(x[..., 0], x[..., 1]) if jnp.iscomplexobj(like) else x
 
 
-def _decayed(grad: jax.Array, param: jax.Array, weight_decay, maximize: bool) -> jax.Array:
-    grad = -grad if maximize else grad
-    return grad if weight_decay is None else grad + _as(weight_decay, param) * param
+class Options(SimpleNamespace):
+    """What a rule knows of its group; an option that is off is None."""
+
+    def __getattr__(self, name: str) -> None:
+        return None
 
 
-@op(name="_sgd_step", function=False, method=False, out=False, tested=False)
-def sgd(params: list[Tensor], grads: list[Tensor], buffers: list[Tensor], lr: Number, momentum: Number, dampening: Number,
-        weight_decay: Number | None = None, nesterov: bool = False, maximize: bool = False, has_momentum: bool = False):
-    """The new parameters, and the new momentum buffers if there is momentum (``buffers`` is empty on the first step)."""
-    lr, momentum, dampening, weight_decay = _wide(lr, momentum, dampening, weight_decay)
-    new_params, new_buffers = [], []
-    for i, (p, g) in enumerate(zip(params, grads, strict=True)):
-        d = _decayed(g, p, weight_decay, maximize)
-        if has_momentum:
-            b = _as(momentum, p) * buffers[i] + _as(1 - dampening, p) * d if buffers else d
-            new_buffers.append(b)
-            d = d + _as(momentum, p) * b if nesterov else b
-        new_params.append(p - _as(lr, p) * d)
-    return new_params + new_buffers
+def _counted(o, step):
+    return (step + 1,)
 
 
-@op(name="_adam_step", function=False, method=False, out=False, tested=False)
-def adam(params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-         max_exp_avg_sqs: list[Tensor], steps: list[Tensor], lr: Number, beta1: Number, beta2: Number, eps: Number,
-         weight_decay: Number | None = None, step_of: tuple[int, ...] = (), decoupled: bool = False, maximize: bool = False):
-    """New parameters, first and second moments, maxima (amsgrad) and steps. ``step_of``: each parameter's step.
+def rule(name: str, shared: Callable = _counted, real: bool = True):
+    """Declares the op ``name`` from a rule; ``shared`` gives the new shared scalars from the old ones.
 
-    Loshchilov and Hutter's AdamW where ``decoupled``; Kingma and Ba's Adam otherwise.
+    ``numbers`` are runtime scalars, ``names`` says which, ``options`` are static. ``of`` has
+    the place of each parameter's scalars among ``scalars``, of which ``width`` belong together. Results are the new parameters,
+    the new ``columns`` and those that the rule begins, each for all parameters, and the new scalars.
     """
-    lr, beta1, beta2, eps, weight_decay = _wide(lr, beta1, beta2, eps, weight_decay)
-    new_steps = [s + jnp.ones((), s.dtype) for s in steps]
-    counts = [s.astype(np.float64) for s in new_steps]
-    out: list[list] = [[], [], [], []]
-    for i, (p, g, m, v) in enumerate(zip(params, grads, exp_avgs, exp_avg_sqs, strict=True)):
-        t = counts[step_of[i]]
-        if decoupled and weight_decay is not None:
-            p, g = p * _as(1 - lr * weight_decay, p), -g if maximize else g
-        else:
-            g = _decayed(g, p, weight_decay, maximize)
-        m = m + _as(1 - beta1, m) * (g - m)
-        v = _as(beta2, v) * v + _as(1 - beta2, v) * (g * jnp.conj(g)).real.astype(v.dtype)
-        top = jnp.maximum(max_exp_avg_sqs[i], v) if max_exp_avg_sqs else v
-        denominator = jnp.sqrt(top) / _as(jnp.sqrt(1 - beta2 ** t), v) + _as(eps, v)
-        p = p - _as(lr / (1 - beta1 ** t), p) * (m / denominator.astype(m.dtype))
-        for column, x in zip(out, (p, m, v, top), strict=True):
-            column.append(x)
-    return [*out[0], *out[1], *out[2], *(out[3] if max_exp_avg_sqs else []), *new_steps]
+    def declare(one: Callable) -> Callable:
+        def body(params: list[Tensor], grads: list[Tensor], columns: list[Tensor], scalars: list[Tensor], numbers: list[Tensor],
+                 names: tuple[str, ...] = (), options: tuple[tuple, ...] = (), of: tuple[int, ...] = (), width: int = 1):
+            wide = [jnp.asarray(x).astype(np.float64) for x in numbers]
+            o = Options(**dict(zip(names, wide, strict=True)), **dict(options))
+            before = [[s.astype(np.float64) for s in scalars[i:i + width]] for i in range(0, len(scalars), width)]
+            after = [shared(o, *b) for b in before]
+            n, out = len(params), []
+            for i, (p, g) in enumerate(zip(params, grads, strict=True)):
+                state = columns[i::n]
+                parts = split if real else (lambda x: x)
+                given = [parts(x) for x in (p, -g if o.maximize else g, *state)]
+                b, a = (before[of[i]], after[of[i]]) if of else ((), ())
+                made = one(o, *given, SimpleNamespace(before=b, after=a))
+                likes = chain((p, *state), repeat(p))
+                out.append([joined(x, like) if real else x for x, like in zip(made, likes, strict=False)])
+            flat = [row[k] for k in range(len(out[0])) for row in out]
+            return flat + [x.astype(s.dtype) for x, s in zip([x for a in after for x in a], scalars, strict=True)]
+        body.__doc__ = one.__doc__
+        op(body, name=name, function=False, method=False, out=False, tested=False)
+        return one
+    return declare

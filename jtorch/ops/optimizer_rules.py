@@ -1,18 +1,15 @@
-"""The update rules of the further optimizers: each for one parameter, declared as an op over all parameters of a group.
+"""The update rules of torch.optim: each for one parameter, declared as an op over all parameters of a group.
 
 A rule gets the group's options, the parameter, its gradient, its state, and what parameters that are in step share (the
 step count and the like), before and after this step, in float64. A complex parameter is two real ones to every rule.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import SimpleNamespace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.optimizer import rule
 
 
 def _as(scalar, like: jax.Array):
@@ -25,56 +22,42 @@ def _lerp(a, b, weight):
 
 def _mean_square(old, grad, keep):
     """The running mean of squares, of which ``keep`` stays."""
-    return _as(keep, old) * old + _as(1 - keep, old) * (grad * grad)
-
-
-def _split(x):
-    return jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x
-
-
-def _joined(x, like):
-    return jax.lax.complex(x[..., 0], x[..., 1]) if jnp.iscomplexobj(like) else x
-
-
-def _counted(o, step):
-    return (step + 1,)
-
-
-def rule(name: str, shared: Callable = _counted, real: bool = True):
-    """Declares the op ``name`` from a rule; ``shared`` gives the new shared scalars from the old ones.
-
-    ``numbers`` holds runtime scalars (None where an option is off), ``names`` says which, ``options`` are static.
-    """
-    def declare(one: Callable) -> Callable:
-        def body(params: list[Tensor], grads: list[Tensor], columns: list[Tensor], scalars: list[Tensor], numbers: list[Tensor],
-                 names: tuple[str, ...] = (), options: tuple[tuple, ...] = (), of: tuple[int, ...] = (), width: int = 1):
-            wide = [x if x is None else jnp.asarray(x).astype(np.float64) for x in numbers]
-            o = SimpleNamespace(**dict(zip(names, wide, strict=True)), **dict(options))
-            before = [[s.astype(np.float64) for s in scalars[i:i + width]] for i in range(0, len(scalars), width)]
-            after = [shared(o, *b) for b in before]
-            n, out = len(params), []
-            for i, (p, g) in enumerate(zip(params, grads, strict=True)):
-                state = columns[i::n]
-                split = _split if real else (lambda x: x)
-                given = [split(x) for x in (p, -g if o.maximize else g, *state)]
-                b, a = (before[of[i]], after[of[i]]) if of else ((), ())
-                made = one(o, *given, SimpleNamespace(before=b, after=a))
-                out.append([_joined(x, like) if real else x for x, like in zip(made, (p, *state), strict=True)])
-            flat = [row[k] for k in range(len(out[0])) for row in out]
-            return flat + [x.astype(s.dtype) for x, s in zip([x for a in after for x in a], scalars, strict=True)]
-        body.__doc__ = one.__doc__
-        op(body, name=name, function=False, method=False, out=False, tested=False)
-        return one
-    return declare
+    return _as(keep, old) * old + _as(1 - keep, old) * (grad * grad).astype(old.dtype)
 
 
 def _decayed(o, p, g):
     """The parameter and the gradient with the weight decay in one of them."""
     if o.weight_decay is None:
         return p, g
-    if getattr(o, "decoupled_weight_decay", False):
+    if o.decoupled_weight_decay:
         return p * _as(1 - o.lr * o.weight_decay, p), g
     return p, g + _as(o.weight_decay, p) * p
+
+
+@rule("_sgd_step")
+def sgd(o, p, g, *rest):
+    """Stochastic gradient descent: a first momentum buffer is the gradient."""
+    *buffer, _ = rest
+    p, g = _decayed(o, p, g)
+    if o.momentum is None:
+        return (p - _as(o.lr, p) * g,)
+    fresh = g if o.dampening is None or not buffer else _as(1 - o.dampening, p) * g
+    b = _as(o.momentum, p) * buffer[0] + fresh if buffer else fresh
+    return p - _as(o.lr, p) * (g + _as(o.momentum, p) * b if o.nesterov else b), b
+
+
+@rule("_adam_step")
+def adam(o, p, g, m, v, *rest):
+    """Adam: Kingma and Ba (2014), with the largest second moment (amsgrad) if there is a fifth column of states.
+
+    Loshchilov and Hutter's AdamW where the decay is decoupled.
+    """
+    *largest, s = rest
+    p, g = _decayed(o, p, g)
+    m, v = _lerp(m, g, 1 - o.beta1), _mean_square(v, g, o.beta2)
+    largest = [jnp.maximum(x, v) for x in largest]
+    denominator = jnp.sqrt(*(largest or [v])) / _as(jnp.sqrt(1 - o.beta2 ** s.after[0]), v) + _as(o.eps, v)
+    return p - _as(o.lr / (1 - o.beta1 ** s.after[0]), p) * (m / denominator.astype(m.dtype)), m, v, *largest
 
 
 @rule("_adamax_step")

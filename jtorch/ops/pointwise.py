@@ -11,8 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops import _branch_cuts, check
+from jtorch.ops import _branch_cuts, check, out_dtypes
+from jtorch.ops import derivatives_from_result as from_result
 from jtorch.ops.elementwise import broadcast, derivative, kind, like, logistic, numbered, quotient, unsupported
+from jtorch.ops.facts import Memory, Out, Saves
+from jtorch.ops.layout import ANGLE, COMPLEX_COPIED, COPIED, ITERATED, WITHOUT_NUMBERS
 from jtorch.ops.registry import Number, Tensor, op
 
 
@@ -26,7 +29,8 @@ def _size(x):
     return jnp.abs(x)
 
 
-@op(promote="numeric", aliases=("absolute",), operators=("__abs__",))
+@op(promote="numeric", aliases=("absolute",), operators=("__abs__",), layout=COMPLEX_COPIED,
+    out=Out(refuses=out_dtypes.of_abs))
 def abs(input: Tensor):
     """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
     unsupported("abs_cpu", input, "b")
@@ -42,7 +46,7 @@ def _sign(x):
     return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
-@op(promote="numeric", saves="none", dtypes_first=True)
+@op(promote="numeric", saves="none", memory=Memory(dtypes_first=True), out=Out(refuses=out_dtypes.FOUND))
 def sign(input: Tensor):
     """-1, 0 or 1. See torch.sign."""
     if kind(input) == "c":
@@ -51,7 +55,7 @@ def sign(input: Tensor):
     return _sign(input)
 
 
-@op(promote="numeric", saves="both")
+@op(promote="numeric", saves=Saves("both", change=from_result.of_sgn), out=Out(refuses=out_dtypes.FOUND))
 def sgn(input: Tensor):
     """The sign, for complex numbers the direction. See torch.sgn."""
     if kind(input) != "c":
@@ -61,7 +65,8 @@ def sgn(input: Tensor):
     return jnp.where(zero, jnp.zeros_like(input), input / size.astype(input.dtype))
 
 
-@op(differentiable=False)
+@op(differentiable=False, layout=ITERATED,
+    out=Out(refuses=out_dtypes.refusal("signbit does not support non-boolean outputs.")))
 def signbit(input: Tensor):
     """Whether the sign bit is set. See torch.signbit."""
     if kind(input) == "c":
@@ -71,7 +76,7 @@ def signbit(input: Tensor):
     return jnp.signbit(input) if kind(input) == "f" else input < 0
 
 
-@op(promote="int_to_float", inplace=False)
+@op(promote="int_to_float", inplace=False, layout=ANGLE)
 def angle(input: Tensor):
     """The angle of complex numbers; of real ones 0 or pi. See torch.angle."""
     if kind(input) != "c":
@@ -94,25 +99,26 @@ def _whole(name: str, fn):
     return round_with
 
 
-@op(promote="numeric", saves="none", dtypes_first=True)
+@op(promote="numeric", saves="none", memory=Memory(dtypes_first=True), out=Out(refuses=out_dtypes.FOUND))
 def ceil(input: Tensor):
     """The next integer up. See torch.ceil."""
     return _whole("ceil", jnp.ceil)(input)
 
 
-@op(promote="numeric", saves="none", dtypes_first=True)
+@op(promote="numeric", saves="none", memory=Memory(dtypes_first=True), out=Out(refuses=out_dtypes.FOUND))
 def floor(input: Tensor):
     """The next integer down. See torch.floor."""
     return _whole("floor", jnp.floor)(input)
 
 
-@op(promote="numeric", aliases=("fix",), saves="none", dtypes_first=True)
+@op(promote="numeric", aliases=("fix",), saves="none", memory=Memory(dtypes_first=True),
+    out=Out(refuses=out_dtypes.FOUND))
 def trunc(input: Tensor):
     """The integer part. See torch.trunc."""
     return _whole("trunc", jnp.trunc)(input)
 
 
-@op(promote="numeric", saves="none")
+@op(promote="numeric", saves="none", out=Out(refuses=out_dtypes.FOUND))
 def frac(input: Tensor):
     """What trunc leaves. See torch.frac."""
     unsupported("frac_cpu", input, "bic")
@@ -120,7 +126,7 @@ def frac(input: Tensor):
 
 
 @op(promote="numeric", aliases=("special.round",), saves="none",
-    backward_name=lambda template: f"RoundBackward{0 if template[1] == 0 else 1}")
+    backward_name=lambda template: f"RoundBackward{0 if template[1] == 0 else 1}", out=Out(refuses=out_dtypes.FOUND))
 def round(input: Tensor, *, decimals: int = 0):
     """The nearest integer, or multiple of a power of ten; halves go to the even one. See torch.round."""
     unsupported("round_vml_cpu" if decimals == 0 else "round_cpu", input, "bc" if decimals == 0 else "bic")
@@ -135,13 +141,13 @@ def round(input: Tensor, *, decimals: int = 0):
     return (whole / ten if decimals > 0 else whole * ten).astype(input.dtype)
 
 
-@op(saves="none", backward_name="ConjBackward0", out=False)
+@op(saves="none", backward_name="ConjBackward0", out=False, layout=ITERATED)
 def conj(input: Tensor):
     """The complex conjugate. See torch.conj."""
     return jnp.conj(input) if kind(input) == "c" else input
 
 
-@op(promote="numeric", saves="none")
+@op(promote="numeric", saves="none", out=Out(refuses=out_dtypes.FOUND))
 def conj_physical(input: Tensor):
     """The complex conjugate. See torch.conj_physical."""
     return jnp.conj(input) if kind(input) == "c" else input
@@ -209,7 +215,7 @@ def cosh(input: Tensor):
     return jnp.cosh(input)
 
 
-@op(promote="int_to_float", saves="result")
+@op(promote="int_to_float", saves=Saves("result", change=from_result.of_exp))
 def exp(input: Tensor):
     """e raised to each element. See torch.exp."""
     return jnp.exp(input)
@@ -220,13 +226,13 @@ def _exp2(x):
     return lax.pow(jnp.full(x.shape, 2, x.dtype), x)        # XLA's exp2 is exp(x * log(2)), which makes 7.999 of 2 ** 3
 
 
-@op(promote="int_to_float", aliases=("special.exp2",), saves="result")
+@op(promote="int_to_float", aliases=("special.exp2",), saves=Saves("result", change=from_result.of_exp2))
 def exp2(input: Tensor):
     """2 raised to each element. See torch.exp2."""
     return jnp.exp2(input) if kind(input) == "c" else _exp2(input)
 
 
-@op(promote="int_to_float", aliases=("special.expm1",), saves="result")
+@op(promote="int_to_float", aliases=("special.expm1",), saves=Saves("result", change=from_result.of_expm1))
 def expm1(input: Tensor):
     """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
     return jnp.expm1(input)
@@ -272,7 +278,7 @@ def log2(input: Tensor):
     return jnp.log2(input) if kind(input) == "c" else _log2(input)
 
 
-@op(promote="int_to_float", saves="result")
+@op(promote="int_to_float", saves=Saves("result", change=from_result.of_reciprocal))
 def reciprocal(input: Tensor):
     """1 divided by each element. See torch.reciprocal."""
     return quotient(like(input, 1), input) if kind(input) == "c" else lax.integer_pow(input, -1)
@@ -283,13 +289,14 @@ def _rsqrt(x):
     return lax.rsqrt(x)
 
 
-@op(promote="int_to_float", saves="result")
+@op(promote="int_to_float", saves=Saves("result", change=from_result.of_rsqrt))
 def rsqrt(input: Tensor):
     """1 divided by the square root. See torch.rsqrt."""
     return _rsqrt(input)
 
 
-@op(promote="int_to_float", aliases=("special.expit", "nn.functional.sigmoid"), saves="result")
+@op(promote="int_to_float", aliases=("special.expit", "nn.functional.sigmoid"),
+    saves=Saves("result", change=from_result.of_sigmoid))
 def sigmoid(input: Tensor):
     """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
     return logistic(input)
@@ -313,19 +320,19 @@ def sinh(input: Tensor):
     return jnp.sinh(input)
 
 
-@op(promote="int_to_float", saves="result")
+@op(promote="int_to_float", saves=Saves("result", change=from_result.of_sqrt))
 def sqrt(input: Tensor):
     """The square root. See torch.sqrt."""
     return _branch_cuts.sqrt(input)
 
 
-@op(promote="int_to_float", saves="result")
+@op(promote="int_to_float", saves=Saves("result", change=from_result.of_tan))
 def tan(input: Tensor):
     """The tangent. See torch.tan."""
     return jnp.tan(input)
 
 
-@op(promote="int_to_float", saves="result", aliases=("nn.functional.tanh",))
+@op(promote="int_to_float", saves=Saves("result", change=from_result.of_tanh), aliases=("nn.functional.tanh",))
 def tanh(input: Tensor):
     """The hyperbolic tangent. See torch.tanh."""
     return jnp.tanh(input)
@@ -348,7 +355,8 @@ def _logit(x):
     return jnp.log(x / (1 - x))
 
 
-@op(promote="numeric")
+@op(promote="numeric", layout=COPIED,
+    out=Out(refuses=out_dtypes.refusal("nan_to_num: dtype of out: {out} should be same as input: {made}")))
 def nan_to_num(input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None):
     """NaN and infinities replaced by numbers. See torch.nan_to_num."""
     if kind(input) in "bi":
@@ -367,7 +375,8 @@ def _clamp_backward(template) -> str:
     return f"ClampBackward{0 if any(t.number_type is None for t in bounds) else 1}"
 
 
-@op(promote="numeric", aliases=("clip",), backward_name=_clamp_backward, dtypes_first=True, numbers_count=False)
+@op(promote="numeric", aliases=("clip",), backward_name=_clamp_backward, memory=Memory(dtypes_first=True),
+    layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp))
 def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None):
     """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
     check.require(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -403,14 +412,16 @@ def _between(x, low, high):
     return _with_nan(jnp.where((x > high) | (high < low), high, below), low, high)
 
 
-@op(promote="numeric", backward_name=numbered("ClampMin", 1, tensor=1, number=0), dtypes_first=True, numbers_count=False)
+@op(promote="numeric", backward_name=numbered("ClampMin", 1, tensor=1, number=0), memory=Memory(dtypes_first=True),
+    layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp))
 def clamp_min(input: Tensor, min: Tensor | Number):
     """Elements brought up to ``min``. See torch.clamp."""
     unsupported("maximum_cpu", input, "c")
     return _at_least(input, min)
 
 
-@op(promote="numeric", backward_name=numbered("ClampMax", 1, tensor=1, number=0), dtypes_first=True, numbers_count=False)
+@op(promote="numeric", backward_name=numbered("ClampMax", 1, tensor=1, number=0), memory=Memory(dtypes_first=True),
+    layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp))
 def clamp_max(input: Tensor, max: Tensor | Number):
     """Elements brought down to ``max``. See torch.clamp."""
     unsupported("minimum_cpu", input, "c")
@@ -439,8 +450,8 @@ def _copysign(a, b):
     return jnp.copysign(a, b)
 
 
-@op(promote="int_to_float", backward_name=numbered("Copysign", 1, tensor=0, number=1), saves="both",
-    checks=lambda template, edges: (0, "result"))
+@op(promote="int_to_float", backward_name=numbered("Copysign", 1, tensor=0, number=1),
+    saves=Saves("both", checks=lambda template, edges: (0, "result"), change=from_result.of_copysign, takes=(1, 2)))
 def copysign(input: Tensor, other: Tensor | Number):
     """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
     unsupported("copysign_cpu", input, "c")
@@ -458,7 +469,7 @@ def _mantissa(x):
     return _split(x)[0]
 
 
-@op(returns="mantissa exponent")
+@op(returns="mantissa exponent", layout=ITERATED)
 def frexp(input: Tensor):
     """Mantissas in [0.5, 1) and exponents of 2. See torch.frexp."""
     check.require(kind(input) == "f", "torch.frexp() only supports floating-point dtypes")
@@ -471,7 +482,8 @@ def ldexp(input: Tensor, other: Tensor):
     return input * exp2(other)
 
 
-@op(differentiable=False, not_derived=True, inplace=True)
+@op(differentiable=False, not_derived=True, inplace=True, layout=ITERATED,
+    out=Out(refuses=out_dtypes.refusal("heaviside is not yet implemented for tensors with different dtypes.")))
 def heaviside(input: Tensor, values: Tensor):
     """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
     for x in (input, values):
@@ -488,8 +500,9 @@ def _hypot(a, b):
     return jnp.hypot(a, b)
 
 
-@op(promote="numeric", saves="both",
-    checks=lambda template, edges: (*[i for i, e in enumerate(edges) if e is not None], "result"))
+@op(promote="numeric",
+    saves=Saves("both", checks=lambda template, edges: (*[i for i, e in enumerate(edges) if e is not None], "result"),
+                change=from_result.of_hypot, takes=(2,)))
 def hypot(input: Tensor, other: Tensor):
     """The length of the vector (``input``, ``other``). See torch.hypot."""
     unsupported("hypot_cpu", input, "bic")

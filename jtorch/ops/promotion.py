@@ -108,6 +108,8 @@ def cast(x: jax.Array, to: np.dtype) -> jax.Array:
     warn_of_lost(x.dtype, to)
     if drops_imaginary(x.dtype, to):
         x = x.real
+    elif is_complex(x.dtype) and np.dtype(to) == np.bool_:
+        return lax.ne(x, lax.full_like(x, 0))       # JAX's conversion looks at the real part only
     if x.dtype == bool and is_inexact(np.dtype(to)):
         x = lax.convert_element_type(x, np.uint8)       # else XLA makes ``cast(mask) * y`` a choice, in which ``0 * nan`` is 0
     return truncated(x, to) if is_float(np.dtype(x.dtype)) and np.dtype(to).kind in "iu" else lax.convert_element_type(x, to)

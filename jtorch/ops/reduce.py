@@ -14,8 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
+from jtorch.ops import derivatives_from_result as from_result
 from jtorch.ops.elementwise import divide
+from jtorch.ops.facts import Out, Saves
 from jtorch.ops.registry import Size, Tensor, dtype, op
 
 Dims = int | tuple[int, ...] | None
@@ -56,7 +58,8 @@ def sqrt_or_zero(x):
 
 # Sums ----------------------------------------------------------------------------------------------------------------
 
-@op(saves="none", backward_name=_by_dim("SumBackward0", "SumBackward1"))
+@op(saves="none", backward_name=_by_dim("SumBackward0", "SumBackward1"),
+    out=Out(refuses=out_dtypes.EXPECTED, takes_dtype=True))
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The sum of all elements, or along ``dim``; of integers in int64. See torch.sum."""
     input = summand(input, dtype)
@@ -82,7 +85,8 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     return sum(input, dim, keepdim, dtype=dtype)
 
 
-@op(saves="both", backward_name=_by_dim("ProdBackward0", "ProdBackward1"))
+@op(saves=Saves("both", change=from_result.of_prod), backward_name=_by_dim("ProdBackward0", "ProdBackward1"),
+    out=Out(refuses=out_dtypes.EXPECTED, takes_dtype=True))
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
     """The product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
     input = summand(input, dtype)
@@ -151,7 +155,7 @@ def count_nonzero(input: Tensor, dim: Dims = None):
     return jnp.sum(input.astype(bool), check.wrap_dims(dim, input.ndim), dtype=jnp.int64)
 
 
-@op(aliases=("special.logsumexp",), saves="both")
+@op(aliases=("special.logsumexp",), saves=Saves("both", change=from_result.of_logsumexp))
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False):
     """The logarithm of the sum of exponentials along ``dim``. See torch.logsumexp."""
     input = input.astype(promotion.to_float(input.dtype))
@@ -194,7 +198,7 @@ def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: 
     return _var_mean("std and var", input, dim, unbiased, keepdim, correction)[0]
 
 
-@op(saves="both")
+@op(saves=Saves("both", change=from_result.of_std))
 def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None):
     """The standard deviation: the square root of ``var``. See torch.std."""
@@ -294,14 +298,14 @@ def _common(a, b):
 
 
 @op(returns="values indices", backward_name=_extreme_name("MaxBackward1", "MaxBackward0", "MaximumBackward0"),
-    saves="both", checks=check.of_extreme)
+    saves=Saves("both", checks=check.of_extreme, change=from_result.of_max), out=Out(refuses=out_dtypes.of_extreme))
 def max(input: Tensor, dim: Tensor | int | None = None, keepdim: bool = False, *, other: Tensor | None = None):
     """The largest element; the largest along ``dim`` with its index; the larger of two tensors. See torch.max."""
     return _extreme("max", jnp.max, _argmax, jnp.maximum, input, dim, keepdim, other)
 
 
 @op(returns="values indices", backward_name=_extreme_name("MinBackward1", "MinBackward0", "MinimumBackward0"),
-    saves="both", checks=check.of_extreme)
+    saves=Saves("both", checks=check.of_extreme, change=from_result.of_max), out=Out(refuses=out_dtypes.of_extreme))
 def min(input: Tensor, dim: Tensor | int | None = None, keepdim: bool = False, *, other: Tensor | None = None):
     """The smallest element; the smallest along ``dim`` with its index; the smaller of two tensors. See torch.min."""
     return _extreme("min", jnp.min, _argmin, jnp.minimum, input, dim, keepdim, other)
@@ -337,19 +341,19 @@ def _of_one_dtype(input, out) -> None:
                        "out's dtype.")
 
 
-@op(saves="both", refuses_out_first=_of_one_dtype)
+@op(saves=Saves("both", change=from_result.of_amax), out=Out(refuses_first=_of_one_dtype))
 def amax(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
     """The largest elements along ``dim``; ties share the gradient evenly. See torch.amax."""
     return _amax("amax", jnp.max, input, dim, keepdim)
 
 
-@op(saves="both", refuses_out_first=_of_one_dtype)
+@op(saves=Saves("both", change=from_result.of_amax), out=Out(refuses_first=_of_one_dtype))
 def amin(input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False):
     """The smallest elements along ``dim``; ties share the gradient evenly. See torch.amin."""
     return _amax("amin", jnp.min, input, dim, keepdim)
 
 
-@op(returns="min max", saves="both")
+@op(returns="min max", saves="both", out=Out(refuses=out_dtypes.EXPECTED))
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False):
     """The smallest and the largest elements. See torch.aminmax."""
     refuse("aminmax_cpu", input, "c")
@@ -382,13 +386,13 @@ def _arg(name: str, choose, input, dim: int | None, keepdim: bool):
     return index if keepdim else lax.squeeze(index, (axis,))
 
 
-@op(differentiable=False)
+@op(differentiable=False, out=Out(refuses=out_dtypes.EXPECTED))
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False):
     """The index of the first largest element, of all or along ``dim``. See torch.argmax."""
     return _arg("argmax", _argmax, input, dim, keepdim)
 
 
-@op(differentiable=False)
+@op(differentiable=False, out=Out(refuses=out_dtypes.EXPECTED))
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False):
     """The index of the first smallest element, of all or along ``dim``. See torch.argmin."""
     return _arg("argmin", _argmin, input, dim, keepdim)
@@ -400,13 +404,13 @@ def _truth(reduce, input, dim, keepdim: bool):
     return result.astype(jnp.uint8) if input.dtype == jnp.uint8 else result
 
 
-@op(differentiable=False)
+@op(differentiable=False, out=Out(refuses=out_dtypes.only_bool("all")))
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False):
     """Whether all elements are true (uint8 for uint8). See torch.all."""
     return _truth(jnp.all, input, dim, keepdim)
 
 
-@op(differentiable=False)
+@op(differentiable=False, out=Out(refuses=out_dtypes.only_bool("any")))
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False):
     """Whether any element is true (uint8 for uint8). See torch.any."""
     return _truth(jnp.any, input, dim, keepdim)
@@ -487,7 +491,9 @@ def _nuclear(input, dim, keepdim: bool):
     return jnp.expand_dims(result, tuple(sorted(axes))) if keepdim else result
 
 
-@op(saves="both", backward_name=lambda template: "SumBackward1" if template[1] == "nuc" else "LinalgVectorNormBackward0")
+@op(saves=Saves("both", change=from_result.of_norm),
+    backward_name=lambda template: "SumBackward1" if template[1] == "nuc" else "LinalgVectorNormBackward0",
+    out=Out(refuses=out_dtypes.EXPECTED))
 def norm(input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False,
          dtype: dtype | None = None):
     """The p-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values. See torch.norm."""
@@ -508,7 +514,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2):
     return _norm(a - b, p, None, False, None)
 
 
-@op(inplace=True)
+@op(inplace=True, out=Out(refuses=out_dtypes.EXPECTED))
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float):
     """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
     check.require(p > 0, "renorm: non-positive-norm not supported")

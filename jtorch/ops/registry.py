@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -27,7 +27,21 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch.ops import check, layout, out_dtypes, promotion
+from jtorch.ops import check, promotion
+from jtorch.ops.autocast import POLICIES, Autocast
+from jtorch.ops.facts import (
+    ANY_MEMORY,
+    GROUPS,
+    INPUTS,
+    NO_INPLACE,
+    WITH_OUT,
+    InPlace,
+    Memory,
+    Out,
+    Saves,
+    grouped,
+)
+from jtorch.ops.layout import ITERATED
 
 # What the annotations of bodies mean to a type checker; their text is what counts here.
 Tensor = jax.Array
@@ -119,7 +133,7 @@ def _params(fn: Callable) -> tuple[Param, ...]:
     return tuple(out)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Op:
     """Everything known about an op. Made by ``@op``; see its arguments."""
 
@@ -131,60 +145,51 @@ class Op:
     operators: tuple[str, ...] = ()
     method: bool = True
     function: bool = True
-    inplace: bool = False
-    out: bool = True
+    inplace: InPlace = NO_INPLACE
+    out: Out = WITH_OUT
     promote: Any = None         # a name in promotion.RULES
     promotes: tuple[str, ...] = ()
     broadcast: bool = True
-    view: Callable | None = None
+    view: Any = None            # a ViewRule
     through_storage: bool = False
     creates: bool = False
     dynamic: bool = False
-    saves: str = "inputs"
-    idempotent: bool = False
-    checks: Callable | None = None
-    saves_copies: Callable | None = None
-    frees: Callable | None = None
+    saves: Saves = INPUTS
     backward_name: str | Callable | None = None
     backward_name_by_shapes: Callable | None = None
     differentiable: bool = True
-    returns: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    value_check: tuple[Callable, Callable] | None = None
-    warns: Callable | None = None
-    tested: bool = True
-    inplace_name: str | Callable | None = None
-    not_derived: bool = False
-    refuses: Callable | None = None
-    refuses_out: Callable | None = None
-    refuses_out_first: Callable | None = None
-    takes_dtype_of_out: bool = False
+    not_derived: bool | Callable = False
     composite: bool = False
     looks_at_history: bool = False
-    writes_leaves: bool = False
-    fills: bool | Callable = False
-    uniform: bool = False
-    adds: Callable | None = None
-    apart: bool = False
-    dtypes_first: bool = False
-    checks_first: Callable | None = None
-    always: Any = None
-    out_not_expanded: bool = False
-    numbers_count: bool = True
-    alias_name: str | None = None
-    copy_name: str | None = None
-    replayed: bool = False
-    remade: bool = False
-    node_each: Callable | None = None
+    returns: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    memory: Memory = ANY_MEMORY
+    value_check: tuple[Callable, Callable] | None = None
+    warns: Callable | None = None
+    refuses: Callable | None = None
+    numbers_only: bool = False
+    result_dtype: Any = None
+    autocast: Autocast | None = None
     loops: bool = False
-    layout: Any = None          # which strides results have: see layout.py
+    layout: Any = None          # a Layout: which strides results have
+    tested: bool = True
     _functions: dict = field(default_factory=dict)
+    # What follows from these, as calls ask it:
+    asks_history_first: bool = field(init=False)
+    has_history_in_place: bool = field(init=False)
+    notes_origin: bool = field(init=False)
+    elementwise: bool = field(init=False)
+    shapes_first: bool = field(init=False)
+    counts_numbers: bool = field(init=False)
 
     def __post_init__(self):
-        self.keeps_result = self.saves in ("result", "both")
-        self.asks_history_first = (self.differentiable or self.not_derived or self.looks_at_history) and not self.composite
-        self.has_history_in_place = self.differentiable or self.not_derived or self.inplace_name is not None
-        self.shapes_first = self.dtypes_first or (self.promote is None and self.layout not in layout.ELEMENTWISE)
+        has_derivative = bool(self.differentiable or self.not_derived)
+        self.asks_history_first = (has_derivative or self.looks_at_history) and not self.composite
+        self.has_history_in_place = has_derivative or self.inplace.name is not None
+        self.notes_origin = self.view is not None and (self.view.remade or self.view.replayed)
+        self.elementwise = self.layout is not None and self.layout.elementwise
+        self.shapes_first = self.memory.dtypes_first or (self.promote is None and not self.elementwise)
+        self.counts_numbers = self.promote is not None and self.layout is not None and self.layout.counts_numbers
 
     def __repr__(self):
         return f"<op {self.name}>"
@@ -209,11 +214,11 @@ class Op:
         args = [_fill(t, left) for t in template[1:]]
         named = [(p, a) for p, a in zip(self.params[1:], args, strict=True) if p.keyword_only]
         plain = [a for p, a in zip(self.params[1:], args, strict=True) if not p.keyword_only]
-        accepts = inspect.signature(self.view).parameters
+        accepts = inspect.signature(self.view.geometry).parameters
         keywords = {p.name: a for p, a in named if p.name in accepts}
         if "source" in accepts and accepts["source"].kind is inspect.Parameter.KEYWORD_ONLY:
             keywords["source"] = avals[0].np
-        return self.view(*key, *plain, **keywords)
+        return self.view.geometry(*key, *plain, **keywords)
 
     def uncast(self, template: tuple, avals: Sequence) -> list[bool]:
         """Which of the arrays that ``template`` marks are computed with as they are, and not cast to a common dtype first."""
@@ -234,19 +239,14 @@ class Op:
         common = promotion.RULES[self.promote](promotion.result_type(_operand(t, a.sds) for t, a in taking))    # type: ignore[index]
         return common, [a for _, a in taking], [a for _, _, a in given]
 
-    def fills_expanded(self, template: tuple, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-        """Whether the in-place form may write to a tensor of this geometry though several elements are one place in memory."""
-        return self.fills if self.fills.__class__ is bool else self.fills(template, size, stride)       # type: ignore[operator,return-value]
-
-    @property
-    def counts_numbers(self) -> bool:
-        """Whether a number among the operands counts as a 0-dim tensor where strides are decided."""
-        return self.promote is not None and self.numbers_count
-
     def has_number(self, template: tuple) -> bool:
         """Whether an operand is a number; ``alpha`` and ``value`` are none."""
         return any([t.number_type is not None for p, t in zip(self.params, template, strict=True)
                     if t.__class__ is Marker and p.name not in ("alpha", "value")])
+
+    def underived_name(self, template: tuple) -> str:
+        """What the error of a derivative that there is none of calls the op."""
+        return self.not_derived(template) if callable(self.not_derived) else self.name
 
     def check_of(self, template: tuple) -> Callable:
         """The pure function of the same arrays that says whether their values are wrong: (bool, int64 detail)."""
@@ -315,90 +315,67 @@ def _cast(array, compute: np.dtype, mark: Marker, name: str, *, in_result: bool)
 OPS: dict[str, Op] = {}
 
 
-def op(fn: Callable | None = None, /, *, name: str | None = None, inplace: bool | None = None, out: bool | None = None,
-       method: bool | None = None, promotes: str = "", aliases: Sequence[str] = (), operators: Sequence[str] = (),
-       returns: str = "", writes: str = "", **facts) -> Any:
+def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool | None = None, promotes: str = "",
+       aliases: Sequence[str] = (), operators: Sequence[str] = (), returns: str = "", writes: str = "", **facts) -> Any:
     """Declares an op. All arguments say what is not the default.
 
     name:       PyTorch's dotted name (``linalg.inv``) where it is not the body's.
     aliases:    further dotted names of the same op; dotless ones are methods too.
     operators:  ``__add__ __radd__ __iadd__`` …
-    method, function, inplace, out:  which forms exist. Methods by default for dotless names; in-place by default where
-                ``promote`` is set; ``out=`` for all functions that return new tensors.
+    method, function:  which forms exist. Methods by default for dotless names.
+    inplace, out, view, saves, memory:  groups of facts: see ``facts.py``. ``inplace=True``, ``view=_geometry`` and
+                ``saves="none"`` say the first fact of a group.
     promote:    ``numeric`` (compute and return the common dtype), ``int_to_float`` (integers become the default dtype),
                 ``bool`` (compute in the common dtype, the body returns bool). The promoted arguments are cast and
                 broadcast against each other before the body sees them. ``promotes``: their names, where not all tensors.
-    view:       the function from (size, stride, offset, *other arguments) to the same of the result: makes it a view.
     through_storage: the result shows elements of the storage that the argument itself may not show (as_strided).
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
-    saves:      ``inputs`` (the default: those that the vjp uses), ``all`` (where the vjp depends on inputs whose values it
-                does not use), ``result``, ``both`` (``all`` and the result) or ``none``: what the version check of the
-                backward looks at, as PyTorch saves it.
-    idempotent: a second call changes nothing, and its derivative at the result is that at the argument: the node keeps the
-                result alone, so that memory which only the argument holds can go.
-    checks:     a function of the template and the node's edges (of which it may ask only whether they are None): the positions
-                of the arrays (and "result") that the version check looks at, where they are fewer than ``saves`` says (none,
-                where PyTorch saves indices), or None.
-    saves_copies: a function of the arguments' (size, stride) and of which of them need gradients: which of them PyTorch has
-                saved a copy of, so that they may be written to.
-    frees:      a function of the template and the node's edges: whether a backward frees something, so that a second one
-                is an error; None where ``saves`` says it.
     backward_name:  PyTorch's ``grad_fn`` name where it is not the op's in camel case + ``Backward0``, or a function of
                 the template that gives it. ``backward_name_by_shapes``: a function of the arguments' shapes, where those decide.
     differentiable: False where PyTorch gives the result no ``grad_fn``.
+    not_derived: PyTorch gives the result a ``grad_fn`` whose backward raises; a function of the template where its error calls
+                the op something else.
+    composite:  PyTorch makes it of other calls, so that the error of a view that may not be used any more comes after its own.
+    looks_at_history: that error is raised though the op is not differentiable.
     returns:    field names of the named tuple returned (``values indices``).
     writes:     names of arguments that the last outputs are written into (``running_mean running_var``).
     value_check: (flag, error): ``flag(*args) -> (bad, detail)`` of arrays, ``error(detail, *args) -> Exception``.
     warns:      a function of all arguments, in order, that gives PyTorch's warnings at each call (a body is traced once): the
                 avals of tensors (which come first), other arguments as they are. The user's line is at stacklevel 3.
-    inplace_name: the ``grad_fn`` name of the in-place form where it is another one. An op that is not differentiable, but
-                has this, gives a tensor that it is written into a gradient of 0.
     refuses:    a function of the promoted arguments' dtypes, before promotion, that raises where they are not allowed.
-    refuses_out: a function of the result, an ``out=`` of another dtype, the template and the first argument that raises where
-                PyTorch does not cast; by default that of ``out_dtypes.py``. ``refuses_out_first``: one of the first argument
-                and ``out=``, called before all other errors.
-    takes_dtype_of_out: it computes in the dtype of what it is to be written to, where ``dtype=`` does not say another.
-    not_derived: PyTorch gives the result a ``grad_fn`` whose backward raises.
-    composite:  PyTorch makes it of other calls, so that the error of a view that may not be used any more comes after its own.
-    looks_at_history: that error is raised though the op is not differentiable.
-    writes_leaves: the in-place form of an op that is not differentiable may write to a leaf that requires grad.
-    fills:      the in-place form may write to expanded tensors; a function of the template and the tensor's size and stride
-                where it depends on these. ``uniform``: all their elements become the same, so nothing of them has to be merged,
-                and the number may lie in the memory that is written to. ``adds``: a function of the template: whether what is
-                written to one place several times is added up.
-    apart:      what is written (in place, or by ``out=``) must not share memory with an argument at all.
-    dtypes_first: errors of dtypes come before those of memory that is shared.
-    checks_first: a function of the template and the first argument's number of dims, which raises what comes before the errors
-                of memory that is shared; by default all errors of dtypes and shapes do.
-    always:     the dtype of results whatever the arguments' common dtype is, where no kernel is asked.
-    out_not_expanded: an expanded ``out=`` is refused even where it will take another shape.
-    numbers_count: False where a number among the operands is no tensor in PyTorch, and counts for no strides.
-    alias_name, copy_name:  of views: the node's name where the base is not contiguous, and where only a copy shows the result.
-    replayed, remade:  of views: a view of it is taken again of the same tensors once the base was written to; it is made again by
-                the same call then.
-    node_each:  of views: each result is a slice with a node of its own, and may be written to: a function of the template and the
-                base's size that gives the dim and the (start, length) of each.
-    layout:     the rule of ``layout.py`` for the strides of results, where its table does not have it.
+    numbers_only: PyTorch takes plain numbers for all of its tensors at once.
+    result_dtype: the dtype of results whatever the arguments' common dtype is, where no kernel is asked.
+    layout:     how results lie in memory where arguments are not contiguous: one of ``layout.py``; None where they are contiguous
+                then too. By default ``ITERATED`` for ops that promote, and None for others.
+    autocast:   what autocast does to its arguments: by default what PyTorch's lists (``autocast.py``) say.
     loops:      there may be a loop in the body, in JAX's functions too (or in its derivative): it is traced with the jits inside.
                 Without them, which is quicker, a loop would be unrolled.
     tested:     False keeps the op out of the generated matrix.
     """
     if fn is None:
-        return lambda f: op(f, name=name, inplace=inplace, out=out, method=method, promotes=promotes, aliases=aliases,
-                            operators=operators, returns=returns, writes=writes, **facts)
+        return lambda f: op(f, name=name, method=method, promotes=promotes, aliases=aliases, operators=operators,
+                            returns=returns, writes=writes, **facts)
     full = name or fn.__name__
-    is_view = facts.get("view") is not None
-    facts.setdefault("layout", None if is_view else layout.rule_of(full, facts.get("promote") is not None))
-    facts.setdefault("refuses_out", out_dtypes.rule_of(full))
-    facts.setdefault("takes_dtype_of_out", full in out_dtypes.COMPUTED_IN_IT)
-    facts.setdefault("out_not_expanded", full in out_dtypes.NOT_EXPANDED)
-    facts.setdefault("always", out_dtypes.ALWAYS_OF.get(full))
-    record = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
-                method=("." not in full and not facts.get("creates")) if method is None else method,
-                inplace=(facts.get("promote") in ("numeric", "int_to_float", "bool")) if inplace is None else inplace,
-                out=not is_view if out is None else out,
-                promotes=tuple(promotes.split()), returns=tuple(returns.split()), writes=tuple(writes.split()), **facts)
     assert full not in OPS, f"op {full} is declared twice"
-    OPS[full] = record
+    OPS[full] = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
+                   method=("." not in full and not facts.get("creates")) if method is None else method,
+                   promotes=tuple(promotes.split()), returns=tuple(returns.split()), writes=tuple(writes.split()),
+                   **_completed(full, facts))
     return fn
+
+
+def _completed(name: str, facts: dict) -> dict:
+    """The facts in their groups, and those that follow from others."""
+    facts = {k: grouped(k, v) if k in GROUPS else v for k, v in facts.items()}
+    promotes, is_view = facts.get("promote") is not None, facts.get("view") is not None
+    facts["inplace"] = _with_form(facts.get("inplace"), InPlace, promotes)
+    facts["out"] = _with_form(facts.get("out"), Out, not is_view)
+    facts.setdefault("layout", ITERATED if promotes and not is_view else None)
+    facts.setdefault("autocast", POLICIES.take(name))
+    return facts
+
+
+def _with_form(group: Any, cls: type, default: bool) -> Any:
+    """A group that says whether there is the form it is about."""
+    return cls(form=default) if group is None else replace(group, form=default) if group.form is None else group

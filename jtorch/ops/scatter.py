@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.elementwise import beyond_first
+from jtorch.ops.facts import Memory, Out, Saves
 from jtorch.ops.index import add_at, along, as_1d, at_dim, check_index_dtype, check_source, set_last, small
 from jtorch.ops.registry import Number, T, Tensor, op
 
@@ -52,7 +53,8 @@ def _prepared(input, dim: int, index, src) -> tuple[jax.Array, tuple, jax.Array]
 
 
 @op(inplace=True, value_check=at_dim(0, RuntimeError),
-    backward_name=lambda template: f"ScatterBackward{0 if template[3] is T else 1}", apart=True)
+    backward_name=lambda template: f"ScatterBackward{0 if template[3] is T else 1}", memory=Memory(apart=True),
+    out=Out(refuses=out_dtypes.EXPECTED, not_expanded=True))
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
             reduce: str | None = None):
     """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
@@ -76,7 +78,8 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None 
     return x.reshape(input.shape)
 
 
-@op(inplace=True, value_check=at_dim(0, RuntimeError), apart=True, frees=beyond_first)
+@op(inplace=True, value_check=at_dim(0, RuntimeError), memory=Memory(apart=True), saves=Saves(frees=beyond_first),
+    out=Out(refuses=out_dtypes.EXPECTED))
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor):
     """``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
     found = _prepared(input, dim, index, src)
@@ -85,7 +88,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor):
     return _sum(*found).reshape(input.shape)
 
 
-@op(inplace=True, value_check=at_dim(0, RuntimeError), saves="both", apart=True)
+@op(inplace=True, value_check=at_dim(0, RuntimeError), saves="both", memory=Memory(apart=True),
+    out=Out(refuses=out_dtypes.EXPECTED))
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True):
     """Values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
     check.require(reduce in ("sum", "prod", "mean", "amax", "amin"), "reduce argument must be either sum, prod, mean, "
@@ -94,7 +98,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     return input if found is None else _reduced(reduce, *found, include_self).reshape(input.shape)
 
 
-@op(inplace=True, value_check=at_dim(0, message="index out of range in self"), saves="both", apart=True)
+@op(inplace=True, value_check=at_dim(0, message="index out of range in self"), saves="both", memory=Memory(apart=True),
+    out=Out(refuses=out_dtypes.EXPECTED))
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True):
     """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
     check.require(reduce in ("prod", "mean", "amax", "amin"), "index_reduce(): Expected reduce to be one of prod, "

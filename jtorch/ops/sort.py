@@ -6,7 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops import check, promotion
+from jtorch.ops import check, out_dtypes, promotion
+from jtorch.ops import derivatives_from_result as from_result
+from jtorch.ops.facts import Out, Saves
+from jtorch.ops.layout import LIKE_FIRST
 from jtorch.ops.reduce import along, nonempty, refuse, shared
 from jtorch.ops.registry import Number, Tensor, op
 
@@ -55,7 +58,9 @@ def _refuse_complex(name: str, input) -> None:
     check.require(not promotion.is_complex(input.dtype), f" {name} does not support complex dtypes on CPU")
 
 
-@op(checks=check.nothing, returns="values indices", backward_name=lambda template: f"SortBackward{int(bool(template[3]))}")
+@op(saves=Saves(checks=check.nothing), returns="values indices",
+    backward_name=lambda template: f"SortBackward{int(bool(template[3]))}", layout=LIKE_FIRST,
+    out=Out(refuses=out_dtypes.EXPECTED))
 def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """The elements in order along ``dim``, with their indices; always stable. See torch.sort."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -63,13 +68,14 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     return _sorted(input, dim, descending)
 
 
-@op(differentiable=False, composite=True)
+@op(differentiable=False, composite=True, layout=LIKE_FIRST)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """The indices that sort ``input`` along ``dim``. See torch.argsort."""
     return sort(input, dim, descending)[1]
 
 
-@op(checks=check.nothing, backward_name="SortBackward0")
+@op(saves=Saves(checks=check.nothing), backward_name="SortBackward0", layout=LIKE_FIRST,
+    out=Out(refuses=out_dtypes.EXPECTED))
 def msort(input: Tensor):
     """The elements in order along the first dimension. See torch.msort."""
     return sort(input, 0)[0]
@@ -86,7 +92,7 @@ def _top_index(x, k: int, largest: bool):
     return lax.top_k(jnp.where(jnp.isnan(key), nan, key), k)[1]
 
 
-@op(checks=check.nothing, returns="values indices")
+@op(saves=Saves(checks=check.nothing), returns="values indices", out=Out(refuses=out_dtypes.EXPECTED))
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
     """The ``k`` largest (or smallest) elements along ``dim``, always in order, with their indices. See torch.topk."""
     _refuse_complex("topk", input)
@@ -109,7 +115,7 @@ def _at(index, position, dim: int):
     return _take(index, position, dim)
 
 
-@op(checks=check.nothing, returns="values indices")
+@op(saves=Saves(checks=check.nothing), returns="values indices", out=Out(refuses=out_dtypes.OF_KTHVALUE))
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False):
     """The ``k``-th smallest element along ``dim``, with its index. See torch.kthvalue."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -153,13 +159,15 @@ def _with_dim(name: str):
     return lambda template: f"{name}Backward{0 if template[1] is None else 1}"
 
 
-@op(returns="values indices", backward_name=_with_dim("Median"), saves="both", checks=check.of_extreme)
+@op(returns="values indices", backward_name=_with_dim("Median"),
+    saves=Saves("both", checks=check.of_extreme, change=from_result.of_max), out=Out(refuses=out_dtypes.OF_MEDIAN))
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False):
     """The median (of an even number, the lower), of all or along ``dim`` with its index. See torch.median."""
     return _median("median", input, dim, keepdim)
 
 
-@op(returns="values indices", backward_name=_with_dim("Nanmedian"), saves="both", checks=check.of_extreme)
+@op(returns="values indices", backward_name=_with_dim("Nanmedian"),
+    saves=Saves("both", checks=check.of_extreme, change=from_result.of_max), out=Out(refuses=out_dtypes.OF_MEDIAN))
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False):
     """The median of the elements that are not NaN. See torch.nanmedian."""
     return _median("nanmedian", input, dim, keepdim)
@@ -175,7 +183,7 @@ def _mode_index(input, dim: int):
     return _at(index, jnp.argmax(length, dim, keepdims=True), dim)
 
 
-@op(checks=check.nothing, returns="values indices")
+@op(saves=Saves(checks=check.nothing), returns="values indices", out=Out(refuses=out_dtypes.OF_MODE))
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False):
     """The most frequent element along ``dim`` (the smallest such), with its last index. See torch.mode."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -246,14 +254,16 @@ def _q_error(detail, *args, **options):
     return RuntimeError("quantile() q values must be in the range [0, 1]")
 
 
-@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", checks=check.nothing)
+@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", saves=Saves(checks=check.nothing),
+    out=Out(refuses=out_dtypes.refusal("quantile() out tensor must be same dtype as the input tensor")))
 def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
              interpolation: str = "linear"):
     """The ``q``-th quantiles, of all or along ``dim``. See torch.quantile."""
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
-@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", checks=check.nothing)
+@op(value_check=(_q_outside, _q_error), backward_name="SqueezeBackward4", saves=Saves(checks=check.nothing),
+    out=Out(refuses=out_dtypes.refusal("quantile() out tensor must be same dtype as the input tensor")))
 def nanquantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
                 interpolation: str = "linear"):
     """The quantiles of the elements that are not NaN. See torch.nanquantile."""
@@ -310,8 +320,14 @@ def _sorter_outside(sorted_sequence, input, *, sorter, **options):
     return none != 0 if sorter is None else jnp.any((sorter < 0) | (sorter >= sorted_sequence.shape[-1])), none
 
 
+_REFUSED = out_dtypes.refusal(
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
+    "out_int32 flag is True, but we got output tensor's dtype {out} and out_int32 flag is False")
+
+
 @op(method=False, differentiable=False, loops=True, value_check=(
-    _sorter_outside, lambda *args, **options: RuntimeError("torch.searchsorted(): sorter index out of range")))
+    _sorter_outside, lambda *args, **options: RuntimeError("torch.searchsorted(): sorter index out of range")),
+    out=Out(refuses=_REFUSED))
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None):
     """Where in the sorted rows of ``sorted_sequence`` the values would be inserted. See torch.searchsorted."""
@@ -321,7 +337,8 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: 
     return _search(sorted_sequence, input, right or side == "right", out_int32)
 
 
-@op(method=False, differentiable=False, loops=True)
+@op(method=False, differentiable=False, loops=True,
+    out=Out(refuses=_REFUSED))
 def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False):
     """The index of the bucket between the sorted ``boundaries`` that each value is in. See torch.bucketize."""
     check.require(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")

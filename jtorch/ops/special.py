@@ -13,6 +13,7 @@ from jax import lax
 
 from jtorch.ops import check
 from jtorch.ops.elementwise import broadcast, derivative, like, only_double, unsupported
+from jtorch.ops.facts import Saves
 from jtorch.ops.reduce import wide
 from jtorch.ops.registry import Number, T, Tensor, op
 
@@ -55,7 +56,8 @@ def erfcx(input: Tensor):
     return _erfcx(input)
 
 
-@op(name="special.ndtr", promote="int_to_float", inplace=False, backward_name="MulBackward1", checks=check.nothing)
+@op(name="special.ndtr", promote="int_to_float", inplace=False, backward_name="MulBackward1",
+    saves=Saves(checks=check.nothing))
 def ndtr(input: Tensor):
     """The standard normal distribution function. See torch.special.ndtr."""
     unsupported("erf_vml_cpu", input, "c")

@@ -11,6 +11,7 @@ from jax import lax
 
 from jtorch.ops import check, promotion
 from jtorch.ops.create import default_float
+from jtorch.ops.facts import Saves
 from jtorch.ops.matmul import product
 from jtorch.ops.registry import Tensor, op
 
@@ -44,7 +45,8 @@ def _weights_error(detail: int, *args, **options):
     return RuntimeError(f"cov(): {'fweights' if detail == 2 else 'aweights'} cannot be negative")
 
 
-@op(value_check=(_weights_are_wrong, _weights_error), out=False, backward_name="SqueezeBackward0", checks=check.nothing)
+@op(value_check=(_weights_are_wrong, _weights_error), out=False, backward_name="SqueezeBackward0",
+    saves=Saves(checks=check.nothing))
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None):
     """The covariances of the rows, whose columns are observations (with how often, and how much, each counts). See torch.cov."""
     check.require(input.ndim <= 2, "cov(): expected input to have two or fewer dimensions but got an input with "
@@ -81,7 +83,7 @@ def _covariances(x, correction: int, fweights, aweights):
     return product(scaled, jnp.conj(centered).T) / jnp.maximum(left, 0).astype(x.dtype)
 
 
-@op(out=False, backward_name="ClampBackward1", checks=check.nothing)
+@op(out=False, backward_name="ClampBackward1", saves=Saves(checks=check.nothing))
 def corrcoef(input: Tensor):
     """The correlations of the rows, whose columns are observations. See torch.corrcoef."""
     check.require(input.ndim <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with "
@@ -166,5 +168,8 @@ def gradient(input: Tensor, spacing: list[Tensor], dim: Any = None, edge_order: 
             at = s.astype(x.dtype) if not promotion.is_inexact(s.dtype) else s
             found.append(_along_coordinates(x, at, d, edge_order))
         else:
-            found.append(_evenly_spaced(x, s.astype(x.dtype), d, edge_order))
+            kind = x.dtype
+            if promotion.is_complex(np.dtype(s.dtype)) and not promotion.is_complex(np.dtype(kind)):
+                kind = np.dtype(np.complex128 if kind == np.float64 else np.complex64)
+            found.append(_evenly_spaced(x.astype(kind), s.astype(kind), d, edge_order))
     return found

@@ -18,6 +18,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, strided
+from jtorch.ops.facts import InPlaceView, ViewRule
 from jtorch.ops.registry import Size, Tensor, Tensors, dtype, op
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
@@ -52,8 +53,8 @@ def view(input: Tensor, size: Size):
     return _reshaped(input, size)
 
 
-@op(view=lambda size, stride, offset, other: _view(size, stride, offset, other.shape), saves="none", function=False,
-    backward_name="ViewBackward0", copy_name="UnsafeViewBackward0")
+@op(view=ViewRule(lambda size, stride, offset, other: _view(size, stride, offset, other.shape), copy_name="UnsafeViewBackward0"),
+    saves="none", function=False, backward_name="ViewBackward0")
 def view_as(input: Tensor, other: Tensor):
     """``view`` with the shape of another tensor. See torch.Tensor.view_as."""
     return _reshaped(input, other.shape)
@@ -62,14 +63,14 @@ def view_as(input: Tensor, other: Tensor):
 _NAMES: dict[str, Any] = {"alias_name": "ReshapeAliasBackward0", "copy_name": "UnsafeViewBackward0"}
 
 
-@op(view=_reshape, saves="none", backward_name="ViewBackward0", **_NAMES)
+@op(view=ViewRule(_reshape, **_NAMES), saves="none", backward_name="ViewBackward0")
 def reshape(input: Tensor, shape: Size):
     """The same elements in another shape, a copy if strides allow no view. See torch.reshape."""
     return _reshaped(input, shape)
 
 
-@op(view=lambda size, stride, offset, other: _reshape(size, stride, offset, other.shape), saves="none", function=False,
-    backward_name="ViewBackward0", **_NAMES)
+@op(view=ViewRule(lambda size, stride, offset, other: _reshape(size, stride, offset, other.shape), **_NAMES),
+    saves="none", function=False, backward_name="ViewBackward0")
 def reshape_as(input: Tensor, other: Tensor):
     """``reshape`` with the shape of another tensor. See torch.Tensor.reshape_as."""
     return _reshaped(input, other.shape)
@@ -79,7 +80,7 @@ def _ravel(size, stride, offset) -> Geometry | None:
     return ((math.prod(size),), (1,), offset) if strided.is_contiguous(size, stride) else None
 
 
-@op(view=_ravel, saves="none", backward_name="ViewBackward0", copy_name="UnsafeViewBackward0")
+@op(view=ViewRule(_ravel, copy_name="UnsafeViewBackward0"), saves="none", backward_name="ViewBackward0")
 def ravel(input: Tensor):
     """All elements in one dim. See torch.ravel."""
     return input.reshape(input.size)
@@ -96,7 +97,7 @@ def _flatten(size, stride, offset, start_dim=0, end_dim=-1) -> Geometry | str | 
     return ITSELF if len(shape) == len(size) and size else _reshape(size, stride, offset, shape)
 
 
-@op(view=_flatten, saves="none", backward_name="ViewBackward0", composite=True, **_NAMES)
+@op(view=ViewRule(_flatten, **_NAMES), saves="none", backward_name="ViewBackward0", composite=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1):
     """Several dims made one. See torch.flatten."""
     return input.reshape(_flat_size(input.shape, start_dim, end_dim))
@@ -160,19 +161,19 @@ def permute(input: Tensor, dims: Size):
     return input.transpose(_permutation(dims, input.ndim))
 
 
-@op(view=_transpose, saves="none")
+@op(view=ViewRule(_transpose, inplace=InPlaceView()), saves="none")
 def transpose(input: Tensor, dim0: int, dim1: int):
     """Two dims swapped. See torch.transpose."""
     return input.transpose(_swap(input.ndim, dim0, dim1))
 
 
-@op(view=_transpose, saves="none", backward_name="TransposeBackward0")
+@op(view=ViewRule(_transpose, inplace=InPlaceView()), saves="none", backward_name="TransposeBackward0")
 def swapdims(input: Tensor, dim0: int, dim1: int):
     """Two dims swapped. See torch.swapdims."""
     return input.transpose(_swap(input.ndim, dim0, dim1))
 
 
-@op(view=_transpose, saves="none", backward_name="TransposeBackward0")
+@op(view=ViewRule(_transpose, inplace=InPlaceView()), saves="none", backward_name="TransposeBackward0")
 def swapaxes(input: Tensor, axis0: int, axis1: int):
     """Two dims swapped. See torch.swapaxes."""
     return input.transpose(_swap(input.ndim, axis0, axis1))
@@ -183,7 +184,13 @@ def _t_dims(ndim: int) -> list[int]:
     return list(range(ndim))[::-1]
 
 
-@op(view=lambda size, stride, offset: _permute(size, stride, offset, _t_dims(len(size))), saves="none")
+def _check_t(ndim: int) -> None:
+    check.require(ndim <= 2, f"t_() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+
+
+@op(view=ViewRule(lambda size, stride, offset: _permute(size, stride, offset, _t_dims(len(size))),
+                  inplace=InPlaceView(check=_check_t)),
+    saves="none")
 def t(input: Tensor):
     """A matrix transposed; vectors as they are. See torch.t."""
     return input.transpose(_t_dims(input.ndim))
@@ -285,10 +292,9 @@ def _moved(ndim: int, source, destination) -> list[int]:
     return order
 
 
-@op(view=lambda size, stride, offset, source, destination:
-    _permute(size, stride, offset, _moved(len(size), source, destination)),
-    saves="none", aliases=("moveaxis",), backward_name_by_shapes=_unless_0_dim("PermuteBackward0", "AliasBackward0"),
-    composite=True)
+@op(view=ViewRule(lambda size, stride, offset, source, destination:
+    _permute(size, stride, offset, _moved(len(size), source, destination)), inplace=InPlaceView()), saves="none",
+    aliases=("moveaxis",), backward_name_by_shapes=_unless_0_dim("PermuteBackward0", "AliasBackward0"), composite=True)
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]):
     """Dims moved to other places, the rest in order. See torch.movedim."""
     return input.transpose(_moved(input.ndim, source, destination))
@@ -313,7 +319,7 @@ def _squeeze_name(template: tuple) -> str:
     return f"SqueezeBackward{0 if dim is None else 1 if isinstance(dim, check.Int) else 2}"
 
 
-@op(view=_squeeze, saves="none", backward_name=_squeeze_name)
+@op(view=ViewRule(_squeeze, inplace=InPlaceView(further=3)), saves="none", backward_name=_squeeze_name)
 def squeeze(input: Tensor, dim: int | tuple[int, ...] | None = None):
     """Dims of size 1 dropped. See torch.squeeze."""
     return input.reshape([input.shape[d] for d in _squeezed(input.shape, dim)])
@@ -325,7 +331,7 @@ def _unsqueeze(size, stride, offset, dim) -> Geometry:
     return (*size[:dim], 1, *size[dim:]), (*stride[:dim], step, *stride[dim:]), offset
 
 
-@op(view=_unsqueeze, saves="none")
+@op(view=ViewRule(_unsqueeze, inplace=InPlaceView()), saves="none")
 def unsqueeze(input: Tensor, dim: int):
     """A dim of size 1 put in. See torch.unsqueeze."""
     return jnp.expand_dims(input, check.wrap_dim(dim, input.ndim + 1))
@@ -456,7 +462,7 @@ def _view_as_real(size, stride, offset) -> Geometry:
     return (*size, 2), (*(2 * s for s in stride), 1), 2 * offset
 
 
-@op(view=_view_as_real, saves="none", method=False, replayed=True, remade=True)
+@op(view=ViewRule(_view_as_real, replayed=True, remade=True), saves="none", method=False)
 def view_as_real(input: Tensor):
     """Complex elements as a last dim of two real ones. See torch.view_as_real."""
     check.require(input.dtype.kind == "c", "view_as_real is only supported for complex tensors")
@@ -473,7 +479,7 @@ def _view_as_complex(size, stride, offset) -> Geometry:
     return tuple(size[:-1]), tuple(s // 2 for s in stride[:-1]), offset // 2
 
 
-@op(view=_view_as_complex, saves="none", method=False, replayed=True, remade=True)
+@op(view=ViewRule(_view_as_complex, replayed=True, remade=True), saves="none", method=False)
 def view_as_complex(input: Tensor):
     """A last dim of two real elements as complex ones. See torch.view_as_complex."""
     check.require(input.dtype in (np.float32, np.float64, np.float16), "view_as_complex is only supported for half, "
@@ -492,13 +498,13 @@ def _imag(size, stride, offset) -> Geometry:
     return tuple(size), tuple(2 * s for s in stride), 2 * offset + 1
 
 
-@op(view=_real, saves="none", method=False, backward_name="SelectBackward0", replayed=True)
+@op(view=ViewRule(_real, replayed=True), saves="none", method=False, backward_name="SelectBackward0")
 def real(input: Tensor):
     """The real part; a real tensor as it is. See torch.real."""
     return jnp.real(input)
 
 
-@op(view=_imag, saves="none", method=False, backward_name="SelectBackward0", replayed=True)
+@op(view=ViewRule(_imag, replayed=True), saves="none", method=False, backward_name="SelectBackward0")
 def imag(input: Tensor):
     """The imaginary part. See torch.imag."""
     check.require(input.dtype.kind == "c", "imag is not implemented for tensors with non-complex dtypes.")

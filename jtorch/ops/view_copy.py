@@ -8,8 +8,11 @@ import functools
 
 import jtorch.ops.view
 import jtorch.ops.view_part  # noqa: F401      (declares view ops that are copied here)
+from jtorch.ops import out_dtypes
+from jtorch.ops.facts import Out
 from jtorch.ops.registry import OPS, Op, Tensor, op
 
+_CASTING = {"select", "slice", "split_with_sizes", "unbind", "view_as_complex", "view_as_real"}     # cast to what ``out=`` is
 COPIED = ("alias as_strided diagonal expand permute select slice split_with_sizes squeeze t transpose unbind unfold "
           "unsqueeze view view_as_complex view_as_real").split()
 
@@ -29,7 +32,8 @@ def _copy_name(view: str):
 
 
 for _name in COPIED:
-    _copying(OPS[_name], f"{_name}_copy", backward_name=_copy_name(_name))
+    _copying(OPS[_name], f"{_name}_copy", backward_name=_copy_name(_name),
+             out=Out(refuses=None if _name in _CASTING else out_dtypes.EXPECTED))
 
 
 @op(saves="none", method=False, backward_name="SplitBackward0_copy")
@@ -44,7 +48,8 @@ def detach_copy(input: Tensor):
     return input
 
 
-@op(saves="none")
+@op(saves="none",
+    out=Out(refuses=out_dtypes.refusal("Expected self.dtype() == output.dtype() to be true, but got false")))
 def narrow_copy(input: Tensor, dim: int, start: int, length: int):
     """``length`` elements of a dim from ``start`` on, copied. See torch.narrow_copy."""
     return OPS["narrow"].body(input, dim, start, length)

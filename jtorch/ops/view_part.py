@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jtorch.ops import check, strided
+from jtorch.ops.facts import InPlaceView, ViewRule
 from jtorch.ops.registry import Tensor, op
 from jtorch.ops.view import Geometry
 
@@ -169,7 +170,7 @@ def _strided_geometry(size, stride, at, new_size, new_stride, storage_offset=Non
     return tuple(new_size), tuple(new_stride), at if storage_offset is None else storage_offset
 
 
-@op(saves="none", through_storage=True, view=_strided_geometry)
+@op(saves="none", view=ViewRule(_strided_geometry, inplace=InPlaceView()), through_storage=True)
 def as_strided(input: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None = None):
     """The view of the storage with this geometry. See torch.as_strided."""
     check_strided(size, stride, storage_offset or 0)
@@ -235,6 +236,11 @@ def _chunk_sizes(size, chunks, dim=0) -> tuple[int, list[int]]:
 
 def _tensor_split(size, indices_or_sections, dim=0) -> tuple[int, list[tuple[int, int]]]:
     check.require(len(size) > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    check.require(not isinstance(indices_or_sections, float),
+                  "tensor_split expected tensor_indices_or_sections to have dtype of long, but got Float")
+    check.require(not isinstance(indices_or_sections, tuple) or not any([isinstance(n, tuple) for n in indices_or_sections]),
+                  "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got "
+                  "a tensor with 2 dims")
     dim, ends = check.wrap_dim(dim, len(size)), indices_or_sections
     if isinstance(ends, check.Int):
         check.require(ends > 0, f"number of sections must be larger than 0, got {ends}")
@@ -270,8 +276,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0):
     return _cut_parts(input, *_chunk_sizes(input.shape, chunks, dim))
 
 
-@op(view=_tensor_split_geometry, saves="none", backward_name="SliceBackward0", composite=True,
-    node_each=lambda template, size: _tensor_split(size, *template[1:]))
+@op(view=ViewRule(_tensor_split_geometry, node_each=lambda template, size: _tensor_split(size, *template[1:])),
+    saves="none", backward_name="SliceBackward0", composite=True)
 def tensor_split(input: Tensor, indices_or_sections: int | tuple[int, ...], dim: int = 0):
     """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
     dim, ranges = _tensor_split(input.shape, indices_or_sections, dim)
@@ -325,19 +331,19 @@ def _slices_along(dim_of):
     return slices
 
 
-@op(view=_split_along(_hdim), saves="none", backward_name="SliceBackward0", node_each=_slices_along(_hdim))
+@op(view=ViewRule(_split_along(_hdim), node_each=_slices_along(_hdim)), saves="none", backward_name="SliceBackward0")
 def hsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along columns. See torch.hsplit."""
     return tensor_split(input, indices_or_sections, _hdim(input.shape, indices_or_sections))
 
 
-@op(view=_split_along(_vdim), saves="none", backward_name="SliceBackward0", node_each=_slices_along(_vdim))
+@op(view=ViewRule(_split_along(_vdim), node_each=_slices_along(_vdim)), saves="none", backward_name="SliceBackward0")
 def vsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along rows. See torch.vsplit."""
     return tensor_split(input, indices_or_sections, _vdim(input.shape, indices_or_sections))
 
 
-@op(view=_split_along(_ddim), saves="none", backward_name="SliceBackward0", node_each=_slices_along(_ddim))
+@op(view=ViewRule(_split_along(_ddim), node_each=_slices_along(_ddim)), saves="none", backward_name="SliceBackward0")
 def dsplit(input: Tensor, indices_or_sections: int | tuple[int, ...]):
     """Parts along the third dim. See torch.dsplit."""
     return tensor_split(input, indices_or_sections, _ddim(input.shape, indices_or_sections))

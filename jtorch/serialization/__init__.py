@@ -17,7 +17,10 @@ import importlib
 import os
 import pickle
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from jtorch.device import device
 
 if TYPE_CHECKING:
     from jtorch.serialization.legacy import MAGIC_NUMBER as MAGIC_NUMBER
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from jtorch.serialization.weights_only import clear_safe_globals as clear_safe_globals
     from jtorch.serialization.weights_only import get_safe_globals as get_safe_globals
     from jtorch.serialization.weights_only import safe_globals as safe_globals
+
+MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 
 # In which file a public name is. They are imported when first asked for: most programs never save anything.
 _WHERE = {name: file for file, names in {

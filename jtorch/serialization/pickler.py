@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
-from jtorch._base.layout import layout
+from jtorch._base.layout import layout, strided
 from jtorch._nodes.hooks import warn_not_saved
 from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import uint8
@@ -17,6 +17,7 @@ from jtorch.serialization import names, rebuild
 from jtorch.serialization.locations import location_tag
 from jtorch.storage import Storage, geometry_of
 from jtorch.tensor import Parameter, Tensor
+from jtorch.typed_storage import TypedStorage
 from jtorch.untyped_storage import UntypedStorage
 
 
@@ -58,6 +59,9 @@ class Storages:
 
 def _reduced(t: Tensor) -> tuple[Any, tuple]:
     """(function, arguments) that make the tensor again, whatever its class and attributes."""
+    if t.layout is not strided:
+        from jtorch.sparse.saving import arguments
+        return rebuild._rebuild_sparse_tensor, arguments(t)     # type: ignore[arg-type]
     warn_not_saved(t._own_hooks())
     size, stride, offset = geometry_of(t)
     if t.device.type == "xla":
@@ -86,7 +90,7 @@ def reduce_tensor(t: Tensor) -> tuple[Any, tuple]:
         return (rebuild._rebuild_parameter_with_state, (*parts, state)) if state else (rebuild._rebuild_parameter, parts)
     kind: type = type(t)
     function, args = _reduced(t)
-    if kind is Tensor and not state:
+    if (kind is Tensor or t.layout is not strided) and not state:
         return function, args
     return rebuild._rebuild_from_type_v2, (function, kind, args, state)
 
@@ -113,6 +117,8 @@ def pickler_class(pickle_module: Any, storages: Storages, legacy: bool) -> type:
                 return None
             if isinstance(obj, UntypedStorage):
                 obj = _Part(obj._storage, None)
+            elif isinstance(obj, TypedStorage):
+                obj = _Part(obj._untyped_storage._storage, obj.dtype if obj.dtype in names.STORAGE_OF_DTYPE else None)
             if obj.__class__ is not _Part:
                 return None
             found = storages.persistent_id(obj)
@@ -123,7 +129,7 @@ def pickler_class(pickle_module: Any, storages: Storages, legacy: bool) -> type:
                 return NotImplemented
             if isinstance(obj, Tensor):
                 own = type(obj).__reduce_ex__
-                return reduce_tensor(obj) if own is Tensor.__reduce_ex__ else NotImplemented
+                return reduce_tensor(obj) if own is Tensor.__reduce_ex__ or obj.layout is not strided else NotImplemented
             if obj.__class__ is layout:
                 return rebuild._get_layout, (repr(obj),)
             return NotImplemented if names.torch_name(obj) is None else "a name"    # written by save_global

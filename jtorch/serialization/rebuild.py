@@ -9,12 +9,14 @@ import numpy as np
 
 from jtorch import engine, storage
 from jtorch._api.creation import from_host
+from jtorch._base.layout import IN_WORDS
 from jtorch.dtype import dtype as dtype_class
 from jtorch.engine import Value
 from jtorch.ops.strided import contiguous_strides, extent
 from jtorch.serialization import locations, names
 from jtorch.storage import Storage, View
 from jtorch.tensor import Parameter, Tensor, with_grad, wrap
+from jtorch.typed_storage import TypedStorage
 from jtorch.untyped_storage import UntypedStorage
 
 MAX_DIMS, MAX_SIZE = 64, 2 ** 63
@@ -51,8 +53,14 @@ class Stored(UntypedStorage):
         """Puts the content where it belongs, if no tensor has asked for it, and forgets about the checkpoint."""
         self.filled = True
         self.settle()
-        self.__class__ = UntypedStorage         # type: ignore[assignment]
-        self.__dict__ = {"_storage": self.content}
+        found = {"_storage": self.content}
+        if self.dtype is None:
+            self.__class__, self.__dict__ = UntypedStorage, found       # type: ignore[assignment]
+            return
+        untyped = UntypedStorage.__new__(UntypedStorage)
+        untyped.__dict__ = found
+        self.__class__ = TypedStorage           # type: ignore[assignment]
+        self.__dict__ = {"_untyped_storage": untyped, "dtype": self.dtype}
 
     def _become(self, there: Storage) -> None:
         self.content.become(there.content(), there.aval)
@@ -217,10 +225,10 @@ def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: dtype_class, devi
 
 def _get_layout(name: str) -> Any:
     """The layout called ``name``."""
-    from jtorch._base.layout import strided
-    if name != "torch.strided":
+    found = {repr(known): known for known in IN_WORDS}.get(name)
+    if found is None:
         raise NotImplementedError(f"jtorch has no tensors of the layout {name}")
-    return strided
+    return found
 
 
 def _absent(kind: str) -> Callable:
@@ -229,10 +237,17 @@ def _absent(kind: str) -> Callable:
     return rebuild
 
 
+def _rebuild_sparse_tensor(layout: Any, data: tuple) -> Any:
+    """A sparse tensor of its indices, values and size."""
+    from jtorch.sparse.saving import rebuilt
+    return rebuilt(layout, data)
+
+
 FUNCTIONS = {f.__name__: f for f in (
+    _rebuild_sparse_tensor,
     _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter, _rebuild_parameter_with_state,
     _rebuild_meta_tensor_no_storage, _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy)}
-for _name, _kind in (("qtensor", "quantized"), ("sparse_tensor", "sparse"), ("nested_tensor", "nested"),
+for _name, _kind in (("qtensor", "quantized"), ("nested_tensor", "nested"),
                      ("wrapper_subclass", "wrapper subclass")):
     FUNCTIONS[f"_rebuild_{_name}"] = _absent(_kind)
 for _name, _function in FUNCTIONS.items():

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jtorch._base.config import SPEEDUPS
+from jtorch.speedups.constants import FOR_C
+from jtorch.speedups.mirrors import MIRRORS, PYTHON
 
 
 def _is_stale(built: Any) -> bool:
@@ -26,7 +28,24 @@ def _load() -> Any:
         found = importlib.import_module("jtorch.speedups._speedups")
     except ImportError:
         return None
-    return None if _is_stale(found.__file__) else found
+    if _is_stale(found.__file__):
+        return None
+    found.set_constants(FOR_C)
+    return found
 
 
 native = _load()
+
+
+def connect(space: dict[str, Any], part: str | None = None) -> Any:
+    """Puts the extension's functions in place of those of a module's (its ``globals()``) that they mirror, see ``MIRRORS``.
+
+    ``part``: of the extension, which takes the names that it needs of the module first. Gives what it gives.
+    """
+    mine = [(name, path.split(":")[1]) for name, path in MIRRORS.items() if path.startswith(f"{space['__name__']}:")]
+    PYTHON.update({name: space[at] for name, at in mine})
+    if native is None:
+        return None
+    given = getattr(native, f"connect_{part}")(space) if part is not None else None
+    space.update({at: getattr(native, name) for name, at in mine})
+    return given

@@ -4,9 +4,11 @@
 
 struct Call_class Call_;
 
-static PyObject *mode, *calls, *call_in_python, *of_tape, *wrapped, *refuse_unusable, *end_trace;
+static PyObject *mode, *call_in_python, *tape_flags, *wrapped, *refuse_unusable, *end_trace;
 static PyObject *inplace_in_python, *raise_instead, *fit;
-static PyObject *autocast_name, *grad_name, *prev_name, *inference_name, *special_name;
+static PyObject *grad_name, *prev_name, *inference_name, *special_name;
+
+static int detour;       /* whether autocast or a dual level is on somewhere: Python does all calls then */
 
 /* The thread's modes, as the dict behind jtorch.no_grad.mode: borrowed. */
 PyObject *current_mode(void)
@@ -30,10 +32,10 @@ int is_special(PyObject *modes)
 /* What the tape has to know of a call; -1 with an error. */
 long facts_of(PyObject *call)
 {
-    PyObject *facts = SLOT(call, Call_.of_tape);
+    PyObject *facts = SLOT(call, Call_.tape_flags);
     if (!is_none(facts))
         return PyLong_AsLong(facts);
-    facts = PyObject_CallOneArg(of_tape, call);
+    facts = PyObject_CallOneArg(tape_flags, call);
     if (facts == NULL)
         return -1;
     long found = PyLong_AsLong(facts);
@@ -42,7 +44,7 @@ long facts_of(PyObject *call)
 }
 
 /* An error has been raised, which gives way to what ``fn(call, flat)`` raises (``target``: or fn(call, flat, target, error)). */
-static PyObject *give_way(PyObject *fn, PyObject *call, PyObject *flat, PyObject *target)
+static PyObject *replace_error(PyObject *fn, PyObject *call, PyObject *flat, PyObject *target)
 {
     PyObject *type, *error, *trace;
     if (!PyErr_ExceptionMatches(PyExc_Exception))
@@ -116,16 +118,16 @@ PyObject *speedups_call(PyObject *module, PyObject *const *given, Py_ssize_t nar
     long facts = facts_of(call);
     if (modes == NULL || facts < 0)
         return NULL;
-    PyObject *autocast = PyDict_GetItemWithError(calls, autocast_name), *args = NULL;
+    PyObject *args = NULL;
     int needs = 0;
-    if (autocast == Py_None && (PyTuple_CheckExact(flat) || PyList_CheckExact(flat)))
+    if (!detour && (PyTuple_CheckExact(flat) || PyList_CheckExact(flat)))
         args = arguments(flat, facts, &needs);
     if (args == NULL)
         return PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(call_in_python, call, flat, NULL);
     int tracks = needs && is_on(modes, grad_name, 1) && !is_on(modes, inference_name, 0);
     PyObject *made = recorded(call, facts, flat, args, tracks, modes);
     Py_DECREF(args);
-    return made != NULL ? made : give_way(refuse_unusable, call, flat, NULL);
+    return made != NULL ? made : replace_error(refuse_unusable, call, flat, NULL);
 }
 
 /* ---------------------------------------------------------------- in place */
@@ -167,7 +169,7 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     long facts = nargs == 2 && Py_IS_TYPE(given[0], Call_.type) ? facts_of(given[0]) : INPLACE_IN_PYTHON;
     if (modes == NULL || facts < 0)
         return NULL;
-    if (nargs != 2 || (names != NULL && PyTuple_GET_SIZE(names)) || !is_plain_update(given[1], facts, modes))
+    if (detour || nargs != 2 || (names != NULL && PyTuple_GET_SIZE(names)) || !is_plain_update(given[1], facts, modes))
         return PyObject_Vectorcall(inplace_in_python, given, nargs, names);
     PyObject *call = given[0], *flat = given[1], *target = PySequence_Fast_ITEMS(flat)[0];
     int needs = 0;
@@ -177,7 +179,7 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     PyObject *out = record_call(call, args);
     Py_DECREF(args);
     if (out == NULL)
-        return give_way(raise_instead, call, flat, target);
+        return replace_error(raise_instead, call, flat, target);
     PyObject *value = fitted(out, target);
     int failed = value == NULL || write_value(target, value) < 0;
     Py_XDECREF(value);
@@ -197,12 +199,18 @@ PyObject *speedups_restore_grad(PyObject *module, PyObject *const *given, Py_ssi
     Py_RETURN_NONE;
 }
 
+/* set_detour(bool) */
+PyObject *speedups_set_detour(PyObject *module, PyObject *given)
+{
+    detour = given == Py_True;
+    Py_RETURN_NONE;
+}
+
 PyObject *speedups_connect_mode(PyObject *module, PyObject *given)
 {
     static PyMethodDef restore = {"__exit__", (PyCFunction)(void (*)(void))speedups_restore_grad, METH_FASTCALL,
                                   "Sets the grad mode to what it was."};
-    if (!(mode = take(given, "mode")) || !(autocast_name = PyUnicode_InternFromString("autocast"))
-            || !(grad_name = PyUnicode_InternFromString("grad")) || !(prev_name = PyUnicode_InternFromString("prev"))
+    if (!(mode = take(given, "mode")) || !(grad_name = PyUnicode_InternFromString("grad")) || !(prev_name = PyUnicode_InternFromString("prev"))
             || !(inference_name = PyUnicode_InternFromString("inference"))
             || !(special_name = PyUnicode_InternFromString("special")))
         return NULL;
@@ -213,14 +221,13 @@ PyObject *speedups_connect_mode(PyObject *module, PyObject *given)
 
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
 {
-    static const char *const of_call[] = {"node_class", "nodes", "of_tape", NULL};
+    static const char *const of_call[] = {"node_class", "nodes", "tape_flags", NULL};
     if (!(Call_.type = (PyTypeObject *)take(given, "Call"))
             || lookup_slots((PyObject *)Call_.type, &Call_.node_class, of_call) < 0
-            || !(call_in_python = take(given, "call")) || !(of_tape = take(given, "of_tape"))
+            || !(call_in_python = take(given, "call")) || !(tape_flags = take(given, "tape_flags"))
             || !(wrapped = take(given, "_wrapped")) || !(refuse_unusable = take(given, "refuse_unusable"))
             || !(end_trace = take(given, "_end")))
         return NULL;
-    calls = Py_NewRef(given);
     return speedups_connect_nodes(module, given);
 }
 

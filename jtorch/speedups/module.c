@@ -45,7 +45,34 @@ PyObject *of_this_thread(struct of_thread *kept, PyObject *local, const char *na
     return kept->found;
 }
 
+#define DEFINE(name) long name;
+FOR_EACH_NUMBER(DEFINE)
+PyObject *EAGER, *DEFERRED;
+
+static int set_number(long *number, PyObject *given, const char *name, Py_ssize_t *known)
+{
+    PyObject *found = take(given, name);
+    *number = found != NULL ? PyLong_AsLong(found) : -1;
+    *known += 1;
+    Py_XDECREF(found);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Takes the constants of jtorch/speedups/constants.py; KeyError or ValueError where those are not the ones that are known here. */
+PyObject *speedups_set_constants(PyObject *module, PyObject *given)
+{
+    Py_ssize_t known = 2;
+#define SET(name) if (set_number(&name, given, #name, &known) < 0) return NULL;
+    FOR_EACH_NUMBER(SET)
+    if (!(EAGER = take(given, "EAGER")) || !(DEFERRED = take(given, "DEFERRED")))
+        return NULL;
+    if (PyDict_GET_SIZE(given) != known)
+        return PyErr_Format(PyExc_ValueError, "the extension knows %zd constants and was given %zd", known, PyDict_GET_SIZE(given));
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
+    {"set_constants", speedups_set_constants, METH_O, "Takes jtorch.speedups.constants.FOR_C, before anything else."},
     {"record", (PyCFunction)(void (*)(void))speedups_record, METH_FASTCALL, "See jtorch.engine.trace.record."},
     {"liveness_of", speedups_liveness_of, METH_O, "See jtorch.engine.program.liveness_of."},
     {"value_of", speedups_value_of, METH_O, "See jtorch.storage.value_of."},
@@ -56,7 +83,9 @@ static PyMethodDef methods[] = {
     {"make_node", (PyCFunction)(void (*)(void))speedups_make_node, METH_FASTCALL, "See jtorch.dispatch.calls.make_node."},
     {"call_inplace", (PyCFunction)(void (*)(void))speedups_call_inplace, METH_FASTCALL | METH_KEYWORDS,
      "See jtorch.dispatch.writes.call_inplace."},
-    {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch._nodes.replay.Walk."},
+    {"set_detour", speedups_set_detour, METH_O, "See jtorch.dispatch.calls.detour."},
+    {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch._backward.backward.follow."},
+    {"restore_grad", (PyCFunction)(void (*)(void))speedups_restore_grad, METH_FASTCALL, "See jtorch.no_grad.restore_grad."},
     {"connect_trace", speedups_connect_trace, METH_O, "Takes what it needs of jtorch.engine.trace."},
     {"connect_storage", speedups_connect_storage, METH_O, "Takes what it needs of jtorch.storage."},
     {"connect_tensor", speedups_connect_tensor, METH_O, "Takes what it needs of jtorch.tensor."},
@@ -73,12 +102,5 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__speedups(void)
 {
-    PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && (PyModule_AddIntMacro(module, DIFFERENTIABLE) < 0 || PyModule_AddIntMacro(module, SAVES) < 0
-                           || PyModule_AddIntMacro(module, SAVES_BOTH) < 0 || PyModule_AddIntMacro(module, KEEPS_RESULT) < 0
-                           || PyModule_AddIntMacro(module, IDEMPOTENT) < 0 || PyModule_AddIntMacro(module, LAID_OUT) < 0
-                           || PyModule_AddIntMacro(module, HAS_CHECKS) < 0 || PyModule_AddIntMacro(module, CLASS_BY_SHAPES) < 0
-                           || PyModule_AddIntMacro(module, INPLACE_IN_PYTHON) < 0))
-        Py_CLEAR(module);
-    return module;
+    return PyModule_Create(&definition);
 }

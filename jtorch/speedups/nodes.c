@@ -18,17 +18,17 @@ static PyObject *noted(PyObject *t)
     PyObject *storage = SLOT(t, Tensor_.storage), *counter = SLOT(t, Tensor_.counter);
     if (is_none(SLOT(t, Tensor_.view)) && is_none(counter) && is_none(SLOT(t, Tensor_.base)))
         return pair(storage, SLOT(storage, Storage_.version));
-    PyObject *seen = Seen_.type->tp_alloc(Seen_.type, 0);
-    if (seen == NULL)
+    PyObject *saved = SavedTensorRef_.type->tp_alloc(SavedTensorRef_.type, 0);
+    if (saved == NULL)
         return NULL;
-    SLOT(seen, Seen_.counter) = Py_NewRef(is_none(counter) ? storage : counter);
-    SLOT(seen, Seen_.storage) = Py_NewRef(storage);
-    SLOT(seen, Seen_.view) = Py_NewRef(SLOT(t, Tensor_.view));
-    SLOT(seen, Seen_.tensor) = PyWeakref_NewRef(t, NULL);
-    PyObject *version = SLOT(seen, Seen_.tensor) ? version_of(seen) : NULL;
-    PyObject *made = version ? pair(seen, version) : NULL;
+    SLOT(saved, SavedTensorRef_.counter) = Py_NewRef(is_none(counter) ? storage : counter);
+    SLOT(saved, SavedTensorRef_.storage) = Py_NewRef(storage);
+    SLOT(saved, SavedTensorRef_.view) = Py_NewRef(SLOT(t, Tensor_.view));
+    SLOT(saved, SavedTensorRef_.tensor) = PyWeakref_NewRef(t, NULL);
+    PyObject *version = SLOT(saved, SavedTensorRef_.tensor) ? version_of(saved) : NULL;
+    PyObject *made = version ? pair(saved, version) : NULL;
     Py_XDECREF(version);
-    Py_DECREF(seen);
+    Py_DECREF(saved);
     return made;
 }
 
@@ -41,7 +41,7 @@ static PyObject *edge_from(PyObject *t, PyObject *value)
             return Py_NewRef(Py_None);
         return is_none(node) ? pair(t, leaf_number) : pair(node, SLOT(t, Tensor_.output_nr));
     }
-    if (SLOT(SLOT(value, Value_.aval), Aval_.kind) != Py_True || !requires_grad(t))
+    if (SLOT(SLOT(value, Value_.aval), Aval_.is_inexact) != Py_True || !requires_grad(t))
         return Py_NewRef(Py_None);
     if (!is_none(node)) {
         PyObject *counter = SLOT(t, Tensor_.counter);
@@ -86,10 +86,10 @@ static PyObject *class_of_node(PyObject *call, long facts, PyObject *args)
 static PyObject *checked(PyObject *call, PyObject *edges)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(edges);
-    unsigned long pattern = 1;      /* in front of a bit for each edge */
+    unsigned long mask = 1;      /* in front of a bit for each edge */
     for (Py_ssize_t i = 0; i < n; i++)
-        pattern = pattern << 1 | !is_none(PyTuple_GET_ITEM(edges, i));
-    PyObject *known = SLOT(call, Call_.nodes), *key = PyLong_FromUnsignedLong(n < 31 ? pattern : 0);
+        mask = mask << 1 | !is_none(PyTuple_GET_ITEM(edges, i));
+    PyObject *known = SLOT(call, Call_.nodes), *key = PyLong_FromUnsignedLong(n < 31 ? mask : 0);
     PyObject *found = key != NULL && n < 31 ? PyDict_GetItemWithError(known, key) : NULL;
     Py_XINCREF(found);
     if (found == NULL && key != NULL && !PyErr_Occurred())
@@ -208,7 +208,7 @@ static PyObject *wrap_saved(PyObject *out, PyObject *node, long facts, PyObject 
 /* The tensor of a recorded call that is differentiated. */
 PyObject *tracked(PyObject *call, long facts, PyObject *flat, PyObject *args, PyObject *out, PyObject *modes)
 {
-    if (!Py_IS_TYPE(out, Value_.type) || !(facts & DIFFERENTIABLE) || SLOT(SLOT(out, Value_.aval), Aval_.kind) != Py_True)
+    if (!Py_IS_TYPE(out, Value_.type) || !(facts & DIFFERENTIABLE) || SLOT(SLOT(out, Value_.aval), Aval_.is_inexact) != Py_True)
         return PyObject_CallFunctionObjArgs(with_node, call, flat, args, out, NULL);
     PyObject *saved = args;
     if (facts & IDEMPOTENT) {

@@ -19,26 +19,27 @@
     extern struct name##_class name##_
 
 CLASS(Value, aval, array, born, slot, stamp);
-CLASS(Aval, kind);
+CLASS(Aval, is_inexact);
 CLASS(State, depth, early, hot, next, outs, single);
 CLASS(Trace, after_backward, mode, noting, numbers, state, values);
 CLASS(Recorder, longest, trace);
-CLASS(Call, node_class, nodes, of_tape);
-CLASS(Storage, apart, aval, generation, saved, value, version);
+CLASS(Call, node_class, nodes, tape_flags);
+CLASS(Storage, aval, generation, has_separate_version, saved, value, version);
 CLASS(View, aval, generation, in_order, value);
 CLASS(VersionCounter, version);
-CLASS(Seen, counter, storage, tensor, view);
+CLASS(SavedTensorRef, counter, storage, tensor, view);
 CLASS(Tensor, accumulator, base, counter, grad, inference, leaf_hooks, node, node_version, output_nr, post_accumulate_hooks,
       requires_grad, storage, view);
 CLASS(OpNode, call, raw_edges, result, saved, seq, versions, watched);
 
-/* What the tape has to know of a call, in Call.of_tape; see ``jtorch.dispatch.calls.of_tape``. */
-enum {
-    DIFFERENTIABLE = 1, SAVES = 2, SAVES_BOTH = 4, KEEPS_RESULT = 8, IDEMPOTENT = 16, LAID_OUT = 32, HAS_CHECKS = 64,
-    CLASS_BY_SHAPES = 128, INPLACE_IN_PYTHON = 256,
-};
+/* Numbers of jtorch/speedups/constants.py, which says what they mean. Those but LEAF are facts of a call, in Call.tape_flags. */
+#define FOR_EACH_NUMBER(DO) \
+    DO(LEAF) DO(DIFFERENTIABLE) DO(SAVES) DO(SAVES_BOTH) DO(KEEPS_RESULT) DO(IDEMPOTENT) DO(LAID_OUT) DO(HAS_CHECKS) \
+    DO(CLASS_BY_SHAPES) DO(INPLACE_IN_PYTHON)
+#define DECLARE(name) extern long name;
+FOR_EACH_NUMBER(DECLARE)
 
-#define LEAF (-1)   /* jtorch._nodes.replay.LEAF */
+extern PyObject *EAGER, *DEFERRED;      /* modes of a trace, of the same file */
 
 static inline int is_a(PyObject *o, PyTypeObject *type) { return Py_IS_TYPE(o, type) || PyType_IsSubtype(Py_TYPE(o), type); }
 
@@ -78,6 +79,7 @@ static inline int is_number(PyObject *o)
 }
 
 /* module.c */
+PyObject *speedups_set_constants(PyObject *module, PyObject *given);
 int lookup_slots(PyObject *type, Py_ssize_t *offsets, const char *const *names);
 PyObject *take(PyObject *from, const char *name);
 
@@ -86,7 +88,6 @@ struct of_thread { uint64_t thread; PyObject *found; };
 PyObject *of_this_thread(struct of_thread *kept, PyObject *local, const char *name);
 
 /* trace.c */
-extern PyObject *eager, *deferred;  /* modes of a trace */
 PyObject *current_trace(void);      /* borrowed */
 PyObject *new_value(PyObject *aval, PyObject *stamp, Py_ssize_t slot);
 PyObject *record_call(PyObject *call, PyObject *args);
@@ -119,6 +120,7 @@ long facts_of(PyObject *call);
 int is_special(PyObject *modes);
 PyObject *speedups_call(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_call_inplace(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+PyObject *speedups_set_detour(PyObject *module, PyObject *given);
 PyObject *speedups_restore_grad(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_connect_mode(PyObject *module, PyObject *given);
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given);

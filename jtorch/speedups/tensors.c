@@ -5,7 +5,7 @@
 struct Storage_class Storage_;
 struct View_class View_;
 struct VersionCounter_class VersionCounter_;
-struct Seen_class Seen_;
+struct SavedTensorRef_class SavedTensorRef_;
 struct Tensor_class Tensor_;
 
 static PyObject *value_in_python, *write_in_python, *zero;
@@ -45,7 +45,7 @@ static PyObject *new_storage(PyObject *value)
     SLOT(s, Storage_.version) = Py_NewRef(zero);
     SLOT(s, Storage_.generation) = Py_NewRef(zero);
     SLOT(s, Storage_.saved) = Py_NewRef(zero);
-    SLOT(s, Storage_.apart) = Py_NewRef(Py_False);
+    SLOT(s, Storage_.has_separate_version) = Py_NewRef(Py_False);
     return s;
 }
 
@@ -106,7 +106,7 @@ int requires_grad(PyObject *tensor)
             return 0;
         PyObject *view = SLOT(tensor, Tensor_.view), *storage = SLOT(tensor, Tensor_.storage);
         PyObject *aval = is_none(view) ? SLOT(storage, Storage_.aval) : SLOT(view, View_.aval);
-        if (SLOT(aval, Aval_.kind) != Py_True)
+        if (SLOT(aval, Aval_.is_inexact) != Py_True)
             return 0;
         tensor = base;
     }
@@ -151,7 +151,7 @@ static int write_or_ask(PyObject *tensor, PyObject *value, int here)
 int write_value(PyObject *tensor, PyObject *value)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage);
-    return write_or_ask(tensor, value, storage != NULL && SLOT(storage, Storage_.apart) == Py_False);
+    return write_or_ask(tensor, value, storage != NULL && SLOT(storage, Storage_.has_separate_version) == Py_False);
 }
 
 PyObject *speedups_values_of(PyObject *module, PyObject *tensors)
@@ -190,8 +190,8 @@ void count_saved(PyObject *versions, long by)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(versions); i++) {
         PyObject *counter = PyTuple_GET_ITEM(PyTuple_GET_ITEM(versions, i), 0);
-        if (Py_IS_TYPE(counter, Seen_.type))
-            counter = SLOT(counter, Seen_.storage);
+        if (Py_IS_TYPE(counter, SavedTensorRef_.type))
+            counter = SLOT(counter, SavedTensorRef_.storage);
         if (Py_IS_TYPE(counter, Storage_.type) && add_to(counter, Storage_.saved, by) < 0)
             PyErr_Clear();      /* no memory for a number above 256 */
     }
@@ -200,8 +200,8 @@ void count_saved(PyObject *versions, long by)
 /* The version of what a node has noted beside a saved tensor: a new reference. */
 PyObject *version_of(PyObject *counter)
 {
-    if (Py_IS_TYPE(counter, Seen_.type))
-        counter = SLOT(counter, Seen_.counter);
+    if (Py_IS_TYPE(counter, SavedTensorRef_.type))
+        counter = SLOT(counter, SavedTensorRef_.counter);
     if (Py_IS_TYPE(counter, Storage_.type))
         return Py_NewRef(SLOT(counter, Storage_.version));
     if (Py_IS_TYPE(counter, VersionCounter_.type))
@@ -211,17 +211,17 @@ PyObject *version_of(PyObject *counter)
 
 PyObject *speedups_connect_storage(PyObject *module, PyObject *given)
 {
-    static const char *const of_storage[] = {"apart", "aval", "generation", "saved", "value", "version", NULL};
+    static const char *const of_storage[] = {"aval", "generation", "has_separate_version", "saved", "value", "version", NULL};
     static const char *const of_view[] = {"aval", "generation", "in_order", "value", NULL};
     static const char *const of_counter[] = {"version", NULL};
-    static const char *const of_seen[] = {"counter", "storage", "tensor", "view", NULL};
+    static const char *const of_saved[] = {"counter", "storage", "tensor", "view", NULL};
     if (!(Storage_.type = (PyTypeObject *)take(given, "Storage")) || !(View_.type = (PyTypeObject *)take(given, "View"))
             || !(VersionCounter_.type = (PyTypeObject *)take(given, "VersionCounter"))
-            || !(Seen_.type = (PyTypeObject *)take(given, "Seen"))
-            || lookup_slots((PyObject *)Storage_.type, &Storage_.apart, of_storage) < 0
+            || !(SavedTensorRef_.type = (PyTypeObject *)take(given, "SavedTensorRef"))
+            || lookup_slots((PyObject *)Storage_.type, &Storage_.aval, of_storage) < 0
             || lookup_slots((PyObject *)View_.type, &View_.aval, of_view) < 0
             || lookup_slots((PyObject *)VersionCounter_.type, &VersionCounter_.version, of_counter) < 0
-            || lookup_slots((PyObject *)Seen_.type, &Seen_.counter, of_seen) < 0
+            || lookup_slots((PyObject *)SavedTensorRef_.type, &SavedTensorRef_.counter, of_saved) < 0
             || !(value_in_python = take(given, "value_of")) || !(write_in_python = take(given, "write"))
             || !(zero = PyLong_FromLong(0)))
         return NULL;

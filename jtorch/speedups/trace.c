@@ -7,7 +7,6 @@ struct Aval_class Aval_;
 struct State_class State_;
 struct Trace_class Trace_;
 struct Recorder_class Recorder_;
-PyObject *eager, *deferred;
 
 static PyObject *local, *in_python, *run_now, *begin_early, *cut;
 
@@ -158,9 +157,9 @@ static PyObject *note(PyObject *trace, PyObject *call, PyObject *args, PyObject 
     if (out != NULL) {
         *before = Py_NewRef(state);
         *after = Py_NewRef(found);
-        *held = SLOT(found, State_.hot) == Py_True && SLOT(trace, Trace_.mode) != eager;
+        *held = SLOT(found, State_.hot) == Py_True && SLOT(trace, Trace_.mode) != EAGER;
         if (*held)
-            set(trace, Trace_.mode, deferred);
+            set(trace, Trace_.mode, DEFERRED);
         set(trace, Trace_.state, found);
     }
     if (collects)
@@ -219,7 +218,7 @@ PyObject *speedups_liveness_of(PyObject *module, PyObject *values)
 PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
 {
     static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};
-    static const char *const of_aval[] = {"kind", NULL};
+    static const char *const of_aval[] = {"is_inexact", NULL};
     static const char *const of_state[] = {"depth", "early", "hot", "next", "outs", "single", NULL};
     static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "state", "values", NULL};
     static const char *const of_recorder[] = {"longest", "trace", NULL};
@@ -227,13 +226,13 @@ PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
             || !(State_.type = (PyTypeObject *)take(given, "State")) || !(Trace_.type = (PyTypeObject *)take(given, "Trace"))
             || !(Recorder_.type = (PyTypeObject *)take(given, "Recorder"))
             || lookup_slots((PyObject *)Value_.type, &Value_.aval, of_value) < 0
-            || lookup_slots((PyObject *)Aval_.type, &Aval_.kind, of_aval) < 0
+            || lookup_slots((PyObject *)Aval_.type, &Aval_.is_inexact, of_aval) < 0
             || lookup_slots((PyObject *)State_.type, &State_.depth, of_state) < 0
             || lookup_slots((PyObject *)Trace_.type, &Trace_.after_backward, of_trace) < 0
             || lookup_slots((PyObject *)Recorder_.type, &Recorder_.longest, of_recorder) < 0
             || !(local = take(given, "local")) || !(in_python = take(given, "record"))
             || !(run_now = take(given, "run_now")) || !(begin_early = take(given, "begin_early"))
-            || !(cut = take(given, "cut")) || !(eager = take(given, "EAGER")) || !(deferred = take(given, "DEFERRED")))
+            || !(cut = take(given, "cut")))
         return NULL;
     Py_RETURN_NONE;
 }

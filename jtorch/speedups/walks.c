@@ -5,8 +5,8 @@
 CLASS(Walk, after, avals, count, entering, leaves, steps, through);
 struct Walk_class Walk_;
 
-static PyObject *accumulate_in_python, *is_watched, *stand_in, *hollow, *nothing;
-static PyTypeObject *sometimes_node, *copy_slices;
+static PyObject *accumulate_in_python, *is_watched, *shape_only_value, *zero_stride_arrays, *nothing;
+static PyTypeObject *conditionally_saved_node, *copy_slices;
 
 /* ---------------------------------------------------------------- is it the walk? */
 
@@ -184,7 +184,7 @@ static int enter(PyObject *walk, struct meeting *m)
     PyObject *numbers = SLOT(m->trace, Trace_.numbers);
     if (PyList_SetSlice(numbers, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, m->numbers) < 0)
         return -1;
-    set(m->trace, Trace_.mode, deferred);
+    set(m->trace, Trace_.mode, DEFERRED);
     set(m->trace, Trace_.state, SLOT(walk, Walk_.after));
     return 0;
 }
@@ -204,13 +204,13 @@ static int accumulate(PyObject *leaf, PyObject *value)
 }
 
 /* A value in place of one of which only the aval counts. */
-static PyObject *stand_in_for(PyObject *v)
+static PyObject *shape_only_value_for(PyObject *v)
 {
     if (!Py_IS_TYPE(v, Value_.type))
         return Py_NewRef(v);
-    PyObject *aval = SLOT(v, Value_.aval), *array = PyDict_GetItemWithError(hollow, aval);
+    PyObject *aval = SLOT(v, Value_.aval), *array = PyDict_GetItemWithError(zero_stride_arrays, aval);
     if (array == NULL)
-        return PyErr_Occurred() ? NULL : PyObject_CallOneArg(stand_in, v);
+        return PyErr_Occurred() ? NULL : PyObject_CallOneArg(shape_only_value, v);
     PyObject *made = new_value(aval, Py_None, 0);
     if (made != NULL)
         set(made, Value_.array, array);
@@ -221,14 +221,14 @@ static PyObject *stand_in_for(PyObject *v)
 static int release(PyObject *node)
 {
     PyTypeObject *type = Py_TYPE(node);
-    PyObject *facts = SLOT(SLOT(node, OpNode_.call), Call_.of_tape), *saved = SLOT(node, OpNode_.saved);
+    PyObject *facts = SLOT(SLOT(node, OpNode_.call), Call_.tape_flags), *saved = SLOT(node, OpNode_.saved);
     if (is_none(facts) || SLOT(node, OpNode_.watched) != Py_False || !PyList_CheckExact(saved)
-            || PyType_IsSubtype(type, sometimes_node) || PyType_IsSubtype(type, copy_slices))
+            || PyType_IsSubtype(type, conditionally_saved_node) || PyType_IsSubtype(type, copy_slices))
         return done(PyObject_CallMethod(node, "release", NULL));
     if (!(PyLong_AsLong(facts) & SAVES)) {
         PyObject *kept = PyList_New(PyList_GET_SIZE(saved));
         for (Py_ssize_t i = 0; kept != NULL && i < PyList_GET_SIZE(saved); i++) {
-            PyObject *v = stand_in_for(PyList_GET_ITEM(saved, i));
+            PyObject *v = shape_only_value_for(PyList_GET_ITEM(saved, i));
             if (v == NULL)
                 Py_CLEAR(kept);
             else
@@ -329,8 +329,8 @@ PyObject *speedups_connect_walks(PyObject *module, PyObject *given)
     if (!(Walk_.type = (PyTypeObject *)take(given, "Walk"))
             || lookup_slots((PyObject *)Walk_.type, &Walk_.after, of_walk) < 0
             || !(accumulate_in_python = take(given, "_accumulate")) || !(is_watched = take(given, "is_watched"))
-            || !(stand_in = take(given, "stand_in")) || !(hollow = take(given, "hollow_arrays"))
-            || !(sometimes_node = (PyTypeObject *)take(given, "SometimesNode"))
+            || !(shape_only_value = take(given, "shape_only_value")) || !(zero_stride_arrays = take(given, "zero_stride_arrays"))
+            || !(conditionally_saved_node = (PyTypeObject *)take(given, "ConditionallySavedNode"))
             || !(copy_slices = (PyTypeObject *)take(given, "CopySlices")) || !(nothing = PyTuple_New(0)))
         return NULL;
     Py_RETURN_NONE;

@@ -7,9 +7,9 @@ import weakref
 from typing import Any
 
 from jtorch._backward.view_history import node_of
-from jtorch._nodes.replay import LEAF
 from jtorch.autograd.graph import get_gradient_edge
-from jtorch.storage import Seen
+from jtorch.speedups.constants import LEAF
+from jtorch.storage import SavedTensorRef
 from jtorch.tape import AccumulateGrad, Node, OpNode, detached, is_leaf_edge, lead_to_node, leads_to, nodes_with
 from jtorch.tensor import Tensor
 
@@ -81,7 +81,7 @@ def _held(o: Any, name: str) -> Any:
 
 def _uses(node: OpNode, t: Tensor) -> int:
     """How often the tensor is among what a node has saved and uses in its backward."""
-    if node.call.op.saves == "result":      # of that the node holds the memory, not the tensor
+    if node.call.op.saves.result_only:      # of that the node holds the memory, not the tensor
         return 0
     return sum([u and _is_of(t, v, e) for v, u, e in zip(node.versions, _used(node), node.raw_edges, strict=False)])
 
@@ -91,7 +91,7 @@ def _is_of(t: Tensor, version: tuple, edge: tuple | None) -> bool:
     counter = version[0]
     if counter is None:
         return False
-    if counter.__class__ is Seen:
+    if counter.__class__ is SavedTensorRef:
         return counter.tensor() is t
     whole = t._base is None and counter is t._storage
     if edge is None:
@@ -108,7 +108,8 @@ def _edge_before_detach(t: Tensor) -> tuple | None:
 
 def _may_have_saved(t: Tensor) -> list[OpNode]:
     """The nodes that have saved the tensor, or something else of the same memory or history."""
-    counters = [s for ref in weakref.getweakrefs(t) for s in gc.get_referrers(ref) if s.__class__ is Seen] + [t._storage]
+    refs = [s for ref in weakref.getweakrefs(t) for s in gc.get_referrers(ref) if s.__class__ is SavedTensorRef]
+    counters = [*refs, t._storage]
     before = _edge_before_detach(t)
     heads = [h for h in (t, t._node, lead_to_node(t), before and before[0], *counters) if h is not None]
     ids = {id(h) for h in heads}
@@ -117,7 +118,7 @@ def _may_have_saved(t: Tensor) -> list[OpNode]:
 
 
 def _used(node: OpNode) -> tuple[bool, ...]:
-    return node.held(tuple([i for i, a in enumerate(node._input_metadata) if a.kind]))
+    return node.held(tuple([i for i, a in enumerate(node._input_metadata) if a.is_inexact]))
 
 
 def _raise(grad_outputs):

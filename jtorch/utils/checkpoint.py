@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jtorch import random, tape
+from jtorch import cuda, random, tape
 from jtorch.amp import autocast_mode as amp
 from jtorch.autograd import backward as run_backward
 from jtorch.autograd.function import Function
@@ -25,7 +25,13 @@ from jtorch.tensor import Tensor
 
 
 class CheckpointError(RuntimeError):
-    """The function has not saved the same when it was run again. See torch.utils.checkpoint.CheckpointError."""
+    """The function has not saved the same when it was run again. See torch.utils.checkpoint.CheckpointError.
+
+    Example::
+
+        >>> issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
+        True
+    """
 
 
 class _EarlyStop(Exception):
@@ -48,17 +54,54 @@ def _set(name: str, value: bool | None) -> Iterator[None]:
 
 
 def set_checkpoint_early_stop(enable: bool) -> Any:
-    """Whether the second run stops once it has what is needed, for checkpoints made inside the context."""
+    """Whether the second run stops once it has what is needed, for checkpoints made inside the context.
+
+    Args:
+        enable (bool): whether it stops.
+
+    Returns:
+        a context manager.
+
+    Example::
+
+        >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+        ...     pass
+
+    """
     return _set("early_stop", enable)
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
-    """Accepted; messages here say no more for it."""
+    """Accepted; messages here say no more for it.
+
+    Args:
+        enabled (bool or None): accepted.
+
+    Returns:
+        a context manager.
+
+    Example::
+
+        >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):
+        ...     pass
+
+    """
     return _set("debug", enabled)
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Contexts that do nothing."""
+    """Contexts that do nothing.
+
+    Returns:
+        two context managers.
+
+    Example::
+
+        >>> forward, recompute = torch.utils.checkpoint.noop_context_fn()
+        >>> with forward, recompute:
+        ...     pass
+
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -82,6 +125,18 @@ class _Surroundings:
             yield
 
 
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The indices of the accelerators that tensors are on, and their generators' states. See torch.utils.checkpoint."""
+    indices = [a.get_device() for a in args if isinstance(a, Tensor) and a.device.type not in ("cpu", "meta")]
+    return indices, [cuda.get_rng_state(index) for index in indices]
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Sets the generators' states of accelerators. See torch.utils.checkpoint."""
+    for index, state in zip(devices, states, strict=False):
+        cuda.set_rng_state(state, index)
+
+
 def _devices(args: Any) -> set[str]:
     return {a.device.type for a in args if isinstance(a, Tensor)}
 
@@ -89,13 +144,40 @@ def _devices(args: Any) -> set[str]:
 # ---------------------------------------------------------------- one node
 
 def check_backward_validity(inputs: Any) -> None:
-    """Warns where no input requires a gradient."""
+    """Warns where no input requires a gradient.
+
+    Args:
+        inputs (iterable): arguments of a checkpoint.
+
+    Example::
+
+        >>> torch.utils.checkpoint.check_backward_validity([torch.ones(1, requires_grad=True)])
+
+    """
     if not any([t.requires_grad for t in inputs if isinstance(t, Tensor)]):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
 def detach_variable(inputs: Any) -> tuple:
-    """The inputs without history."""
+    """The inputs without history.
+
+    Args:
+        inputs (tuple): Tensors and others.
+
+    Returns:
+        a tuple: leaves that require grad as their Tensors do, and others as they are.
+
+    Raises:
+        RuntimeError: no tuple.
+
+    Example::
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> made, = torch.utils.checkpoint.detach_variable((x * 2,))
+        >>> made.is_leaf, made.requires_grad
+        (True, True)
+
+    """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple([t.detach().requires_grad_(t.requires_grad) if isinstance(t, Tensor) else t for t in inputs])
@@ -236,10 +318,32 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
     CheckpointError says that the second run saved something else (unless ``determinism_check="none"``). ``context_fn``
     gives the contexts of the two runs. ``debug`` is accepted.
 
+    Args:
+        function: any function; it is called again in the backward, with the same arguments.
+        *args: its arguments.
+        **kwargs: its keyword arguments; ``preserve_rng_state=False`` among them is the checkpoint's.
+        use_reentrant (bool or None): which of PyTorch's two ways; None warns.
+        context_fn: a function without arguments that returns two context managers.
+        determinism_check (str): "default" or "none".
+        debug (bool): accepted.
+        early_stop (bool): the second run ends once it has what is needed.
+
+    Returns:
+        what ``function`` returns.
+
+    Raises:
+        ValueError: keyword arguments, ``context_fn`` or ``debug`` with ``use_reentrant=True``.
+        CheckpointError: in the backward, where the second run has saved something else.
+
+    Source: Chen et al. 2016, arXiv:1604.06174.
+
+    Example::
+
         >>> x = torch.ones(2, requires_grad=True)
         >>> torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False).sum().backward()
         >>> x.grad
         tensor([0.5403, 0.5403])
+
     """
     reentrant = _reentrant(use_reentrant, "torch.utils.checkpoint", "Starting in PyTorch 2.9, calling checkpoint without "
                            "use_reentrant will raise an exception.")
@@ -268,6 +372,28 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
     """Calls functions (or the children of a Sequential) one after the other, in segments of which all but the last are
     checkpoints. See torch.utils.checkpoint.checkpoint_sequential.
+
+    Args:
+        functions (Sequential, or list of functions): called in turn.
+        segments (int): how many parts.
+        input (Tensor): of the first.
+        use_reentrant (bool or None): as in ``checkpoint``.
+        kwargs: ``preserve_rng_state``.
+
+    Returns:
+        what the last returns.
+
+    Raises:
+        ValueError: unknown keyword arguments.
+
+    Example::
+
+        >>> model = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh())
+        >>> x = torch.zeros(2, requires_grad=True)
+        >>> torch.utils.checkpoint.checkpoint_sequential(model, 2, x, use_reentrant=False).sum().backward()
+        >>> x.grad
+        tensor([0., 0.])
+
     """
     reentrant = _reentrant(use_reentrant, "torch.utils.checkpoint.checkpoint_sequential", "In version 2.9 we will raise an "
                            "exception if use_reentrant is not passed.")
@@ -290,7 +416,13 @@ def _in_a_row(functions: list) -> Callable:
 
 
 class CheckpointPolicy(enum.Enum):
-    """What selective checkpointing does with an operation's result. See torch.utils.checkpoint.CheckpointPolicy."""
+    """What selective checkpointing does with an operation's result. See torch.utils.checkpoint.CheckpointPolicy.
+
+    Example::
+
+        >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
+        'MUST_SAVE'
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -300,7 +432,16 @@ class CheckpointPolicy(enum.Enum):
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
-    """Not built: which results are kept cannot be chosen operation by operation."""
+    """Not built: which results are kept cannot be chosen operation by operation.
+
+    Args:
+        policy_fn_or_list: which operations' results are kept.
+        allow_cache_entry_mutation (bool): whether they may be written to.
+
+    Raises:
+        NotImplementedError: always.
+
+    """
     raise NotImplementedError("create_selective_checkpoint_contexts is not built; torch.utils.checkpoint.checkpoint computes all "
                               "of its function again, and jax.checkpoint has policies")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import jtorch.dtype as dtypes
 from jtorch._api import functions
+from jtorch._api.torch_function import disabled
 from jtorch.tensor import Tensor
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
@@ -24,6 +25,8 @@ class CausalBias(Tensor):
     AssertionError where ``variant`` is not a CausalVariant.
     """
 
+    __torch_function__: Any = classmethod(disabled)
+
     variant: CausalVariant
     seq_len_q: int
     seq_len_kv: int
@@ -33,7 +36,7 @@ class CausalBias(Tensor):
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be an instance of CausalVariant, got {type(variant).__name__}")
         diagonal = 0 if variant is CausalVariant.UPPER_LEFT else seq_len_kv - seq_len_q
-        made = functions.ones(seq_len_q, seq_len_kv, dtype=dtypes.bool_).tril(diagonal).as_subclass(cls)
+        made: Any = functions.ones(seq_len_q, seq_len_kv, dtype=dtypes.bool_).tril(diagonal).as_subclass(cls)
         made.variant, made.seq_len_q, made.seq_len_kv = variant, seq_len_q, seq_len_kv
         return made
 

@@ -50,8 +50,19 @@ class L1Loss(_Loss):
 
     Input and target of one shape; the result is a scalar, or of that shape with ``reduction="none"``.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating, in one dtype or
+    promoted.
+
+    Args:
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.L1Loss()(torch.tensor([1.0, 5.0]), torch.tensor([2.0, 2.0]))
         tensor(2.)
+
     """
 
     function = "l1_loss"
@@ -63,8 +74,19 @@ class MSELoss(_Loss):
     Input and target of one shape (others are broadcast, with a warning); the result is a scalar, or of that shape with
     ``reduction="none"``.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating, in one dtype or
+    promoted.
+
+    Args:
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.MSELoss()(torch.tensor([1.0, 5.0]), torch.tensor([2.0, 2.0]))
         tensor(5.)
+
     """
 
     function = "mse_loss"
@@ -75,8 +97,20 @@ class SmoothL1Loss(_Loss):
 
     The loss of Fast R-CNN (https://arxiv.org/abs/1504.08083); ``beta=0`` makes it L1Loss.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating, in one dtype or
+    promoted.
+
+    Args:
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        beta (float): where the loss turns from a parabola into a line.
+
+    Example::
+
         >>> torch.nn.SmoothL1Loss()(torch.tensor([0.0, 3.0]), torch.tensor([1.0, 0.0]))
         tensor(1.5000)
+
     """
 
     function = "smooth_l1_loss"
@@ -92,8 +126,18 @@ class HuberLoss(_Loss):
 
     Input and target of one shape; ``delta`` is positive.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating, in one dtype or
+    promoted.
+
+    Args:
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        delta (float): where the loss turns from a parabola into a line.
+
+    Example::
+
         >>> torch.nn.HuberLoss(delta=2.0)(torch.tensor([1.0, 4.0]), torch.tensor([0.0, 0.0]))
         tensor(3.2500)
+
     """
 
     __constants__ = ["reduction", "delta"]
@@ -115,8 +159,19 @@ class BCELoss(_WeightedLoss):
     Input, target and (broadcast) ``weight`` of one dtype; logarithms are at least -100. An input outside [0, 1] is a
     RuntimeError. BCEWithLogitsLoss is the same of logits, and exact for large ones.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating.
+
+    Args:
+        weight (Tensor or None): a factor for each element of a batch.
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))
         tensor(0.6931)
+
     """
 
     function = "binary_cross_entropy"
@@ -127,8 +182,20 @@ class BCEWithLogitsLoss(_Loss):
 
     ``weight`` scales elements, ``pos_weight`` the part of the positive class; both are broadcast.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating.
+
+    Args:
+        weight (Tensor or None): a factor for each element of a batch.
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        pos_weight (Tensor or None): a factor of the positive targets, for each class.
+
+    Example::
+
         >>> torch.nn.BCEWithLogitsLoss(pos_weight=torch.tensor([3.0]))(torch.zeros(2), torch.tensor([0.0, 1.0]))
         tensor(1.3863)
+
     """
 
     function = "binary_cross_entropy_with_logits"
@@ -149,8 +216,21 @@ class NLLLoss(_WeightedLoss):
     Input (N, C, …) of log-probabilities, target (N, …) of int64 class indices. The mean is over the targets' weights;
     targets equal to ``ignore_index`` count nothing. An index outside [0, C) is an IndexError.
 
+    Shape: input (C,), (N, C) or (N, C, d1, ...), floating; target (), (N,) or (N, d1, ...), int64 or uint8; () with a
+    reduction, the target's shape without.
+
+    Args:
+        weight (Tensor or None): a factor for each class.
+        size_average (bool or None): deprecated, see ``reduction``.
+        ignore_index (int): targets of this class do not count.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.NLLLoss()(torch.tensor([[-1.0, -2.0], [-3.0, -4.0]]), torch.tensor([1, 0]))
         tensor(2.5000)
+
     """
 
     __constants__ = ["ignore_index", "reduction"]
@@ -164,7 +244,26 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """NLLLoss under its old name for images; deprecated in PyTorch."""
+    """NLLLoss under its old name for images; deprecated in PyTorch.
+
+    Shape: input (C,), (N, C) or (N, C, d1, ...), floating; target (), (N,) or (N, d1, ...), int64 or uint8; () with a
+    reduction, the target's shape without.
+
+    Args:
+        weight (Tensor or None): a factor for each class.
+        size_average (bool or None): deprecated, see ``reduction``.
+        ignore_index (int): targets of this class do not count.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     loss = nn.NLLLoss2d()
+        >>> loss(torch.zeros(1, 2, 2, 2), torch.zeros(1, 2, 2, dtype=torch.int64))
+        tensor(0.)
+
+    """
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean"):
@@ -180,8 +279,22 @@ class CrossEntropyLoss(_WeightedLoss):
     class, targets equal to ``ignore_index`` count nothing, ``label_smoothing`` mixes the target with the uniform distribution
     (https://arxiv.org/abs/1512.00567).
 
+    Shape: input (C,), (N, C) or (N, C, d1, ...), floating; target (), (N,) or (N, d1, ...) of classes, int64 or
+    uint8, or of the input's shape, probabilities; () with a reduction, else that of classes.
+
+    Args:
+        weight (Tensor or None): a factor for each class.
+        size_average (bool or None): deprecated, see ``reduction``.
+        ignore_index (int): targets of this class do not count.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        label_smoothing (float): which part of the target is spread over all classes.
+
+    Example::
+
         >>> torch.nn.CrossEntropyLoss()(torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([0, 1]))
         tensor(0.4100)
+
     """
 
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]
@@ -203,8 +316,19 @@ class KLDivLoss(_Loss):
 
     ``log_target`` says that the target holds log-probabilities too; ``reduction="batchmean"`` is the divergence itself.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating.
+
+    Args:
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean", "sum" or "batchmean", the sum over the batch's size.
+        log_target (bool): the target holds logarithms.
+
+    Example::
+
         >>> torch.nn.KLDivLoss(reduction="batchmean")(torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[1.0, 0.0]]))
         tensor(0.6931)
+
     """
 
     function = "kl_div"
@@ -221,8 +345,21 @@ class PoissonNLLLoss(_Loss):
 
     ``full`` adds Stirling's approximation of the constant term for targets above 1; ``eps`` keeps ``log(0)`` away.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without.
+
+    Args:
+        log_input (bool): the input holds logarithms.
+        full (bool): adds the part of the likelihood that does not depend on the input.
+        size_average (bool or None): deprecated, see ``reduction``.
+        eps (float): added inside the logarithm.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
         tensor(0.8591)
+
     """
 
     __constants__ = ["log_input", "full", "eps", "reduction"]
@@ -244,8 +381,18 @@ class GaussianNLLLoss(_Loss):
 
     ``var`` has the input's shape, or lacks its last dimension (or has 1 there), or is a number; it is at least ``eps``.
 
+    Shape: input and target (N, *), variance (N, *), (N, 1) or (N,); () with a reduction, (N, *) without.
+
+    Args:
+        full (bool): adds the part of the likelihood that does not depend on the input.
+        eps (float): the least variance.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.ones(2), torch.ones(2))
         tensor(0.5000)
+
     """
 
     __constants__ = ["full", "eps", "reduction"]
@@ -269,9 +416,20 @@ class CTCLoss(_Loss):
     gradient is PyTorch's: that with respect to the logits of the log_softmax which ``log_probs`` come from.
     Source: Graves et al., Connectionist Temporal Classification, ICML 2006.
 
+    Shape: log_probs (T, N, C) or (T, C), floating; targets (N, S) or (sum of lengths,), integers; both lengths (N,)
+    or (); () with a reduction, (N,) without.
+
+    Args:
+        blank (int): the class of a blank.
+        reduction (str): "none", "mean" (each loss over its target's length) or "sum".
+        zero_infinity (bool): infinite losses and their gradients become 0.
+
+    Example::
+
         >>> x = torch.zeros(4, 1, 3).log_softmax(2)
         >>> torch.nn.CTCLoss()(x, torch.tensor([[1, 2]]), (4,), (2,))
         tensor(0.8432)
+
     """
 
     __constants__ = ["blank", "reduction"]

@@ -8,6 +8,7 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch._api.creation import from_host, place_of
+from jtorch.engine import zero_stride_array
 from jtorch.tensor import Parameter, Tensor
 
 
@@ -17,7 +18,8 @@ def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
         negative = next(n for n in shape if n < 0)
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(shape)}")
     found = dtypes.as_dtype(dtype, "empty") or dtypes.get_default_dtype()
-    return from_host(np.zeros(shape, found.np), place_of(device))
+    place = place_of(device)
+    return from_host(np.zeros(shape, found.np) if place.type != "meta" else zero_stride_array(shape, found.np), place)
 
 
 def parameter(*shape: int, device: Any = None, dtype: Any = None) -> Parameter:

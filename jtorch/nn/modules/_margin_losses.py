@@ -14,8 +14,18 @@ class SoftMarginLoss(_Loss):
 
     Input and target of one shape; the result is a scalar, or of that shape with ``reduction="none"``.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without. Both floating.
+
+    Args:
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, -1.0]))
         tensor(0.6931)
+
     """
 
     function = "soft_margin_loss"
@@ -26,8 +36,19 @@ class HingeEmbeddingLoss(_Loss):
 
     Input and target of one shape; the result is a scalar, or of that shape with ``reduction="none"``.
 
+    Shape: input and target of one shape (*), any; () with a reduction, (*) without. The target holds 1 and -1.
+
+    Args:
+        margin (float): how far apart things have to be.
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.5]), torch.tensor([1.0, -1.0]))
         tensor(0.5000)
+
     """
 
     __constants__ = ["margin", "reduction"]
@@ -59,8 +80,20 @@ class MarginRankingLoss(_PairLoss):
 
     All three of one shape; targets are 1 where the first should be larger, else -1.
 
+    Shape: two inputs and the target of one shape (N,) or (), the target of 1 and -1; () with a reduction, (N,)
+    without.
+
+    Args:
+        margin (float): how far apart things have to be.
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.MarginRankingLoss()(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 1.0]), torch.tensor([1.0, 1.0]))
         tensor(0.5000)
+
     """
 
     function = "margin_ranking_loss"
@@ -71,9 +104,20 @@ class CosineEmbeddingLoss(_PairLoss):
 
     Inputs (N, D) with targets (N), or (D) with a 0-dim target.
 
+    Shape: two inputs (N, D) or (D,), target (N,) or () of 1 and -1; () with a reduction, (N,) without.
+
+    Args:
+        margin (float): how far apart things have to be.
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> x = torch.tensor([[1.0, 0.0]])
         >>> torch.nn.CosineEmbeddingLoss()(x, torch.tensor([[0.0, 1.0]]), torch.tensor([1]))
         tensor(1.)
+
     """
 
     function = "cosine_embedding_loss"
@@ -84,8 +128,19 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     Input and target (N, C) or (C), targets 0 or 1; ``weight`` per class.
 
+    Shape: input and target (N, C), floating; () with a reduction, (N,) without.
+
+    Args:
+        weight (Tensor or None): a factor for each class.
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]))
         tensor(0.6931)
+
     """
 
     function = "multilabel_soft_margin_loss"
@@ -96,8 +151,18 @@ class MultiLabelMarginLoss(_Loss):
 
     Input (N, C) or (C); the target has the same shape and lists class indices up to the first -1.
 
+    Shape: input (N, C) or (C,), floating, target of its shape, int64; () with a reduction, (N,) without.
+
+    Args:
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
         tensor(0.8500)
+
     """
 
     function = "multilabel_margin_loss"
@@ -108,8 +173,21 @@ class MultiMarginLoss(_WeightedLoss):
 
     Input (N, C) or (C), int64 targets (N) or (); ``p`` is 1 or 2, ``weight`` is per target class.
 
+    Shape: input (N, C) or (C,), floating, target (N,) or (), int64; () with a reduction, (N,) without.
+
+    Args:
+        p (int): the power, 1 or 2.
+        margin (float): how far apart things have to be.
+        weight (Tensor or None): a factor for each class.
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
         tensor(0.3250)
+
     """
 
     __constants__ = ["p", "margin", "reduction"]
@@ -142,9 +220,23 @@ class TripletMarginLoss(_TripletLoss):
     Inputs (N, D) or (D). ``swap`` takes the negative's distance to the positive where that is smaller
     (Balntas et al., BMVC 2016).
 
+    Shape: anchor, positive and negative (N, D) or (D,), floating; () with a reduction, (N,) or () without.
+
+    Args:
+        margin (float): how far apart things have to be.
+        p (float): which norm.
+        eps (float): added to a denominator, so that it is not 0.
+        swap (bool): takes the smaller of the negative's distances to anchor and positive.
+        size_average (bool or None): deprecated, see ``reduction``.
+        reduce (bool or None): deprecated, see ``reduction``.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> a, p, n = torch.zeros(1, 2), torch.ones(1, 2), torch.tensor([[3.0, 4.0]])
         >>> torch.nn.TripletMarginLoss(margin=5.0)(a, p, n)
         tensor(1.4142)
+
     """
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
@@ -163,9 +255,20 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
 
     ``distance_function(x1, x2)`` gives the distance of each pair; by default it is PairwiseDistance().
 
+    Shape: anchor, positive and negative (N, D) or (D,), floating; () with a reduction, (N,) or () without.
+
+    Args:
+        distance_function (function or None): of two Tensors; the Euclidean distance by default.
+        margin (float): how far apart things have to be.
+        swap (bool): takes the smaller of the negative's distances to anchor and positive.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+
+    Example::
+
         >>> far = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda x, y: (x - y).abs().amax(1))
         >>> far(torch.zeros(1, 2), torch.ones(1, 2), torch.tensor([[0.5, 0.0]]))
         tensor(1.5000)
+
     """
 
     __constants__ = ["margin", "swap", "reduction"]

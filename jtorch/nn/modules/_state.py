@@ -6,6 +6,8 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
+from jtorch.__future__ import get_swap_module_params_on_conversion
+from jtorch.nn.modules._conversion import load_swapped
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
 
@@ -105,8 +107,16 @@ def _load_one(module: Any, name: str, key: str, target: Tensor, given: Any, assi
         errors.append(f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
                       f"model is {target.shape}.")
         return
+    swaps = get_swap_module_params_on_conversion()
+    if target.is_meta and not given.is_meta and not assign:
+        warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+                      "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+                      "corresponding key in the module instead of copying them in place?)", UserWarning, stacklevel=2)
     try:
         with no_grad():
+            if swaps:
+                load_swapped(target, given, assign)
+                return
             if not assign:
                 target.copy_(given)     # type: ignore[attr-defined]
                 return
@@ -115,7 +125,8 @@ def _load_one(module: Any, name: str, key: str, target: Tensor, given: Any, assi
                 given = given.requires_grad_(flag) if isinstance(given, Parameter) else Parameter(given, flag)
             setattr(module, name, given)
     except Exception as e:
-        errors.append(f'While copying the parameter named "{key}", whose dimensions in the model are {target.size()} and whose '
+        doing = "swapping" if swaps else "copying"
+        errors.append(f'While {doing} the parameter named "{key}", whose dimensions in the model are {target.size()} and whose '
                       f"dimensions in the checkpoint are {given.size()}, an exception occurred : {e.args}.")
 
 

@@ -113,8 +113,14 @@ class Tanhshrink(_Activation):
 class ReLU(_Inplace):
     """``max(x, 0)``. Shape: any. See torch.nn.ReLU.
 
-    >>> nn.ReLU()(torch.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
+    Args:
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.ReLU()(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+
     """
 
     _function = "relu"
@@ -123,8 +129,14 @@ class ReLU(_Inplace):
 class SiLU(_Inplace):
     """``x * sigmoid(x)``, also known as swish. Shape: any. See torch.nn.SiLU.
 
-    >>> nn.SiLU()(torch.tensor([2.0]))
-    tensor([1.7616])
+    Args:
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.SiLU()(torch.tensor([2.0]))
+        tensor([1.7616])
+
     """
 
     _function = "silu"
@@ -133,8 +145,14 @@ class SiLU(_Inplace):
 class Mish(_Inplace):
     """``x * tanh(log(1 + exp(x)))`` (Misra, "Mish", 2019). Shape: any. See torch.nn.Mish.
 
-    >>> nn.Mish()(torch.tensor([1.0]))
-    tensor([0.8651])
+    Args:
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.Mish()(torch.tensor([1.0]))
+        tensor([0.8651])
+
     """
 
     _function = "mish"
@@ -143,8 +161,14 @@ class Mish(_Inplace):
 class SELU(_Inplace):
     """``scale * elu(x, alpha)``, which keeps mean 0 and variance 1 (Klambauer et al., 2017). Shape: any. See torch.nn.SELU.
 
-    >>> nn.SELU()(torch.tensor([1.0]))
-    tensor([1.0507])
+    Args:
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.SELU()(torch.tensor([1.0]))
+        tensor([1.0507])
+
     """
 
     _function = "selu"
@@ -153,8 +177,14 @@ class SELU(_Inplace):
 class Hardsigmoid(_Inplace):
     """``relu6(x + 3) / 6``. Shape: any. See torch.nn.Hardsigmoid.
 
-    >>> nn.Hardsigmoid()(torch.tensor([-4.0, 0.0]))
-    tensor([0.0000, 0.5000])
+    Args:
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.Hardsigmoid()(torch.tensor([-4.0, 0.0]))
+        tensor([0.0000, 0.5000])
+
     """
 
     _function = "hardsigmoid"
@@ -167,8 +197,14 @@ class Hardsigmoid(_Inplace):
 class Hardswish(_Inplace):
     """``x * relu6(x + 3) / 6`` (Howard et al., "Searching for MobileNetV3", 2019). Shape: any. See torch.nn.Hardswish.
 
-    >>> nn.Hardswish()(torch.tensor([-4.0, 4.0]))
-    tensor([-0., 4.])
+    Args:
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.Hardswish()(torch.tensor([-4.0, 4.0]))
+        tensor([-0., 4.])
+
     """
 
     _function = "hardswish"
@@ -185,8 +221,18 @@ class Hardtanh(_Activation):
 
     Raises AssertionError where the limits are not in order.
 
-    >>> nn.Hardtanh(-2, 2)(torch.tensor([-3.0, 1.0, 3.0]))
-    tensor([-2.,  1.,  2.])
+    Args:
+        min_val (float): the least value.
+        max_val (float): the largest value.
+        inplace (bool): writes the result into the input.
+        min_value (float or None): deprecated name of ``min_val``.
+        max_value (float or None): deprecated name of ``max_val``.
+
+    Example::
+
+        >>> nn.Hardtanh(-2, 2)(torch.tensor([-3.0, 1.0, 3.0]))
+        tensor([-2.,  1.,  2.])
+
     """
 
     __constants__ = ["min_val", "max_val", "inplace"]
@@ -216,8 +262,14 @@ def _renamed(end: str, new: float, old: float | None) -> float:
 class ReLU6(Hardtanh):
     """x, at least 0 and at most 6. Shape: any. See torch.nn.ReLU6.
 
-    >>> nn.ReLU6()(torch.tensor([-1.0, 3.0, 7.0]))
-    tensor([0., 3., 6.])
+    Args:
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.ReLU6()(torch.tensor([-1.0, 3.0, 7.0]))
+        tensor([0., 3., 6.])
+
     """
 
     _shown = ()
@@ -229,8 +281,15 @@ class ReLU6(Hardtanh):
 class ELU(_Activation):
     """x where it is positive, else ``alpha * (exp(x) - 1)`` (Clevert et al., 2015). Shape: any. See torch.nn.ELU.
 
-    >>> nn.ELU(2.0)(torch.tensor([-1.0, 1.0]))
-    tensor([-1.2642,  1.0000])
+    Args:
+        alpha (float): the factor in the formula.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.ELU(2.0)(torch.tensor([-1.0, 1.0]))
+        tensor([-1.2642,  1.0000])
+
     """
 
     __constants__ = ["alpha", "inplace"]
@@ -248,8 +307,15 @@ class ELU(_Activation):
 class CELU(_Activation):
     """x where it is positive, else ``alpha * (exp(x / alpha) - 1)`` (Barron, 2017). Shape: any. See torch.nn.CELU.
 
-    >>> nn.CELU(2.0)(torch.tensor([-1.0, 1.0]))
-    tensor([-0.7869,  1.0000])
+    Args:
+        alpha (float): the factor in the formula.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.CELU(2.0)(torch.tensor([-1.0, 1.0]))
+        tensor([-0.7869,  1.0000])
+
     """
 
     __constants__ = ["alpha", "inplace"]
@@ -267,8 +333,15 @@ class CELU(_Activation):
 class LeakyReLU(_Activation):
     """x where it is positive, else ``negative_slope * x``. Shape: any. See torch.nn.LeakyReLU.
 
-    >>> nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
-    tensor([-0.1000,  2.0000])
+    Args:
+        negative_slope (float): below 0.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1000,  2.0000])
+
     """
 
     __constants__ = ["inplace", "negative_slope"]
@@ -288,8 +361,16 @@ class RReLU(_Activation):
 
     In training each element's slope is drawn uniformly from ``lower`` to ``upper``, in evaluation it is their mean.
 
-    >>> nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 2.0]))
-    tensor([-0.2000,  2.0000])
+    Args:
+        lower (float): the least slope.
+        upper (float): the largest slope.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2000,  2.0000])
+
     """
 
     __constants__ = ["lower", "upper", "inplace"]
@@ -310,8 +391,17 @@ class PReLU(Module):
     There is one weight, or one per channel (dimension 1), ``num_parameters`` of them; each starts as ``init``.
     Shape: any; RuntimeError where there are several weights and another number of channels.
 
-    >>> nn.PReLU()(torch.tensor([-1.0, 2.0])).tolist()
-    [-0.25, 2.0]
+    Args:
+        num_parameters (int): 1, or one for each channel.
+        init (float): what they begin with.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> nn.PReLU()(torch.tensor([-1.0, 2.0])).tolist()
+        [-0.25, 2.0]
+
     """
 
     __constants__ = ["num_parameters"]
@@ -338,8 +428,16 @@ class PReLU(Module):
 class Threshold(_Activation):
     """x where it is above ``threshold``, else ``value``. Shape: any. See torch.nn.Threshold.
 
-    >>> nn.Threshold(1.0, 20.0)(torch.tensor([0.5, 2.0]))
-    tensor([20.,  2.])
+    Args:
+        threshold (float): the bound in the formula.
+        value (float): what takes the place of others.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.Threshold(1.0, 20.0)(torch.tensor([0.5, 2.0]))
+        tensor([20.,  2.])
+
     """
 
     __constants__ = ["threshold", "value", "inplace"]
@@ -359,8 +457,14 @@ class GELU(_Activation):
 
     ``approximate="tanh"`` computes it by a hyperbolic tangent instead of the error function.
 
-    >>> nn.GELU()(torch.tensor([1.0]))
-    tensor([0.8413])
+    Args:
+        approximate (str): "none", or "tanh" for the approximation.
+
+    Example::
+
+        >>> nn.GELU()(torch.tensor([1.0]))
+        tensor([0.8413])
+
     """
 
     __constants__ = ["approximate"]
@@ -380,8 +484,14 @@ class GLU(_Activation):
 
     Shape: any with an even size along ``dim``, which is halved; RuntimeError for an odd one.
 
-    >>> nn.GLU()(torch.tensor([3.0, 0.0]))
-    tensor([1.5000])
+    Args:
+        dim (int): along which it is computed.
+
+    Example::
+
+        >>> nn.GLU()(torch.tensor([3.0, 0.0]))
+        tensor([1.5000])
+
     """
 
     __constants__ = ["dim"]
@@ -416,8 +526,14 @@ class _Shrink(_Activation):
 class Hardshrink(_Shrink):
     """x, or 0 where it is within ``lambd`` of 0. Shape: any. See torch.nn.Hardshrink.
 
-    >>> nn.Hardshrink()(torch.tensor([0.3, 2.0]))
-    tensor([0., 2.])
+    Args:
+        lambd (float): the threshold.
+
+    Example::
+
+        >>> nn.Hardshrink()(torch.tensor([0.3, 2.0]))
+        tensor([0., 2.])
+
     """
 
     _function = "hardshrink"
@@ -428,8 +544,14 @@ class Softshrink(_Shrink):
 
     Raises RuntimeError for a negative ``lambd``, when called.
 
-    >>> nn.Softshrink()(torch.tensor([0.3, 2.0]))
-    tensor([0.0000, 1.5000])
+    Args:
+        lambd (float): the threshold.
+
+    Example::
+
+        >>> nn.Softshrink()(torch.tensor([0.3, 2.0]))
+        tensor([0.0000, 1.5000])
+
     """
 
     _function = "softshrink"
@@ -438,8 +560,15 @@ class Softshrink(_Shrink):
 class Softplus(_Activation):
     """``log(1 + exp(beta * x)) / beta``, and x itself where ``beta * x > threshold``. Shape: any. See torch.nn.Softplus.
 
-    >>> nn.Softplus()(torch.tensor([0.0, 30.0]))
-    tensor([ 0.6931, 30.0000])
+    Args:
+        beta (float): how sharp the bend is.
+        threshold (float): the bound in the formula.
+
+    Example::
+
+        >>> nn.Softplus()(torch.tensor([0.0, 30.0]))
+        tensor([ 0.6931, 30.0000])
+
     """
 
     __constants__ = ["beta", "threshold"]
@@ -473,8 +602,14 @@ class _Softmax(_Activation):
 class Softmax(_Softmax):
     """``exp(x)`` scaled to sum 1 along ``dim``. Shape: any. See torch.nn.Softmax.
 
-    >>> nn.Softmax(dim=0)(torch.zeros(2))
-    tensor([0.5000, 0.5000])
+    Args:
+        dim (int): along which it is computed.
+
+    Example::
+
+        >>> nn.Softmax(dim=0)(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+
     """
 
     _function = "softmax"
@@ -483,8 +618,14 @@ class Softmax(_Softmax):
 class Softmin(_Softmax):
     """``exp(-x)`` scaled to sum 1 along ``dim``. Shape: any. See torch.nn.Softmin.
 
-    >>> nn.Softmin(dim=0)(torch.zeros(2))
-    tensor([0.5000, 0.5000])
+    Args:
+        dim (int): along which it is computed.
+
+    Example::
+
+        >>> nn.Softmin(dim=0)(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+
     """
 
     _function = "softmin"
@@ -493,8 +634,14 @@ class Softmin(_Softmax):
 class LogSoftmax(_Softmax):
     """The logarithm of softmax along ``dim``. Shape: any. See torch.nn.LogSoftmax.
 
-    >>> nn.LogSoftmax(dim=0)(torch.zeros(2))
-    tensor([-0.6931, -0.6931])
+    Args:
+        dim (int): along which it is computed.
+
+    Example::
+
+        >>> nn.LogSoftmax(dim=0)(torch.zeros(2))
+        tensor([-0.6931, -0.6931])
+
     """
 
     _function = "log_softmax"

@@ -35,9 +35,24 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     the targets' log-probabilities ``output`` and their mean ``loss``. A target outside [0, n_classes) is a RuntimeError.
     Source: Grave et al., Efficient softmax approximation for GPUs, https://arxiv.org/abs/1609.04309.
 
+    Shape: input (N, in_features) or (in_features,), target (N,) or (), int64; ``output`` has the target's shape,
+    ``loss`` ().
+
+    Args:
+        in_features (int): features of the input.
+        n_classes (int): how many classes.
+        cutoffs (sequence of ints): the first classes of the clusters behind the head.
+        div_value (float): how much smaller each cluster's projection is.
+        head_bias (bool): whether the head has a bias.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
         >>> m = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 10, cutoffs=[2, 5])
         >>> m.log_prob(torch.zeros(1, 16)).exp().sum()
         tensor(1., grad_fn=<SumBackward0>)
+
     """
 
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,

@@ -1,6 +1,7 @@
 """Batch normalization. See https://docs.pytorch.org/docs/stable/nn.html#normalization-layers."""
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from jtorch._api.creation import tensor
@@ -86,9 +87,22 @@ class _BatchNorm(_NormBase):
 
     Raises ValueError for another number of dimensions, and in training where a channel has one value only.
 
-    >>> norm = nn.{name}(3)
-    >>> norm(torch.randn(4, 3, {x2})).shape, norm.num_batches_tracked
-    (torch.Size([4, 3, {x2}]), tensor(1))
+    Args:
+        num_features (int): the channels C.
+        eps (float): added to a denominator, so that it is not 0.
+        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
+        affine (bool): whether there are weights and biases that are learnt.
+        track_running_stats (bool): keeps running statistics, which evaluation uses.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> norm = nn.{name}(3)
+        >>> norm(torch.randn(4, 3, {x2})).shape, norm.num_batches_tracked
+        (torch.Size([4, 3, {x2}]), tensor(1))
+
     """
 
     def forward(self, input):
@@ -112,19 +126,28 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm, spatial=1):
-    """Batch normalization of (N, C) or (N, C, L). See torch.nn.BatchNorm1d."""
+    """Batch normalization of (N, C) or (N, C, L). See torch.nn.BatchNorm1d.
+
+    Shape: (N, C) or (N, C, L), floating; the result's is the same.
+    """
 
     _dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm, spatial=2):
-    """Batch normalization of (N, C, H, W). See torch.nn.BatchNorm2d."""
+    """Batch normalization of (N, C, H, W). See torch.nn.BatchNorm2d.
+
+    Shape: (N, C, H, W), floating; the result's is the same.
+    """
 
     _dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm, spatial=3):
-    """Batch normalization of (N, C, D, H, W). See torch.nn.BatchNorm3d."""
+    """Batch normalization of (N, C, D, H, W). See torch.nn.BatchNorm3d.
+
+    Shape: (N, C, D, H, W), floating; the result's is the same.
+    """
 
     _dims = (5,)
 
@@ -132,12 +155,28 @@ class BatchNorm3d(_BatchNorm, spatial=3):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all processes. See torch.nn.SyncBatchNorm.
 
-    There is one process here, whose batch it is: a batch that is spread over several devices is one array. So it is
-    batch normalization of inputs (N, C, ...) of any number of dimensions.
+    In training, the statistics are those of the batches of all ranks of ``process_group`` together, and so are their
+    gradients. In one process it is batch normalization of inputs (N, C, ...) of any number of dimensions.
 
-    >>> model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
-    >>> nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]
-    SyncBatchNorm(4, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    Shape: (N, C, ...), floating; the result's is the same.
+
+    Args:
+        num_features (int): the channels C.
+        eps (float): added to a denominator, so that it is not 0.
+        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
+        affine (bool): whether there are weights and biases that are learnt.
+        track_running_stats (bool): keeps running statistics, which evaluation uses.
+        process_group (ProcessGroup or None): the ranks; all, if not given.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
+        >>> nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]
+        SyncBatchNorm(4, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
@@ -151,6 +190,29 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def forward(self, input: Any) -> Any:
+        """The normalized input."""
+        self._check_input_dim(input)
+        from_batch = self.training or self.running_mean is None
+        if not (from_batch and self.training and "jtorch.distributed" in sys.modules):
+            return self._normalized(input)
+        from jtorch.nn.modules import _sync_batch_norm as ranks
+        group = ranks.group_of(self.process_group)
+        if group is None:
+            return self._normalized(input)
+        mean, variance, n = ranks.statistics(input, group)
+        self._follow(mean.detach(), variance.detach() * (n / max(n - 1, 1)))
+        return ranks.normalized(input, mean, variance, self.weight, self.bias, self.eps)
+
+    def _follow(self, mean: Any, variance: Any) -> None:
+        """Moves the running statistics towards those of a batch."""
+        if self.running_mean is None:
+            return
+        self.num_batches_tracked.add_(1)
+        rate = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+        for running, new in ((self.running_mean, mean), (self.running_var, variance)):
+            running.mul_(1 - rate).add_(new.to(running.dtype), alpha=rate)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
@@ -197,18 +259,78 @@ class _LazyNormBase(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    """BatchNorm1d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm1d."""
+    """BatchNorm1d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm1d.
+
+    Shape: that of nn.BatchNorm1d; C is that of the first input.
+
+    Args:
+        eps (float): added to a denominator, so that it is not 0.
+        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
+        affine (bool): whether there are weights and biases that are learnt.
+        track_running_stats (bool): keeps running statistics, which evaluation uses.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> norm = nn.LazyBatchNorm1d()
+        >>> _ = norm(torch.randn(2, 3, 8))
+        >>> norm
+        BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
-    """BatchNorm2d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm2d."""
+    """BatchNorm2d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm2d.
+
+    Shape: that of nn.BatchNorm2d; C is that of the first input.
+
+    Args:
+        eps (float): added to a denominator, so that it is not 0.
+        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
+        affine (bool): whether there are weights and biases that are learnt.
+        track_running_stats (bool): keeps running statistics, which evaluation uses.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> norm = nn.LazyBatchNorm2d()
+        >>> _ = norm(torch.randn(2, 3, 8, 8))
+        >>> norm
+        BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    """BatchNorm3d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm3d."""
+    """BatchNorm3d that takes ``num_features`` from its first input. See torch.nn.LazyBatchNorm3d.
+
+    Shape: that of nn.BatchNorm3d; C is that of the first input.
+
+    Args:
+        eps (float): added to a denominator, so that it is not 0.
+        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
+        affine (bool): whether there are weights and biases that are learnt.
+        track_running_stats (bool): keeps running statistics, which evaluation uses.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> norm = nn.LazyBatchNorm3d()
+        >>> _ = norm(torch.randn(2, 3, 8, 8, 8))
+        >>> norm
+        BatchNorm3d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+
+    """
 
     cls_to_become = BatchNorm3d

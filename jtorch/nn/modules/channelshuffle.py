@@ -14,8 +14,14 @@ class ChannelShuffle(Module):
     Shape: (N, C, ...), at least three dimensions, to the same.
     Raises RuntimeError for fewer dimensions and where the groups do not divide the channels.
 
-    >>> nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
-    tensor([0, 2, 1, 3])
+    Args:
+        groups (int): into how many parts the channels are divided.
+
+    Example::
+
+        >>> nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
+        tensor([0, 2, 1, 3])
+
     """
 
     __constants__ = ["groups"]

@@ -72,7 +72,17 @@ class _Numbered(Module):
 
 
 class Container(Module):
-    """Modules under given names. Deprecated in PyTorch; a subclass of Module says the same."""
+    """Modules under given names. Deprecated in PyTorch; a subclass of Module says the same.
+
+    Shape: whatever ``forward`` takes and gives.
+
+    Example::
+
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     model = nn.Container(layer=nn.ReLU())
+        >>> model.layer
+        ReLU()
+    """
 
     def __init__(self, **kwargs: Any):
         warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
@@ -83,7 +93,16 @@ class Container(Module):
 
 
 class Sequential(_Numbered):
-    """Modules that are called one after the other. See torch.nn.Sequential."""
+    """Modules that are called one after the other. See torch.nn.Sequential.
+
+    Shape: what the first module takes, to what the last one gives.
+
+    Example::
+
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+        >>> model(torch.randn(2, 3)).shape
+        torch.Size([2, 4])
+    """
 
     def __init__(self, *args: Any):
         super().__init__()
@@ -100,7 +119,20 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of modules. See torch.nn.ModuleList."""
+    """A list of modules. See torch.nn.ModuleList.
+
+    Shape: it is not called itself.
+
+    Args:
+        modules (Modules): the first ones it holds.
+
+    Example::
+
+        >>> layers = nn.ModuleList([nn.ReLU(), nn.Tanh()])
+        >>> len(layers), layers[1]
+        (2, Tanh())
+
+    """
 
     def __init__(self, modules: Iterable | None = None):
         super().__init__()
@@ -135,7 +167,20 @@ def _of_the_dict(name: str, doc: str | None = None) -> Any:
 
 
 class ModuleDict(Module):
-    """A dict of modules. See torch.nn.ModuleDict."""
+    """A dict of modules. See torch.nn.ModuleDict.
+
+    Shape: it is not called itself.
+
+    Args:
+        modules (Modules): the first ones it holds.
+
+    Example::
+
+        >>> layers = nn.ModuleDict({"a": nn.ReLU()})
+        >>> layers["a"]
+        ReLU()
+
+    """
 
     __getitem__ = _of_the_dict("__getitem__")
     __delitem__ = _of_the_dict("__delitem__")

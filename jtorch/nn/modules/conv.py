@@ -104,9 +104,25 @@ class _Conv(_ConvNd):
     (out_channels, in_channels / groups, *kernel_size), ``bias`` (out_channels,).
     Raises ValueError for groups that do not divide the channels, unknown paddings and modes.
 
-    >>> conv = nn.{name}(4, 6, 3, padding="same", groups=2)
-    >>> conv(torch.randn(1, 4, {x8})).shape
-    torch.Size([1, 6, {x8}])
+    Args:
+        in_channels (int): channels of the input.
+        out_channels (int): channels of the output.
+        kernel_size (int or tuple of ints): of the filters.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension, "same" or "valid".
+        dilation (int or tuple of ints): from one element of a window to the next.
+        groups (int): into how many parts the channels are divided.
+        bias (bool): whether there is one that is learnt.
+        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> conv = nn.{name}(4, 6, 3, padding="same", groups=2)
+        >>> conv(torch.randn(1, 4, {x8})).shape
+        torch.Size([1, 6, {x8}])
+
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: str | Sizes = 0,
@@ -152,9 +168,27 @@ class _ConvTransposeNd(_ConvNd):
     Raises ValueError for groups that do not divide the channels, for a padding mode other than ``"zeros"`` and for an
     output size that cannot be reached.
 
-    >>> up = nn.{name}(3, 2, 4, stride=2, padding=1)
-    >>> up(torch.randn(1, 3, {x4})).shape
-    torch.Size([1, 2, {x8}])
+    Args:
+        in_channels (int): channels of the input.
+        out_channels (int): channels of the output.
+        kernel_size (int or tuple of ints): of the filters.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
+            result.
+        output_padding (int or tuple of ints): added to the result's size at one end.
+        groups (int): into how many parts the channels are divided.
+        bias (bool): whether there is one that is learnt.
+        dilation (int or tuple of ints): from one element of a window to the next.
+        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> up = nn.{name}(3, 2, 4, stride=2, padding=1)
+        >>> up(torch.randn(1, 3, {x4})).shape
+        torch.Size([1, 2, {x8}])
+
     """
 
     _transposed = True
@@ -251,36 +285,186 @@ class _LazyConvTranspose(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """Conv1d that takes ``in_channels`` from its first input. See torch.nn.LazyConv1d."""
+    """Conv1d that takes ``in_channels`` from its first input. See torch.nn.LazyConv1d.
+
+    Shape: that of nn.Conv1d; in_channels is that of the first input.
+
+    Args:
+        out_channels (int): channels of the output.
+        kernel_size (int or tuple of ints): of the filters.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension, "same" or "valid".
+        dilation (int or tuple of ints): from one element of a window to the next.
+        groups (int): into how many parts the channels are divided.
+        bias (bool): whether there is one that is learnt.
+        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> conv = nn.LazyConv1d(4, kernel_size=3)
+        >>> conv(torch.randn(2, 3, 8)).shape
+        torch.Size([2, 4, 6])
+        >>> conv.in_channels
+        3
+
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """Conv2d that takes ``in_channels`` from its first input. See torch.nn.LazyConv2d."""
+    """Conv2d that takes ``in_channels`` from its first input. See torch.nn.LazyConv2d.
+
+    Shape: that of nn.Conv2d; in_channels is that of the first input.
+
+    Args:
+        out_channels (int): channels of the output.
+        kernel_size (int or tuple of ints): of the filters.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension, "same" or "valid".
+        dilation (int or tuple of ints): from one element of a window to the next.
+        groups (int): into how many parts the channels are divided.
+        bias (bool): whether there is one that is learnt.
+        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> conv = nn.LazyConv2d(4, kernel_size=3)
+        >>> conv(torch.randn(2, 3, 8, 8)).shape
+        torch.Size([2, 4, 6, 6])
+        >>> conv.in_channels
+        3
+
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """Conv3d that takes ``in_channels`` from its first input. See torch.nn.LazyConv3d."""
+    """Conv3d that takes ``in_channels`` from its first input. See torch.nn.LazyConv3d.
+
+    Shape: that of nn.Conv3d; in_channels is that of the first input.
+
+    Args:
+        out_channels (int): channels of the output.
+        kernel_size (int or tuple of ints): of the filters.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension, "same" or "valid".
+        dilation (int or tuple of ints): from one element of a window to the next.
+        groups (int): into how many parts the channels are divided.
+        bias (bool): whether there is one that is learnt.
+        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> conv = nn.LazyConv3d(4, kernel_size=3)
+        >>> conv(torch.randn(2, 3, 8, 8, 8)).shape
+        torch.Size([2, 4, 6, 6, 6])
+        >>> conv.in_channels
+        3
+
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """ConvTranspose1d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose1d."""
+    """ConvTranspose1d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose1d.
+
+    Shape: that of nn.ConvTranspose1d; in_channels is that of the first input.
+
+    Args:
+        out_channels (int): channels of the output.
+        kernel_size (int or tuple of ints): of the filters.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
+            result.
+        output_padding (int or tuple of ints): added to the result's size at one end.
+        groups (int): into how many parts the channels are divided.
+        bias (bool): whether there is one that is learnt.
+        dilation (int or tuple of ints): from one element of a window to the next.
+        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> conv = nn.LazyConvTranspose1d(4, kernel_size=3)
+        >>> conv(torch.randn(2, 3, 8)).shape
+        torch.Size([2, 4, 10])
+        >>> conv.in_channels
+        3
+
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """ConvTranspose2d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose2d."""
+    """ConvTranspose2d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose2d.
+
+    Shape: that of nn.ConvTranspose2d; in_channels is that of the first input.
+
+    Args:
+        out_channels (int): channels of the output.
+        kernel_size (int or tuple of ints): of the filters.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
+            result.
+        output_padding (int or tuple of ints): added to the result's size at one end.
+        groups (int): into how many parts the channels are divided.
+        bias (bool): whether there is one that is learnt.
+        dilation (int or tuple of ints): from one element of a window to the next.
+        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> conv = nn.LazyConvTranspose2d(4, kernel_size=3)
+        >>> conv(torch.randn(2, 3, 8, 8)).shape
+        torch.Size([2, 4, 10, 10])
+        >>> conv.in_channels
+        3
+
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """ConvTranspose3d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose3d."""
+    """ConvTranspose3d that takes ``in_channels`` from its first input. See torch.nn.LazyConvTranspose3d.
+
+    Shape: that of nn.ConvTranspose3d; in_channels is that of the first input.
+
+    Args:
+        out_channels (int): channels of the output.
+        kernel_size (int or tuple of ints): of the filters.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int, tuple of ints, or str): elements added at both ends of each dimension; they are taken off the
+            result.
+        output_padding (int or tuple of ints): added to the result's size at one end.
+        groups (int): into how many parts the channels are divided.
+        bias (bool): whether there is one that is learnt.
+        dilation (int or tuple of ints): from one element of a window to the next.
+        padding_mode (str): what is added: "zeros", "reflect", "replicate" or "circular".
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> conv = nn.LazyConvTranspose3d(4, kernel_size=3)
+        >>> conv(torch.randn(2, 3, 8, 8, 8)).shape
+        torch.Size([2, 4, 10, 10, 10])
+        >>> conv.in_channels
+        3
+
+    """
 
     cls_to_become = ConvTranspose3d

@@ -11,8 +11,18 @@ class PairwiseDistance(Module):
 
     Inputs (N, D) or (D), broadcast; the result is (N) or (), with a last dimension of 1 if ``keepdim``.
 
+    Shape: two inputs that broadcast to (N, D) or (D,); the result's is (N,) or (), with ``keepdim`` (N, 1) or (1,).
+
+    Args:
+        p (float): which norm.
+        eps (float): added to a denominator, so that it is not 0.
+        keepdim (bool): keeps the dim, with size 1.
+
+    Example::
+
         >>> torch.nn.PairwiseDistance()(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
         tensor([5.0000])
+
     """
 
     __constants__ = ["norm", "eps", "keepdim"]
@@ -31,8 +41,17 @@ class CosineSimilarity(Module):
 
     Inputs are broadcast; the result lacks ``dim``. Norms below ``eps`` count as ``eps``.
 
+    Shape: two inputs that broadcast to (*, D, *), D being ``dim``; the result's is (*, *).
+
+    Args:
+        dim (int): of the vectors.
+        eps (float): added to a denominator, so that it is not 0.
+
+    Example::
+
         >>> torch.nn.CosineSimilarity()(torch.ones(1, 2), torch.tensor([[1.0, 0.0]]))
         tensor([0.7071])
+
     """
 
     __constants__ = ["dim", "eps"]

@@ -35,8 +35,15 @@ class Dropout(_DropoutNd):
     Shape: any. Raises ValueError for a probability that is not between 0 and 1. The method is that of Hinton et al.,
     "Improving neural networks by preventing co-adaptation of feature detectors", 2012.
 
-    >>> nn.Dropout(0.2).eval()(torch.ones(3))
-    tensor([1., 1., 1.])
+    Args:
+        p (float): the probability that an element is dropped.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.Dropout(0.2).eval()(torch.ones(3))
+        tensor([1., 1., 1.])
+
     """
 
     _function = "dropout"
@@ -47,9 +54,16 @@ class Dropout1d(_DropoutNd):
 
     Shape: (N, C, L) or (C, L); RuntimeError for others.
 
-    >>> nn.Dropout1d(1.0)(torch.ones(2, 3))
-    tensor([[0., 0., 0.],
-            [0., 0., 0.]])
+    Args:
+        p (float): the probability that an element is dropped.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.Dropout1d(1.0)(torch.ones(2, 3))
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
+
     """
 
     _function = "dropout1d"
@@ -60,8 +74,15 @@ class Dropout2d(_DropoutNd):
 
     Shape: (N, C, H, W); (N, C, L) works with a warning, as in PyTorch.
 
-    >>> nn.Dropout2d(0.5)(torch.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
+    Args:
+        p (float): the probability that an element is dropped.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.Dropout2d(0.5)(torch.ones(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+
     """
 
     _function = "dropout2d"
@@ -72,8 +93,15 @@ class Dropout3d(_DropoutNd):
 
     Shape: (N, C, D, H, W) or (C, D, H, W); others work with a warning, as in PyTorch.
 
-    >>> nn.Dropout3d(0.5)(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
+    Args:
+        p (float): the probability that an element is dropped.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.Dropout3d(0.5)(torch.ones(2, 3, 4, 4, 4)).shape
+        torch.Size([2, 3, 4, 4, 4])
+
     """
 
     _function = "dropout3d"
@@ -91,8 +119,15 @@ class AlphaDropout(_Alpha):
     Inputs of mean 0 and variance 1 keep these. Shape: any. The method is that of Klambauer et al., "Self-Normalizing Neural
     Networks", 2017.
 
-    >>> nn.AlphaDropout(0.2).eval()(torch.ones(3))
-    tensor([1., 1., 1.])
+    Args:
+        p (float): the probability that an element is dropped.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.AlphaDropout(0.2).eval()(torch.ones(3))
+        tensor([1., 1., 1.])
+
     """
 
     _function = "alpha_dropout"
@@ -103,8 +138,15 @@ class FeatureAlphaDropout(_Alpha):
 
     Shape: (N, C, ...); RuntimeError for fewer than two dimensions.
 
-    >>> nn.FeatureAlphaDropout(0.2).eval()(torch.ones(1, 3))
-    tensor([[1., 1., 1.]])
+    Args:
+        p (float): the probability that an element is dropped.
+        inplace (bool): writes the result into the input.
+
+    Example::
+
+        >>> nn.FeatureAlphaDropout(0.2).eval()(torch.ones(1, 3))
+        tensor([[1., 1., 1.]])
+
     """
 
     _function = "feature_alpha_dropout"

@@ -13,8 +13,15 @@ class Flatten(Module):
 
     Shape: any; a view of the input where its strides allow one.
 
-    >>> nn.Flatten()(torch.zeros(2, 3, 4)).shape
-    torch.Size([2, 12])
+    Args:
+        start_dim (int): the first of the dims.
+        end_dim (int): the last of the dims.
+
+    Example::
+
+        >>> nn.Flatten()(torch.zeros(2, 3, 4)).shape
+        torch.Size([2, 12])
+
     """
 
     __constants__ = ["start_dim", "end_dim"]
@@ -37,8 +44,15 @@ class Unflatten(Module):
 
     Shape: any whose size along ``dim`` is the product; RuntimeError for others. TypeError for sizes that are not ints.
 
-    >>> nn.Unflatten(1, (3, -1))(torch.zeros(2, 12)).shape
-    torch.Size([2, 3, 4])
+    Args:
+        dim (int or str): which one.
+        unflattened_size (tuple of ints): the dims that it becomes.
+
+    Example::
+
+        >>> nn.Unflatten(1, (3, -1))(torch.zeros(2, 12)).shape
+        torch.Size([2, 3, 4])
+
     """
 
     __constants__ = ["dim", "unflattened_size"]

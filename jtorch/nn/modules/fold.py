@@ -18,11 +18,20 @@ class Unfold(Module):
     blocks, the product of ``(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`` over both dimensions.
     Raises RuntimeError for another number of dimensions and for an image smaller than a block.
 
-    >>> nn.Unfold(2)(torch.arange(6.0).reshape(1, 1, 2, 3))
-    tensor([[[0., 1.],
-             [1., 2.],
-             [3., 4.],
-             [4., 5.]]])
+    Args:
+        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
+        dilation (int or tuple of ints): from one element of a window to the next.
+        padding (int or tuple of ints): elements added at both ends of each dimension.
+        stride (int or tuple of ints): from one window to the next.
+
+    Example::
+
+        >>> nn.Unfold(2)(torch.arange(6.0).reshape(1, 1, 2, 3))
+        tensor([[[0., 1.],
+                 [1., 2.],
+                 [3., 4.],
+                 [4., 5.]]])
+
     """
 
     __constants__ = ["kernel_size", "dilation", "padding", "stride"]
@@ -48,8 +57,18 @@ class Fold(Module):
     Shape: (N, C * kernel height * kernel width, L) or without the N to (N, C, *output_size) or without the N.
     Raises RuntimeError where the numbers of rows and columns do not fit the sizes.
 
-    >>> nn.Fold((1, 3), (1, 2))(torch.ones(1, 2, 2))
-    tensor([[[[1., 2., 1.]]]])
+    Args:
+        output_size (int or tuple of ints): of the result's last dimensions.
+        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
+        dilation (int or tuple of ints): from one element of a window to the next.
+        padding (int or tuple of ints): elements added at both ends of each dimension.
+        stride (int or tuple of ints): from one window to the next.
+
+    Example::
+
+        >>> nn.Fold((1, 3), (1, 2))(torch.ones(1, 2, 2))
+        tensor([[[[1., 2., 1.]]]])
+
     """
 
     __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]

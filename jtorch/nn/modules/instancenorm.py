@@ -25,9 +25,22 @@ class _InstanceNorm(_NormBase):
     Raises ValueError for another number of dimensions, for a number of channels other than ``num_features`` where it is
     affine (a warning where it is not), and where a channel has one element only.
 
-    >>> norm = nn.{name}(3)
-    >>> norm(torch.randn(4, 3, {x2})).shape
-    torch.Size([4, 3, {x2}])
+    Args:
+        num_features (int): the channels C.
+        eps (float): added to a denominator, so that it is not 0.
+        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
+        affine (bool): whether there are weights and biases that are learnt.
+        track_running_stats (bool): keeps running statistics, which evaluation uses.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> norm = nn.{name}(3)
+        >>> norm(torch.randn(4, 3, {x2})).shape
+        torch.Size([4, 3, {x2}])
+
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
@@ -95,18 +108,75 @@ class InstanceNorm3d(_InstanceNorm, spatial=3):
 
 
 class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
-    """InstanceNorm1d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm1d."""
+    """InstanceNorm1d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm1d.
+
+    Shape: that of nn.InstanceNorm1d; C is that of the first input.
+
+    Args:
+        eps (float): added to a denominator, so that it is not 0.
+        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
+        affine (bool): whether there are weights and biases that are learnt.
+        track_running_stats (bool): keeps running statistics, which evaluation uses.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> norm = nn.LazyInstanceNorm1d()
+        >>> norm(torch.randn(2, 3, 8)).shape
+        torch.Size([2, 3, 8])
+
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
-    """InstanceNorm2d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm2d."""
+    """InstanceNorm2d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm2d.
+
+    Shape: that of nn.InstanceNorm2d; C is that of the first input.
+
+    Args:
+        eps (float): added to a denominator, so that it is not 0.
+        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
+        affine (bool): whether there are weights and biases that are learnt.
+        track_running_stats (bool): keeps running statistics, which evaluation uses.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> norm = nn.LazyInstanceNorm2d()
+        >>> norm(torch.randn(2, 3, 8, 8)).shape
+        torch.Size([2, 3, 8, 8])
+
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
-    """InstanceNorm3d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm3d."""
+    """InstanceNorm3d that takes ``num_features`` from its first input. See torch.nn.LazyInstanceNorm3d.
+
+    Shape: that of nn.InstanceNorm3d; C is that of the first input.
+
+    Args:
+        eps (float): added to a denominator, so that it is not 0.
+        momentum (float or None): of the new statistics, in the running ones; None takes the average of all batches.
+        affine (bool): whether there are weights and biases that are learnt.
+        track_running_stats (bool): keeps running statistics, which evaluation uses.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> norm = nn.LazyInstanceNorm3d()
+        >>> norm(torch.randn(2, 3, 8, 8, 8)).shape
+        torch.Size([2, 3, 8, 8, 8])
+
+    """
 
     cls_to_become = InstanceNorm3d

@@ -33,8 +33,18 @@ class Linear(Module):
 
     Shape: (..., in_features) to (..., out_features); ``weight`` is (out_features, in_features), ``bias`` (out_features,).
 
-    >>> nn.Linear(3, 2)(torch.randn(4, 3)).shape
-    torch.Size([4, 2])
+    Args:
+        in_features (int): features of the input.
+        out_features (int): features of the output.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> nn.Linear(3, 2)(torch.randn(4, 3)).shape
+        torch.Size([4, 2])
+
     """
 
     __constants__ = ["in_features", "out_features"]
@@ -72,9 +82,20 @@ class NonDynamicallyQuantizableLinear(Linear):
 class LazyLinear(LazyModuleMixin, Linear):
     """Linear that takes ``in_features`` from its first input. See torch.nn.LazyLinear.
 
-    >>> layer = nn.LazyLinear(2)
-    >>> layer(torch.randn(4, 3)).shape, layer
-    (torch.Size([4, 2]), Linear(in_features=3, out_features=2, bias=True))
+    Shape: that of nn.Linear; in_features is that of the first input.
+
+    Args:
+        out_features (int): features of the output.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> layer = nn.LazyLinear(2)
+        >>> layer(torch.randn(4, 3)).shape, layer
+        (torch.Size([4, 2]), Linear(in_features=3, out_features=2, bias=True))
+
     """
 
     cls_to_become = Linear
@@ -104,7 +125,25 @@ class LazyLinear(LazyModuleMixin, Linear):
 
 
 class Bilinear(Module):
-    """``x1 @ weight @ x2 + bias``. See torch.nn.Bilinear."""
+    """``x1 @ weight @ x2 + bias``. See torch.nn.Bilinear.
+
+    Shape: (..., in1_features) and (..., in2_features) to (..., out_features); ``weight`` is (out_features,
+    in1_features, in2_features).
+
+    Args:
+        in1_features (int): features of the first input.
+        in2_features (int): features of the second input.
+        out_features (int): features of the output.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> nn.Bilinear(2, 3, 4)(torch.randn(5, 2), torch.randn(5, 3)).shape
+        torch.Size([5, 4])
+
+    """
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None):

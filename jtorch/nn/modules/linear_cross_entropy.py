@@ -17,6 +17,21 @@ class LinearCrossEntropyOptions:
     """How PyTorch cuts a batch into chunks to save memory. See torch.nn.LinearCrossEntropyOptions.
 
     Values are checked as PyTorch does and change nothing else: XLA decides what is kept in memory.
+
+    Shape: it holds options.
+
+    Args:
+        allow_retain_graph (bool): a second backward is possible.
+        batch_chunk_size (int or None): rows computed at a time.
+        chunking_method (str or None): accepted, see above.
+        acc_policy (str or None): accepted, see above.
+        acc_dtype (dtype or None): that sums are taken in.
+
+    Example::
+
+        >>> nn.LinearCrossEntropyOptions().batch_chunk_size is None
+        True
+
     """
 
     allow_retain_graph: bool = False
@@ -41,14 +56,32 @@ class LinearCrossEntropyOptions:
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """CrossEntropyLoss of a linear layer that the loss holds. See torch.nn.LinearCrossEntropyLoss.
+    r"""CrossEntropyLoss of a linear layer that the loss holds. See torch.nn.LinearCrossEntropyLoss.
 
-    Input (N, in_features) or (in_features); logits (N, num_classes, \\*out_features) against targets as CrossEntropyLoss takes
+    Input (N, in_features) or (in_features); logits (N, num_classes, \*out_features) against targets as CrossEntropyLoss takes
     them. The layer is ``linear``; ``weight`` is the weight per class.
+
+    Shape: input (N, in_features), target (N,) of classes; () with a reduction, (N,) without.
+
+    Args:
+        in_features (int): features of the input.
+        num_classes (int): how many classes.
+        out_features (int): features of the output.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        reduction (str): "none", "mean" or "sum" of the elements' losses.
+        weight (Tensor or None): a factor for each class.
+        ignore_index (int): targets of this class do not count.
+        label_smoothing (float): which part of the target is spread over all classes.
+        options (LinearCrossEntropyOptions or None): how it is computed.
+
+    Example::
 
         >>> loss = torch.nn.LinearCrossEntropyLoss(4, 3)
         >>> loss(torch.zeros(2, 4), torch.tensor([0, 2]))
         tensor(1.0986, grad_fn=<NllLossBackward0>)
+
     """
 
     __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]

@@ -2,12 +2,15 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 from jtorch._api.settings import typename
+from jtorch.nn.modules._conversion import convert
 from jtorch.nn.modules._destination import destination
 from jtorch.nn.modules._hook_methods import HookMethods
 from jtorch.nn.modules._hooks import (
@@ -24,10 +27,17 @@ from jtorch.nn.modules._hooks import (
     registered,
 )
 from jtorch.nn.modules._make import empty
+from jtorch.nn.modules._state import EXTRA as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
 from jtorch.nn.modules._state import StateMethods
+from jtorch.nn.modules._state import _IncompatibleKeys as _IncompatibleKeys
 from jtorch.nn.parameter import Buffer
-from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
+
+# The hooks of all modules, by PyTorch's names.
+_global_forward_pre_hooks, _global_forward_hooks = Hooks.forward_pre, Hooks.forward
+_global_backward_pre_hooks, _global_backward_hooks = Hooks.backward_pre, Hooks.backward
+_global_parameter_registration_hooks, _global_buffer_registration_hooks = Hooks.parameter, Hooks.buffer
+_global_module_registration_hooks = Hooks.module
 
 
 def indented(text: str, n: int = 2) -> str:
@@ -51,6 +61,20 @@ class Module(HookMethods, StateMethods):
 
     Parameters, buffers and modules assigned as attributes are registered under their names; a subclass says in
     ``forward`` what a call does.
+
+    Shape: whatever ``forward`` takes and gives.
+
+    Example::
+
+        >>> class Scale(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.factor = nn.Parameter(torch.tensor(2.0))
+        ...     def forward(self, x):
+        ...         return self.factor * x
+        >>> scale = Scale()
+        >>> scale(torch.ones(2)).tolist(), list(scale.state_dict())
+        ([2.0, 2.0], ['factor'])
     """
 
     dump_patches = False
@@ -324,9 +348,8 @@ class Module(HookMethods, StateMethods):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True):
         for module in self.children() if recurse else ():
             module._apply(fn)
-        for param in self._parameters.values():
-            if param is not None:
-                _change(param, fn)
+        for name in [n for n, param in self._parameters.items() if param is not None]:
+            convert(self, name, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -435,19 +458,27 @@ class Module(HookMethods, StateMethods):
         return f"{self._get_name()}(" + ("\n  " + "\n  ".join(lines) + "\n" if lines else "") + ")"
 
 
-def _change(param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
-    """Gives a parameter and its gradient new content, as ``to`` does: they stay the same objects."""
-    with no_grad():
-        new = fn(param)
-        grad = param._grad
-        if new is not param:
-            param.data = new
-        if grad is not None:
-            grad.data = fn(grad)
-
-
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
     "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
     "register_module_module_registration_hook", "register_module_parameter_registration_hook",
 ]
+
+
+_NAMES = {"forward": "forward_hooks", "forward_pre": "forward_pre_hooks", "backward": "backward_hooks", "module":
+          "module_registration_hooks", "backward_pre": "backward_pre_hooks", "parameter": "parameter_registration_hooks",
+          "buffer": "buffer_registration_hooks", "with_kwargs": "forward_hooks_with_kwargs",
+          "always_called": "forward_hooks_always_called", "full_backward": "is_full_backward_hook"}
+
+
+def _of_hooks(name: str) -> property:
+    return property(lambda module: getattr(Hooks, name), lambda module, value: setattr(Hooks, name, value))
+
+
+class _WithHooks(ModuleType):
+    """The hooks that hold for all modules, under the names that PyTorch's file has for them, where they may be assigned."""
+
+
+for _name, _theirs in _NAMES.items():
+    setattr(_WithHooks, f"_global_{_theirs}", _of_hooks(_name))
+sys.modules[__name__].__class__ = _WithHooks

@@ -22,10 +22,29 @@ class MultiheadAttention(Module):
     (batch * num_heads, target, source). Returns the output and, with ``need_weights``, the attention weights, averaged over
     the heads unless ``average_attn_weights`` is False; else None. Formula: Vaswani et al., Attention Is All You Need.
 
-    >>> attention, x = torch.nn.MultiheadAttention(8, 2, batch_first=True), torch.zeros(3, 5, 8)
-    >>> out, weights = attention(x, x, x)
-    >>> out.shape, weights.shape
-    (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
+    Shape: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), the first two dims exchanged with
+    ``batch_first``, without N for one sample; the result has the query's shape, weights are (N, L, S).
+
+    Args:
+        embed_dim (int): features of queries and results.
+        num_heads (int): heads; they divide ``embed_dim``.
+        dropout (float): the probability that a weight of attention is dropped, in training.
+        bias (bool): whether there is one that is learnt.
+        add_bias_kv (bool): adds a learnt key and value at the end.
+        add_zero_attn (bool): adds a key and a value of zeros at the end.
+        kdim (int or None): features of keys, ``embed_dim`` by default.
+        vdim (int or None): features of values, ``embed_dim`` by default.
+        batch_first (bool): the batch comes first, (N, L, ...), and not second.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> attention, x = torch.nn.MultiheadAttention(8, 2, batch_first=True), torch.zeros(3, 5, 8)
+        >>> out, weights = attention(x, x, x)
+        >>> out.shape, weights.shape
+        (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
+
     """
 
     __constants__ = ["batch_first"]

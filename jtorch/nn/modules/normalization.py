@@ -45,9 +45,20 @@ class LayerNorm(_Affine):
 
     Shape: (..., *normalized_shape), which ``weight`` and ``bias`` have too; RuntimeError for another.
 
-    >>> norm = nn.LayerNorm(4)
-    >>> norm(torch.tensor([[1.0, 2.0, 3.0, 4.0]])).mean(-1)
-    tensor([0.], grad_fn=<MeanBackward1>)
+    Args:
+        normalized_shape (int or sequence of ints): the last dimensions, over which is normalized.
+        eps (float): added to a denominator, so that it is not 0.
+        elementwise_affine (bool): whether there are weights that are learnt, one for each element.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> norm = nn.LayerNorm(4)
+        >>> norm(torch.tensor([[1.0, 2.0, 3.0, 4.0]])).mean(-1)
+        tensor([0.], grad_fn=<MeanBackward1>)
+
     """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
@@ -77,8 +88,18 @@ class RMSNorm(_Affine):
 
     Shape: (..., *normalized_shape), which ``weight`` has too; RuntimeError for another.
 
-    >>> nn.RMSNorm(2, elementwise_affine=False)(torch.tensor([1.0, 7.0]))
-    tensor([0.2000, 1.4000])
+    Args:
+        normalized_shape (int or sequence of ints): the last dimensions, over which is normalized.
+        eps (float): added to a denominator, so that it is not 0.
+        elementwise_affine (bool): whether there are weights that are learnt, one for each element.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> nn.RMSNorm(2, elementwise_affine=False)(torch.tensor([1.0, 7.0]))
+        tensor([0.2000, 1.4000])
+
     """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
@@ -108,8 +129,20 @@ class GroupNorm(_Affine):
     Shape: (N, num_channels, ...).
     Raises ValueError where the groups do not divide the channels, and where a group has one element only.
 
-    >>> nn.GroupNorm(2, 4)(torch.randn(3, 4, 5)).shape
-    torch.Size([3, 4, 5])
+    Args:
+        num_groups (int): into how many parts the channels are divided.
+        num_channels (int): the channels C.
+        eps (float): added to a denominator, so that it is not 0.
+        affine (bool): whether there are weights and biases that are learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+        bias (bool): whether there is one that is learnt.
+
+    Example::
+
+        >>> nn.GroupNorm(2, 4)(torch.randn(3, 4, 5)).shape
+        torch.Size([3, 4, 5])
+
     """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
@@ -139,8 +172,17 @@ class LocalResponseNorm(Module):
 
     Shape: (N, C, ...), at least three dimensions; ValueError for fewer.
 
-    >>> nn.LocalResponseNorm(2)(torch.randn(3, 4, 5)).shape
-    torch.Size([3, 4, 5])
+    Args:
+        size (int): neighbouring channels that are summed over.
+        alpha (float): the factor in the formula.
+        beta (float): see the formula.
+        k (float): added to the sum.
+
+    Example::
+
+        >>> nn.LocalResponseNorm(2)(torch.randn(3, 4, 5)).shape
+        torch.Size([3, 4, 5])
+
     """
 
     __constants__ = ["size", "alpha", "beta", "k"]
@@ -166,8 +208,17 @@ class CrossMapLRN2d(LocalResponseNorm):
 
     Shape: (N, C, H, W); ValueError for another number of dimensions.
 
-    >>> nn.CrossMapLRN2d(3)(torch.randn(1, 4, 5, 5)).shape
-    torch.Size([1, 4, 5, 5])
+    Args:
+        size (int): neighbouring channels that are summed over.
+        alpha (float): the factor in the formula.
+        beta (float): see the formula.
+        k (float): added to the sum.
+
+    Example::
+
+        >>> nn.CrossMapLRN2d(3)(torch.randn(1, 4, 5, 5)).shape
+        torch.Size([1, 4, 5, 5])
+
     """
 
     __constants__ = []

@@ -44,9 +44,16 @@ class _ReflectionPadNd(_PadNd):
     Shape: (N, C, {size}) or (C, {size}), each of these sizes growing by before + after.
     Raises RuntimeError where a padding is not less than the size.
 
-    >>> pad = nn.{name}(2)
-    >>> pad(torch.arange(4.0).expand(1, {x4})).shape
-    torch.Size([1, {x8}])
+    Args:
+        padding (int or tuple of ints): elements added at both ends of each dimension, or at (first, last, ...) from
+            the last dim on.
+
+    Example::
+
+        >>> pad = nn.{name}(2)
+        >>> pad(torch.arange(4.0).expand(1, {x4})).shape
+        torch.Size([1, {x8}])
+
     """
 
     _mode = "reflect"
@@ -72,9 +79,16 @@ class _ReplicationPadNd(_PadNd):
 
     Shape: (N, C, {size}) or (C, {size}), each of these sizes growing by before + after.
 
-    >>> pad = nn.{name}(2)
-    >>> pad(torch.arange(4.0).expand(1, {x4})).shape
-    torch.Size([1, {x8}])
+    Args:
+        padding (int or tuple of ints): elements added at both ends of each dimension, or at (first, last, ...) from
+            the last dim on.
+
+    Example::
+
+        >>> pad = nn.{name}(2)
+        >>> pad(torch.arange(4.0).expand(1, {x4})).shape
+        torch.Size([1, {x8}])
+
     """
 
     _mode = "replicate"
@@ -101,9 +115,16 @@ class _CircularPadNd(_PadNd):
     Shape: (N, C, {size}) or (C, {size}), each of these sizes growing by before + after.
     Raises ValueError for another number of dimensions, RuntimeError where a padding is more than the size.
 
-    >>> pad = nn.{name}(2)
-    >>> pad(torch.arange(4.0).expand(1, {x4})).shape
-    torch.Size([1, {x8}])
+    Args:
+        padding (int or tuple of ints): elements added at both ends of each dimension, or at (first, last, ...) from
+            the last dim on.
+
+    Example::
+
+        >>> pad = nn.{name}(2)
+        >>> pad(torch.arange(4.0).expand(1, {x4})).shape
+        torch.Size([1, {x8}])
+
     """
 
     _mode = "circular"
@@ -139,9 +160,17 @@ class _ConstantPadNd(Spatial):
 
     Shape: (..., {size}), each of these sizes growing by before + after.
 
-    >>> pad = nn.{name}(2, 3.5)
-    >>> pad(torch.zeros(1, {x4})).shape
-    torch.Size([1, {x8}])
+    Args:
+        padding (int or tuple of ints): elements added at both ends of each dimension, or at (first, last, ...) from
+            the last dim on.
+        value (float): of the added elements.
+
+    Example::
+
+        >>> pad = nn.{name}(2, 3.5)
+        >>> pad(torch.zeros(1, {x4})).shape
+        torch.Size([1, {x8}])
+
     """
 
     __constants__ = ["padding", "value"]
@@ -179,9 +208,16 @@ class _ZeroPadNd(_ConstantPadNd):
 
     Shape: (..., {size}), each of these sizes growing by before + after.
 
-    >>> pad = nn.{name}(2)
-    >>> pad(torch.ones(1, {x4})).shape
-    torch.Size([1, {x8}])
+    Args:
+        padding (int or tuple of ints): elements added at both ends of each dimension, or at (first, last, ...) from
+            the last dim on.
+
+    Example::
+
+        >>> pad = nn.{name}(2)
+        >>> pad(torch.ones(1, {x4})).shape
+        torch.Size([1, {x8}])
+
     """
 
     def __init__(self, padding: Padding):

@@ -33,9 +33,17 @@ class ParameterList(Module):
     What is put into it becomes a Parameter if it is a tensor; other objects are kept, and are no state. Raises IndexError
     for a position it does not have, TypeError for an ``extend`` by something that cannot be iterated over.
 
-    >>> params = nn.ParameterList([torch.zeros(2), torch.ones(3)])
-    >>> len(params), [name for name, _ in params.named_parameters()]
-    (2, ['0', '1'])
+    Shape: it is not called itself; parameters have any.
+
+    Args:
+        values (iterable or None): the first ones it holds.
+
+    Example::
+
+        >>> params = nn.ParameterList([torch.zeros(2), torch.ones(3)])
+        >>> len(params), [name for name, _ in params.named_parameters()]
+        (2, ['0', '1'])
+
     """
 
     def __init__(self, values: Iterable | None = None):
@@ -93,10 +101,18 @@ class ParameterDict(Module):
     order in which they came, but those of a plain dict are sorted, as in PyTorch. Raises TypeError for a key that is not
     a string, KeyError for one that is not there.
 
-    >>> params = nn.ParameterDict({"a": torch.zeros(2)})
-    >>> params["b"] = torch.ones(1)
-    >>> list(params), [name for name, _ in params.named_parameters()]
-    (['a', 'b'], ['a', 'b'])
+    Shape: it is not called itself; parameters have any.
+
+    Args:
+        parameters (mapping or None): the first ones it holds.
+
+    Example::
+
+        >>> params = nn.ParameterDict({"a": torch.zeros(2)})
+        >>> params["b"] = torch.ones(1)
+        >>> list(params), [name for name, _ in params.named_parameters()]
+        (['a', 'b'], ['a', 'b'])
+
     """
 
     def __init__(self, parameters: Any = None):

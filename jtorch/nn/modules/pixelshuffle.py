@@ -16,9 +16,15 @@ class PixelShuffle(Module):
     Shi et al., "Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel Convolutional Neural
     Network", 2016.
 
-    >>> nn.PixelShuffle(2)(torch.arange(4.0).reshape(4, 1, 1))
-    tensor([[[0., 1.],
-             [2., 3.]]])
+    Args:
+        upscale_factor (int): how much larger the image gets.
+
+    Example::
+
+        >>> nn.PixelShuffle(2)(torch.arange(4.0).reshape(4, 1, 1))
+        tensor([[[0., 1.],
+                 [2., 3.]]])
+
     """
 
     __constants__ = ["upscale_factor"]
@@ -42,8 +48,14 @@ class PixelUnshuffle(Module):
     Shape: (..., C, H * r, W * r) to (..., C * r², H, W) for a factor r.
     Raises RuntimeError for fewer than three dimensions and where r does not divide height and width.
 
-    >>> nn.PixelUnshuffle(2)(torch.arange(4.0).reshape(1, 2, 2)).flatten()
-    tensor([0., 1., 2., 3.])
+    Args:
+        downscale_factor (int): how much smaller the image gets.
+
+    Example::
+
+        >>> nn.PixelUnshuffle(2)(torch.arange(4.0).reshape(1, 2, 2)).flatten()
+        tensor([0., 1., 2., 3.])
+
     """
 
     __constants__ = ["downscale_factor"]

@@ -42,9 +42,20 @@ class _MaxPoolNd(_Pool):
     Shape: (N, C, {size}) or (C, {size}) to
     ``(size + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1`` per dimension.
 
-    >>> pool = nn.{name}(2)
-    >>> pool(torch.randn(1, 3, {x8})).shape
-    torch.Size([1, 3, {x4}])
+    Args:
+        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int or tuple of ints): elements added at both ends of each dimension.
+        dilation (int or tuple of ints): from one element of a window to the next.
+        return_indices (bool): returns the places of the values too.
+        ceil_mode (bool): rounds the result's size up.
+
+    Example::
+
+        >>> pool = nn.{name}(2)
+        >>> pool(torch.randn(1, 3, {x8})).shape
+        torch.Size([1, 3, {x4}])
+
     """
 
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
@@ -83,9 +94,17 @@ class _MaxUnpoolNd(_Pool):
     Shape: (N, C, {size}) or (C, {size}) to ``(size - 1) * stride - 2 * padding + kernel_size`` per dimension.
     Raises ValueError for an output size that is out of reach, RuntimeError for an index outside of it.
 
-    >>> pool, unpool = nn.MaxPool{n}d(2, return_indices=True), nn.{name}(2)
-    >>> unpool(*pool(torch.randn(1, 3, {x8}))).shape
-    torch.Size([1, 3, {x8}])
+    Args:
+        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int or tuple of ints): elements added at both ends of each dimension.
+
+    Example::
+
+        >>> pool, unpool = nn.MaxPool{n}d(2, return_indices=True), nn.{name}(2)
+        >>> unpool(*pool(torch.randn(1, 3, {x8}))).shape
+        torch.Size([1, 3, {x8}])
+
     """
 
     _family = "max_unpool"
@@ -122,9 +141,19 @@ class _AvgPoolNd(_Pool):
 
     Shape: (N, C, {size}) or (C, {size}) to ``(size + 2 * padding - kernel_size) // stride + 1`` per dimension.
 
-    >>> pool = nn.{name}(2)
-    >>> pool(torch.randn(1, 3, {x8})).shape
-    torch.Size([1, 3, {x4}])
+    Args:
+        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
+        stride (int or tuple of ints): from one window to the next.
+        padding (int or tuple of ints): elements added at both ends of each dimension.
+        ceil_mode (bool): rounds the result's size up.
+        count_include_pad (bool): zeros that were added count for means.
+
+    Example::
+
+        >>> pool = nn.{name}(2)
+        >>> pool(torch.randn(1, 3, {x8})).shape
+        torch.Size([1, 3, {x4}])
+
     """
 
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
@@ -178,9 +207,19 @@ class _FractionalMaxPoolNd(Spatial):
     Shape: (N, C, {size}) or (C, {size}) to the output size.
     Raises ValueError for ratios that are not between 0 and 1 and where not exactly one of size and ratio is given.
 
-    >>> pool = nn.{name}(2, output_size=4)
-    >>> pool(torch.randn(1, 3, {x8})).shape
-    torch.Size([1, 3, {x4}])
+    Args:
+        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
+        output_size (int or tuple of ints): of the result's last dimensions.
+        output_ratio (float or tuple of floats): of the result's size to the input's, in place of ``output_size``.
+        return_indices (bool): returns the places of the values too.
+        _random_samples (Tensor or None): numbers from 0 to 1 that choose the windows.
+
+    Example::
+
+        >>> pool = nn.{name}(2, output_size=4)
+        >>> pool(torch.randn(1, 3, {x8})).shape
+        torch.Size([1, 3, {x4}])
+
     """
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
@@ -225,9 +264,18 @@ class _LPPoolNd(_Pool):
 
     Shape: (N, C, {size}) or (C, {size}) to ``(size - kernel_size) // stride + 1`` per dimension.
 
-    >>> pool = nn.{name}(2, 2)
-    >>> pool(torch.randn(1, 3, {x8})).shape
-    torch.Size([1, 3, {x4}])
+    Args:
+        norm_type (float): which norm.
+        kernel_size (int or tuple of ints): how many elements a window has in each dimension.
+        stride (int or tuple of ints): from one window to the next.
+        ceil_mode (bool): rounds the result's size up.
+
+    Example::
+
+        >>> pool = nn.{name}(2, 2)
+        >>> pool(torch.randn(1, 3, {x8})).shape
+        torch.Size([1, 3, {x4}])
+
     """
 
     __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
@@ -263,9 +311,16 @@ class _AdaptiveMaxPoolNd(_Pool):
 
     Shape: (N, C, {size}) or (C, {size}) to the output size.
 
-    >>> pool = nn.{name}(4)
-    >>> pool(torch.randn(1, 3, {x9})).shape
-    torch.Size([1, 3, {x4}])
+    Args:
+        output_size (int or tuple of ints): of the result's last dimensions.
+        return_indices (bool): returns the places of the values too.
+
+    Example::
+
+        >>> pool = nn.{name}(4)
+        >>> pool(torch.randn(1, 3, {x9})).shape
+        torch.Size([1, 3, {x4}])
+
     """
 
     __constants__ = ["output_size", "return_indices"]
@@ -300,9 +355,15 @@ class _AdaptiveAvgPoolNd(_Pool):
 
     Shape: (N, C, {size}) or (C, {size}) to the output size.
 
-    >>> pool = nn.{name}(4)
-    >>> pool(torch.randn(1, 3, {x9})).shape
-    torch.Size([1, 3, {x4}])
+    Args:
+        output_size (int or tuple of ints): of the result's last dimensions.
+
+    Example::
+
+        >>> pool = nn.{name}(4)
+        >>> pool(torch.randn(1, 3, {x9})).shape
+        torch.Size([1, 3, {x4}])
+
     """
 
     __constants__ = ["output_size"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch._api import functions
-from jtorch.dispatch import calls
+from jtorch._base import seam
 from jtorch.nn import init
 from jtorch.nn._functional import recurrent
 from jtorch.nn.modules._make import parameter
@@ -59,6 +59,28 @@ class RNNBase(_Recurrent):
 
     The parameters of layer k are ``weight_ih_l{k}`` (gates * hidden_size, input), ``weight_hh_l{k}``, ``bias_ih_l{k}``,
     ``bias_hh_l{k}`` and, with ``proj_size``, ``weight_hr_l{k}``; those of the other direction end in ``_reverse``.
+
+    Shape: input (L, N, input_size), (N, L, input_size) with ``batch_first`` or (L, input_size); the output has D *
+    hidden_size features, D being 2 if bidirectional; the state is (D * num_layers, N, hidden_size).
+
+    Args:
+        mode (str): "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
+        input_size (int): features of the input at each step.
+        hidden_size (int): features of the state.
+        num_layers (int): how many follow one another.
+        bias (bool): whether there is one that is learnt.
+        batch_first (bool): the batch comes first, (N, L, ...), and not second.
+        dropout (float): the probability that an element is dropped, in training.
+        bidirectional (bool): a second layer goes from the end to the start.
+        proj_size (int): features of an LSTM's projected state; 0 for none.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> issubclass(nn.LSTM, nn.RNNBase)
+        True
+
     """
 
     __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional",
@@ -142,7 +164,7 @@ class RNNBase(_Recurrent):
     def check_input(self, input: Any, batch_sizes: Tensor | None) -> None:
         """Raises PyTorch's error for an input of a wrong dtype or shape."""
         wanted = self._flat_weights[0].dtype
-        if input.dtype != wanted and calls.autocast is None:
+        if input.dtype != wanted and seam.autocast is None:
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: "
                              f"input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 3 if batch_sizes is None else 2
@@ -244,6 +266,9 @@ class RNN(RNNBase):
     (time, input_size), or a PackedSequence; and the first state (layers * directions, batch, hidden_size), by default 0.
     Returns the last layer's states and the last state of each layer.
 
+    Shape: input (L, N, input_size), (N, L, input_size) with ``batch_first`` or (L, input_size); the output has D *
+    hidden_size features, D being 2 if bidirectional; the state is (D * num_layers, N, hidden_size).
+
     >>> out, h = torch.nn.RNN(3, 5)(torch.zeros(7, 2, 3))
     >>> out.shape, h.shape
     (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]))
@@ -264,6 +289,9 @@ class GRU(RNNBase):
     With r = sigmoid(W_ir x + b_ir + W_hr h + b_hr), z likewise and n = tanh(W_in x + b_in + r * (W_hn h + b_hn)), the new
     state is (1 - z) * n + z * h.
 
+    Shape: input (L, N, input_size), (N, L, input_size) with ``batch_first`` or (L, input_size); the output has D *
+    hidden_size features, D being 2 if bidirectional; the state is (D * num_layers, N, hidden_size).
+
     >>> out, h = torch.nn.GRU(3, 5, num_layers=2)(torch.zeros(7, 2, 3))
     >>> out.shape, h.shape
     (torch.Size([7, 2, 5]), torch.Size([2, 2, 5]))
@@ -278,6 +306,10 @@ class LSTM(RNNBase):
 
     With gates i, f, o (sigmoid) and g (tanh) of W_i x + b_i + W_h h + b_h, the new c is f * c + i * g and the new h is
     o * tanh(c), multiplied by ``weight_hr`` where there is a ``proj_size``.
+
+    Shape: input (L, N, input_size), (N, L, input_size) with ``batch_first`` or (L, input_size); the output has D *
+    hidden_size features, D being 2 if bidirectional; the state is a pair of (D * num_layers, N, hidden_size); the
+    first of them has proj_size features, where that is set.
 
     >>> out, (h, c) = torch.nn.LSTM(3, 5, bidirectional=True)(torch.zeros(7, 2, 3))
     >>> out.shape, h.shape, c.shape
@@ -326,7 +358,24 @@ class LSTM(RNNBase):
 # ---------------------------------------------------------------- cells
 
 class RNNCellBase(_Recurrent):
-    """What the cells share: their weights."""
+    """What the cells share: their weights.
+
+    Shape: input (N, input_size) or (input_size,), state (N, hidden_size) or (hidden_size,), which the result has.
+
+    Args:
+        input_size (int): features of the input at each step.
+        hidden_size (int): features of the state.
+        bias (bool): whether there is one that is learnt.
+        num_chunks (int): gates of the cell.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> issubclass(nn.GRUCell, nn.RNNCellBase)
+        True
+
+    """
 
     __constants__ = ["input_size", "hidden_size", "bias"]
 
@@ -368,7 +417,24 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """One step of RNN: (batch, input_size) and the state (batch, hidden_size) to the new state. See torch.nn.RNNCell."""
+    """One step of RNN: (batch, input_size) and the state (batch, hidden_size) to the new state. See torch.nn.RNNCell.
+
+    Shape: input (N, input_size) or (input_size,), state (N, hidden_size) or (hidden_size,), which the result has.
+
+    Args:
+        input_size (int): features of the input at each step.
+        hidden_size (int): features of the state.
+        bias (bool): whether there is one that is learnt.
+        nonlinearity (str): "tanh" or "relu".
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> nn.RNNCell(3, 4)(torch.randn(2, 3)).shape
+        torch.Size([2, 4])
+
+    """
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
@@ -388,7 +454,25 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of LSTM: (batch, input_size) and ``(h, c)`` to the new ``(h, c)``. See torch.nn.LSTMCell."""
+    """One step of LSTM: (batch, input_size) and ``(h, c)`` to the new ``(h, c)``. See torch.nn.LSTMCell.
+
+    Shape: input (N, input_size) or (input_size,), a pair of states (N, hidden_size) or (hidden_size,), which the
+    result is too.
+
+    Args:
+        input_size (int): features of the input at each step.
+        hidden_size (int): features of the state.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> h, c = nn.LSTMCell(3, 4)(torch.randn(2, 3))
+        >>> h.shape, c.shape
+        (torch.Size([2, 4]), torch.Size([2, 4]))
+
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
@@ -402,7 +486,23 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of GRU: (batch, input_size) and the state (batch, hidden_size) to the new state. See torch.nn.GRUCell."""
+    """One step of GRU: (batch, input_size) and the state (batch, hidden_size) to the new state. See torch.nn.GRUCell.
+
+    Shape: input (N, input_size) or (input_size,), state (N, hidden_size) or (hidden_size,), which the result has.
+
+    Args:
+        input_size (int): features of the input at each step.
+        hidden_size (int): features of the state.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> nn.GRUCell(3, 4)(torch.randn(2, 3)).shape
+        torch.Size([2, 4])
+
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)

@@ -30,8 +30,26 @@ class Embedding(Module):
     ``padding_idx`` starts at 0 and gets no gradient; with ``max_norm`` the rows that are used are scaled down to it in the
     table. Gradients are dense whatever ``sparse`` says.
 
-    >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
-    torch.Size([2, 4, 3])
+    Shape: (*) of integers to (*, embedding_dim); ``weight`` is (num_embeddings, embedding_dim).
+
+    Args:
+        num_embeddings (int): rows of the table.
+        embedding_dim (int): features of a row.
+        padding_idx (int or None): a row that is 0 and is not learnt.
+        max_norm (float or None): rows with a larger norm are scaled down to it, in place.
+        norm_type (float): which norm.
+        scale_grad_by_freq (bool): divides a row's gradient by how often it was asked for.
+        sparse (bool): accepted; gradients are dense.
+        _weight (Tensor or None): the table itself.
+        _freeze (bool): the table is not learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+        torch.Size([2, 4, 3])
+
     """
 
     __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"]
@@ -58,6 +76,9 @@ class Embedding(Module):
 
     def forward(self, input):
         """The rows."""
+        if self.sparse:
+            from jtorch.sparse.gradients import embedding
+            return embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
                            self.sparse)
 
@@ -88,8 +109,27 @@ class EmbeddingBag(Module):
     ``mode="sum"`` also a weight per index. Returns (bags, embedding_dim); an empty bag is 0. With ``max_norm`` the rows that
     are used are scaled down to it in the table.
 
-    >>> torch.nn.EmbeddingBag(10, 3, mode="sum")(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
-    torch.Size([2, 3])
+    Shape: input (B, N), or (N,) with offsets (B,), integers; the result's is (B, embedding_dim).
+
+    Args:
+        num_embeddings (int): rows of the table.
+        embedding_dim (int): features of a row.
+        max_norm (float or None): rows with a larger norm are scaled down to it, in place.
+        norm_type (float): which norm.
+        scale_grad_by_freq (bool): divides a row's gradient by how often it was asked for.
+        mode (str): "sum", "mean" or "max" of a bag's rows.
+        sparse (bool): accepted; gradients are dense.
+        _weight (Tensor or None): the table itself.
+        include_last_offset (bool): ``offsets`` ends with the number of indices.
+        padding_idx (int or None): a row that does not count.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> torch.nn.EmbeddingBag(10, 3, mode="sum")(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+        torch.Size([2, 3])
+
     """
 
     __constants__ = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse",

@@ -111,14 +111,35 @@ class _Layer(Module):
         return x + block(norm(x)) if self.norm_first else norm(x + block(x))
 
 
+_get_activation_fn = _function_of
+
+
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward network. See torch.nn.TransformerEncoderLayer.
 
     ``activation`` is "relu", "gelu" or a function. Takes (time, batch, d_model), with ``batch_first`` (batch, time, d_model),
     or no batch, and returns the same shape; masks are as in MultiheadAttention.
 
-    >>> torch.nn.TransformerEncoderLayer(d_model=8, nhead=2)(torch.zeros(5, 3, 8)).shape
-    torch.Size([5, 3, 8])
+    Shape: (S, N, d_model), or (N, S, d_model) with ``batch_first``; the result's is the same.
+
+    Args:
+        d_model (int): features of the input and the output.
+        nhead (int): heads of attention; they divide ``d_model``.
+        dim_feedforward (int): features of the hidden layer.
+        dropout (float): the probability that an element is dropped, in training.
+        activation (str or function): "relu", "gelu", or a function of a Tensor.
+        layer_norm_eps (float): of layer norms.
+        batch_first (bool): the batch comes first, (N, L, ...), and not second.
+        norm_first (bool): normalizes before attention and hidden layer, and not after.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> torch.nn.TransformerEncoderLayer(d_model=8, nhead=2)(torch.zeros(5, 3, 8)).shape
+        torch.Size([5, 3, 8])
+
     """
 
     _attentions = ("self_attn",)
@@ -157,9 +178,28 @@ class TransformerDecoderLayer(_Layer):
     Its arguments are TransformerEncoderLayer's. Takes the targets (time, batch, d_model) and the memory
     (source, batch, d_model), with ``batch_first`` the batch first; returns the targets' shape.
 
-    >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2)
-    >>> layer(torch.zeros(5, 3, 8), torch.zeros(7, 3, 8)).shape
-    torch.Size([5, 3, 8])
+    Shape: target (T, N, d_model), memory (S, N, d_model), the first two dims exchanged with ``batch_first``; the
+    result has the target's shape.
+
+    Args:
+        d_model (int): features of the input and the output.
+        nhead (int): heads of attention; they divide ``d_model``.
+        dim_feedforward (int): features of the hidden layer.
+        dropout (float): the probability that an element is dropped, in training.
+        activation (str or function): "relu", "gelu", or a function of a Tensor.
+        layer_norm_eps (float): of layer norms.
+        batch_first (bool): the batch comes first, (N, L, ...), and not second.
+        norm_first (bool): normalizes before attention and hidden layer, and not after.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> layer = torch.nn.TransformerDecoderLayer(d_model=8, nhead=2)
+        >>> layer(torch.zeros(5, 3, 8), torch.zeros(7, 3, 8)).shape
+        torch.Size([5, 3, 8])
+
     """
 
     _attentions = ("self_attn", "multihead_attn")
@@ -203,9 +243,21 @@ class TransformerEncoder(Module):
     Nested tensors are not used; but where PyTorch would use them (in inference, with padding at the end only), the padded
     places are 0 before the last norm, as they are there.
 
-    >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
-    >>> torch.nn.TransformerEncoder(layer, num_layers=2)(torch.zeros(3, 5, 8)).shape
-    torch.Size([3, 5, 8])
+    Shape: (S, N, d_model), or (N, S, d_model) with ``batch_first``; the result's is the same.
+
+    Args:
+        encoder_layer (Module): copied ``num_layers`` times.
+        num_layers (int): how many follow one another.
+        norm (Module or None): applied to the result.
+        enable_nested_tensor (bool): accepted.
+        mask_check (bool): accepted.
+
+    Example::
+
+        >>> layer = torch.nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
+        >>> torch.nn.TransformerEncoder(layer, num_layers=2)(torch.zeros(3, 5, 8)).shape
+        torch.Size([3, 5, 8])
+
     """
 
     __constants__ = ["norm"]
@@ -252,9 +304,20 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """Copies of a decoder layer, one after the other. See torch.nn.TransformerDecoder.
 
-    >>> decoder = torch.nn.TransformerDecoder(torch.nn.TransformerDecoderLayer(d_model=8, nhead=2), num_layers=2)
-    >>> decoder(torch.zeros(5, 3, 8), torch.zeros(7, 3, 8)).shape
-    torch.Size([5, 3, 8])
+    Shape: target (T, N, d_model), memory (S, N, d_model), the first two dims exchanged with ``batch_first``; the
+    result has the target's shape.
+
+    Args:
+        decoder_layer (Module): copied ``num_layers`` times.
+        num_layers (int): how many follow one another.
+        norm (Module or None): applied to the result.
+
+    Example::
+
+        >>> decoder = torch.nn.TransformerDecoder(torch.nn.TransformerDecoderLayer(d_model=8, nhead=2), num_layers=2)
+        >>> decoder(torch.zeros(5, 3, 8), torch.zeros(7, 3, 8)).shape
+        torch.Size([5, 3, 8])
+
     """
 
     __constants__ = ["norm"]
@@ -282,9 +345,32 @@ class Transformer(Module):
     Takes the source (source, batch, d_model) and the targets (time, batch, d_model), with ``batch_first`` the batch first;
     returns the targets' shape. RuntimeError where batch or d_model differ.
 
-    >>> model = torch.nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
-    >>> model(torch.zeros(3, 7, 8), torch.zeros(3, 5, 8)).shape
-    torch.Size([3, 5, 8])
+    Shape: source (S, N, d_model), target (T, N, d_model), the first two dims exchanged with ``batch_first``, without
+    N for one sample; the result has the target's shape.
+
+    Args:
+        d_model (int): features of the input and the output.
+        nhead (int): heads of attention; they divide ``d_model``.
+        num_encoder_layers (int): of the encoder.
+        num_decoder_layers (int): of the decoder.
+        dim_feedforward (int): features of the hidden layer.
+        dropout (float): the probability that an element is dropped, in training.
+        activation (str or function): "relu", "gelu", or a function of a Tensor.
+        custom_encoder (Module or None): in the encoder's place.
+        custom_decoder (Module or None): in the decoder's place.
+        layer_norm_eps (float): of layer norms.
+        batch_first (bool): the batch comes first, (N, L, ...), and not second.
+        norm_first (bool): normalizes before attention and hidden layer, and not after.
+        bias (bool): whether there is one that is learnt.
+        device (device or None): where parameters and buffers are.
+        dtype (dtype or None): theirs, floating or complex.
+
+    Example::
+
+        >>> model = torch.nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
+        >>> model(torch.zeros(3, 7, 8), torch.zeros(3, 5, 8)).shape
+        torch.Size([3, 5, 8])
+
     """
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,

@@ -22,8 +22,18 @@ class Upsample(Module):
     Shape: (N, C, L), (N, C, H, W) or (N, C, D, H, W), the sizes after the channels being ``size`` or
     ``floor(size * scale_factor)``.
 
-    >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
-    tensor([[[1., 1., 2., 2.]]])
+    Args:
+        size (int or tuple of ints): of the result.
+        scale_factor (float or tuple of floats): of the last dimensions.
+        mode (str): "nearest", "linear", "bilinear", "bicubic" or "trilinear".
+        align_corners (bool or None): corner elements keep their values.
+        recompute_scale_factor (bool or None): computes with the factor that the sizes give.
+
+    Example::
+
+        >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+        tensor([[[1., 1., 2., 2.]]])
+
     """
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
@@ -52,8 +62,17 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """``Upsample`` of (N, C, H, W) by repetition, under its old name. See torch.nn.UpsamplingNearest2d.
 
-    >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
-    torch.Size([1, 1, 4, 4])
+    Shape: (N, C, H, W) to (N, C, *size).
+
+    Args:
+        size (int or tuple of ints): of the result.
+        scale_factor (float or tuple of floats): of the last dimensions.
+
+    Example::
+
+        >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
+        torch.Size([1, 1, 4, 4])
+
     """
 
     def __init__(self, size: Sizes | None = None, scale_factor: Ratios | None = None):
@@ -63,8 +82,17 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """``Upsample`` of (N, C, H, W) by interpolation with aligned corners. See torch.nn.UpsamplingBilinear2d.
 
-    >>> nn.UpsamplingBilinear2d(size=3)(torch.tensor([[[[0.0, 2.0], [2.0, 4.0]]]]))[0, 0, 1]
-    tensor([1., 2., 3.])
+    Shape: (N, C, H, W) to (N, C, *size).
+
+    Args:
+        size (int or tuple of ints): of the result.
+        scale_factor (float or tuple of floats): of the last dimensions.
+
+    Example::
+
+        >>> nn.UpsamplingBilinear2d(size=3)(torch.tensor([[[[0.0, 2.0], [2.0, 4.0]]]]))[0, 0, 1]
+        tensor([1., 2., 3.])
+
     """
 
     def __init__(self, size: Sizes | None = None, scale_factor: Ratios | None = None):

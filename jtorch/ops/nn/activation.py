@@ -10,14 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
+from jtorch.ops import derivatives_from_result as from_result
 from jtorch.ops.elementwise import derivative, logistic
+from jtorch.ops.facts import InPlace, Memory, Saves
+from jtorch.ops.layout import HALVES, ITERATED, LIKE_FIRST
 from jtorch.ops.nn._common import functional, not_implemented, require_float, widen
 from jtorch.ops.registry import Tensor, op
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@op(aliases=("nn.functional.relu",), inplace=True, out=False, saves="result", idempotent=True, dtypes_first=True)
+@op(aliases=("nn.functional.relu",), inplace=True, out=False,
+    saves=Saves("result", idempotent=True, change=from_result.of_relu), memory=Memory(dtypes_first=True),
+    layout=ITERATED)
 def relu(input: Tensor):
     """The input where it is positive, else 0. See torch.nn.functional.relu."""
     check.require(input.dtype != jnp.bool_, "Boolean inputs not supported for relu")
@@ -50,7 +55,7 @@ def _between(x, low, high):
     return jnp.where(x < low, low, jnp.where(x > high, high, x))
 
 
-@functional(inplace=True, dtypes_first=True)
+@functional(inplace=True, memory=Memory(dtypes_first=True), layout=LIKE_FIRST)
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0):
     """The input, at least ``min_val`` and at most ``max_val``. See torch.nn.functional.hardtanh."""
     check.require(min_val <= max_val, "min_val cannot be greater than max_val", ValueError)
@@ -58,21 +63,21 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0):
     return _hardtanh(input, min_val, max_val)
 
 
-@functional(inplace=True, backward_name="HardtanhBackward0", dtypes_first=True)
+@functional(inplace=True, backward_name="HardtanhBackward0", memory=Memory(dtypes_first=True), layout=LIKE_FIRST)
 def relu6(input: Tensor):
     """The input, at least 0 and at most 6. See torch.nn.functional.relu6."""
     _check_hardtanh(input, 0)
     return _hardtanh(input, 0, 6)
 
 
-@functional(inplace=True)
+@functional(inplace=True, layout=ITERATED)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01):
     """The input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
     require_float(input, "leaky_relu_cpu")
     return jnp.where(input > 0, input, input * negative_slope)
 
 
-@functional(inplace=True, backward_name="RreluWithNoiseBackward0", aliases=("rrelu",))
+@functional(inplace=True, backward_name="RreluWithNoiseBackward0", aliases=("rrelu",), layout=ITERATED)
 def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False):
     """leaky_relu with the mean of ``lower`` and ``upper`` as its slope. See torch.nn.functional.rrelu."""
     check.require(lower <= upper, "Lower bound should be less than or equal to the upper bound")
@@ -97,26 +102,26 @@ def _elu(x: jax.Array, alpha: float, scale: float = 1.0, input_scale: float = 1.
     return jnp.where(wide <= 0, scale * alpha * jnp.expm1(low * input_scale), wide * scale).astype(x.dtype)
 
 
-@functional(inplace=True)
+@functional(inplace=True, layout=ITERATED)
 def elu(input: Tensor, alpha: float = 1.0):
     """The input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
     return _elu(input, alpha)
 
 
-@functional(inplace=True, aliases=("selu",), backward_name="EluBackward0")
+@functional(inplace=True, aliases=("selu",), backward_name="EluBackward0", layout=ITERATED)
 def selu(input: Tensor):
     """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
     return _elu(input, _SELU_ALPHA, _SELU_SCALE)
 
 
-@functional(inplace=True, aliases=("celu",))
+@functional(inplace=True, aliases=("celu",), layout=ITERATED)
 def celu(input: Tensor, alpha: float = 1.0):
     """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
     check.require(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(input, alpha, 1.0, 1 / alpha)
 
 
-@functional
+@functional(layout=ITERATED)
 def gelu(input: Tensor, *, approximate: str = "none"):
     """The input times the normal distribution function at it. See torch.nn.functional.gelu."""
     check.require(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
@@ -124,7 +129,7 @@ def gelu(input: Tensor, *, approximate: str = "none"):
     return jax.nn.gelu(widen(input), approximate=approximate == "tanh").astype(input.dtype)
 
 
-@functional(inplace=True)
+@functional(inplace=True, layout=ITERATED)
 def silu(input: Tensor):
     """``input * sigmoid(input)``. See torch.nn.functional.silu."""
     if not promotion.is_inexact(np.dtype(input.dtype)):
@@ -133,7 +138,7 @@ def silu(input: Tensor):
     return (wide * logistic(wide)).astype(input.dtype)
 
 
-@functional(inplace=True)
+@functional(inplace=True, layout=ITERATED)
 def mish(input: Tensor):
     """``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
     require_float(input, "mish_cpu")
@@ -141,7 +146,7 @@ def mish(input: Tensor):
     return (wide * jnp.tanh(jax.nn.softplus(wide))).astype(input.dtype)
 
 
-@functional(inplace=True)
+@functional(inplace=True, layout=ITERATED)
 def hardswish(input: Tensor):
     """``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
     require_float(input, "hardswish_cpu")
@@ -153,7 +158,7 @@ def _hardswish(x):
     return jnp.where(x <= -3, 0 * x, jnp.where(x >= 3, x, x * (x + 3) / 6))
 
 
-@functional(inplace=True)
+@functional(inplace=True, layout=ITERATED)
 def hardsigmoid(input: Tensor):
     """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
     require_float(input, "hardsigmoid_cpu")
@@ -165,14 +170,14 @@ def _hardsigmoid(x):
     return _hardtanh(x + 3, 0, 6) / 6
 
 
-@op(aliases=("nn.functional.hardshrink",), out=False)
+@op(aliases=("nn.functional.hardshrink",), out=False, layout=ITERATED)
 def hardshrink(input: Tensor, lambd: float = 0.5):
     """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
     require_float(input, "hardshrink_cpu")
     return jnp.where((input >= -lambd) & (input <= lambd), jnp.zeros_like(input), input)
 
 
-@functional
+@functional(layout=ITERATED)
 def softshrink(input: Tensor, lambd: float = 0.5):
     """The input moved towards 0 by ``lambd``, or 0. See torch.nn.functional.softshrink."""
     require_float(input, "softshrink_check")
@@ -183,7 +188,7 @@ def softshrink(input: Tensor, lambd: float = 0.5):
     return jnp.where((input >= -lambd) & (input <= lambd), jnp.zeros_like(input), moved)
 
 
-@functional(backward_name="SubBackward0", checks=check.nothing)
+@functional(backward_name="SubBackward0", saves=Saves(checks=check.nothing), layout=ITERATED)
 def tanhshrink(input: Tensor):
     """``input - tanh(input)``. See torch.nn.functional.tanhshrink."""
     check.require(input.dtype != jnp.bool_, "Subtraction, the `-` operator, with a bool tensor is not supported. If "
@@ -192,7 +197,7 @@ def tanhshrink(input: Tensor):
     return x - jnp.tanh(x)
 
 
-@functional
+@functional(layout=ITERATED)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0):
     """``log(1 + exp(beta * input)) / beta``, the input itself above ``threshold``. See torch.nn.functional.softplus."""
     require_float(input, "softplus_cpu")
@@ -200,7 +205,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0):
     return jnp.where(scaled > threshold, input, (jax.nn.softplus(scaled) / beta).astype(input.dtype))
 
 
-@functional(backward_name="DivBackward0")
+@functional(backward_name="DivBackward0", layout=ITERATED)
 def softsign(input: Tensor):
     """``input / (1 + |input|)``. See torch.nn.functional.softsign."""
     if input.dtype == jnp.bool_:
@@ -216,7 +221,7 @@ def logsigmoid(input: Tensor):
     return jax.nn.log_sigmoid(widen(input)).astype(input.dtype)
 
 
-@op(aliases=("nn.functional.prelu",), out=False, backward_name="PreluKernelBackward0")
+@op(aliases=("nn.functional.prelu",), out=False, backward_name="PreluKernelBackward0", layout=LIKE_FIRST)
 def prelu(input: Tensor, weight: Tensor):
     """The input where it is positive, else its channel's ``weight`` times it. See torch.nn.functional.prelu."""
     check.require(input.dtype == weight.dtype, "prelu: Type promoting not supported. Got "
@@ -233,15 +238,16 @@ def prelu(input: Tensor, weight: Tensor):
     return jnp.where(input > 0, input, slope * input)
 
 
-@functional(inplace=True, aliases=("threshold",), fills=True)
+@functional(inplace=InPlace(True, fills=True), aliases=("threshold",), layout=ITERATED)
 def threshold(input: Tensor, threshold: float, value: float):
     """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
     if input.dtype == jnp.bool_ or promotion.is_complex(np.dtype(input.dtype)):
         raise not_implemented("threshold_cpu", input.dtype)
-    return jnp.where(input <= jnp.asarray(threshold, input.dtype), jnp.asarray(value, input.dtype), input)
+    limit, below = (np.asarray(n).astype(input.dtype) for n in (threshold, value))       # integers wrap, as in C
+    return jnp.where(input <= limit, below, input)
 
 
-@functional
+@functional(layout=HALVES)
 def glu(input: Tensor, dim: int = -1):
     """The first half along ``dim`` times the sigmoid of the second. See torch.nn.functional.glu."""
     check.require(input.ndim > 0, "glu does not support 0-dimensional tensors")

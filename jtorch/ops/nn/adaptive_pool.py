@@ -9,6 +9,8 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check
+from jtorch.ops.facts import Saves
+from jtorch.ops.layout import AS_FIRST_SUGGESTS
 from jtorch.ops.nn._common import functional, ntuple, require_float, widen
 from jtorch.ops.nn.window_max import window_maximum
 from jtorch.ops.registry import Tensor
@@ -82,13 +84,14 @@ def adaptive_mean(n: int, input: jax.Array, output_size) -> jax.Array:
 
 
 @functional(aliases=("adaptive_avg_pool1d",), backward_name="SqueezeBackward1",
-            frees=lambda template, edges: template[1] not in (1, (1,)))
+    saves=Saves(frees=lambda template, edges: template[1] not in (1, (1,))))
 def adaptive_avg_pool1d(input: Tensor, output_size: int | tuple[int, ...]):
     """Means of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_avg_pool1d."""
     return adaptive_mean(1, input, output_size)
 
 
-@functional(backward_name=lambda t: "MeanBackward1" if t[1] in (1, (1, 1)) else "AdaptiveAvgPool2DBackward0")
+@functional(backward_name=lambda t: "MeanBackward1" if t[1] in (1, (1, 1)) else "AdaptiveAvgPool2DBackward0",
+    layout=AS_FIRST_SUGGESTS)
 def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, ...]):
     """Means of parts of the last two dimensions. See torch.nn.functional.adaptive_avg_pool2d."""
     return adaptive_mean(2, input, output_size)
@@ -121,7 +124,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: int | tuple[int, ...], retur
     return _adaptive_max(1, input, output_size, return_indices)
 
 
-@functional(backward_name="AdaptiveMaxPool2DBackward0")
+@functional(backward_name="AdaptiveMaxPool2DBackward0", layout=AS_FIRST_SUGGESTS)
 def adaptive_max_pool2d(input: Tensor, output_size: int | tuple[int | None, ...], return_indices: bool = False):
     """Maxima of parts of the last two dimensions. See torch.nn.functional.adaptive_max_pool2d."""
     return _adaptive_max(2, input, output_size, return_indices)
@@ -196,7 +199,7 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | tuple[int, .
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
-@functional(backward_name="MaxUnpool2DBackward0", value_check=_unpool_check(2))
+@functional(backward_name="MaxUnpool2DBackward0", value_check=_unpool_check(2), layout=AS_FIRST_SUGGESTS)
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | tuple[int, ...],
                  stride: int | tuple[int, ...] | None = None, padding: int | tuple[int, ...] = 0,
                  output_size: tuple[int, ...] | None = None):

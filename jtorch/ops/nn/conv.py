@@ -1,22 +1,18 @@
 """Convolution functions. See https://docs.pytorch.org/docs/stable/nn.functional.html#convolution-functions."""
 from __future__ import annotations
 
-import functools
-import math
-import operator
 from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 import jtorch.dtype as dtypes
 from jtorch.ops import check
-from jtorch.ops.nn._common import functional, widen
+from jtorch.ops.layout import AS_ANY_SUGGESTS
+from jtorch.ops.nn._common import functional
+from jtorch.ops.nn._convolve import convolve
 from jtorch.ops.registry import Tensor
-
-_LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def _per_dim(value: int | Sequence[int], n: int, name: str) -> tuple[int, ...]:
@@ -70,84 +66,6 @@ def _batched(input: jax.Array, n: int, name: str) -> jax.Array:
     return input if input.ndim == n + 2 else input[None]
 
 
-# Many channels are left to XLA. On the CPU it gives such a convolution to YNNPACK, which runs one of 64 channels in one thread:
-# 64 to 64 of 32x32 at batch 16, 3x3, took 16 ms, its two gradients 30 (PyTorch: 10 and 20). A product for each image in a scan
-# (of the filters with nine shifted copies, made anew in backward) took 10 and 21 in two threads, 20 and 43 where the second core
-# was busy, and at best as long with 128 channels or more, with 32, by strides, or at batch 1 to 4. Winograd's way took 14.5, a
-# convolution over three dimensions twice as long, one with the channels last the same.
-def _run(x, weight, n: int, stride, padding, dilation, groups: int, input_dilation=None) -> jax.Array:
-    if input_dilation is None and math.prod(weight.shape[2:]) <= MAX_TAPS:
-        if groups == x.shape[1] == weight.shape[0] > 1:
-            return _depthwise(x, weight, stride, padding, dilation)
-        if groups == 1 and x.dtype in _PRODUCTS:
-            if x.shape[1] == 1:
-                return _of_one_channel(x, weight, stride, padding, dilation)
-            if math.prod(weight.shape[2:]) == 1 and not any(map(any, padding)):
-                return _pointwise(x, weight, stride)
-    letters = _LETTERS[n]
-    spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
-    return lax.conv_general_dilated(x, weight, stride, padding, lhs_dilation=input_dilation, rhs_dilation=dilation,
-                                    dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype)
-
-
-MAX_TAPS = 25
-_PRODUCTS = (np.float32, np.float64, np.complex64, np.complex128)
-
-
-def _parts(x: jax.Array, kernel, stride, padding, dilation) -> list[jax.Array]:
-    """For each place of the filter, the elements of the (padded) input that it meets."""
-    x = jnp.pad(x, ((0, 0), (0, 0), *padding))
-    sizes = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(x.shape[2:], kernel, stride, dilation, strict=True)]
-    parts = []
-    for place in np.ndindex(*kernel):
-        start = [i * d for i, d in zip(place, dilation, strict=True)]
-        stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, sizes, stride, strict=True)]
-        parts.append(lax.slice(x, (0, 0, *start), (*x.shape[:2], *stop), (1, 1, *stride)))
-    return parts
-
-
-# XLA:CPU runs a depthwise convolution through its loop for any convolution. As a sum of shifted products, which it fuses, one
-# of 32 channels of 32x32 with 3x3 filters at batch 8 took 0.24 ms instead of 15.8, its gradients 2.0 instead of 17.9; with
-# 7x7 filters the gradient of the filters became slower.
-def _depthwise(x: jax.Array, weight: jax.Array, stride, padding, dilation) -> jax.Array:
-    """The convolution of each channel with a filter of its own: a sum over the filter's places."""
-    dtype = x.dtype
-    parts, weight = _parts(widen(x), weight.shape[2:], stride, padding, dilation), widen(weight)
-    taps = weight.reshape(weight.shape[0], -1).T
-    return functools.reduce(operator.add, [part * tap.reshape(1, -1, *[1] * (x.ndim - 2))
-                                           for part, tap in zip(parts, taps, strict=True)]).astype(dtype)
-
-
-# Of grey pictures of 28x28, with the gradient of the filters: 16 filters of 3x3 at batch 32 took XLA's convolution 1.5 ms and a
-# product for each picture 0.64 (PyTorch 1.3), 32 filters of 5x5 at batch 128 12.0 and 5.8; the gradient of the pictures 3 to 6
-# times less. With 3 channels both take about as long, with 16 the convolution is the quicker one.
-def _of_one_channel(x: jax.Array, weight: jax.Array, stride, padding, dilation) -> jax.Array:
-    """The convolution as a product of the filters with what each of their places meets."""
-    parts = _parts(x, weight.shape[2:], stride, padding, dilation)
-    return _product_of_each(weight.reshape(weight.shape[0], -1), jnp.concatenate(parts, 1))
-
-
-def _product_of_each(weight: jax.Array, x: jax.Array) -> jax.Array:
-    """A matrix product for each sample of the batch: from ``x``'s channels to ``weight``'s rows."""
-    made = jnp.matmul(jnp.broadcast_to(weight, (x.shape[0], *weight.shape)), x.reshape(*x.shape[:2], math.prod(x.shape[2:])))
-    return made.reshape(x.shape[0], weight.shape[0], *x.shape[2:])
-
-
-# A convolution with 1x1 filters is a matrix product. With its gradients XLA's convolution took 11.0 ms for 64 to 64 channels of
-# 32x32 at batch 16, 5.6 for 64 to 256 of 56x56, 2.7 for 512 to 128 of 7x7 at batch 8; a product for each image took 3.6, 2.8 and
-# 4.5, one product with the channels last 5.4, 3.2 and 1.3 (PyTorch: 2.7, 1.8, 1.1). Sums of shifted products for 3x3 filters of
-# many channels took 1.3 to 2.4 times as long as the convolution.
-MANY_PLACES = 256
-
-
-def _pointwise(x: jax.Array, weight: jax.Array, stride) -> jax.Array:
-    """The convolution with filters of one place."""
-    x, weight = x[(..., *[slice(None, None, s) for s in stride])], weight.reshape(weight.shape[:2])
-    if math.prod(x.shape[2:]) >= MANY_PLACES:
-        return _product_of_each(weight, x)
-    return jnp.moveaxis(jnp.matmul(jnp.moveaxis(x, 1, -1), weight.T), -1, 1)
-
-
 def _finished(out: jax.Array, bias: jax.Array | None, unbatched: bool) -> jax.Array:
     if bias is not None:
         out = out + bias.reshape((1, -1) + (1,) * (out.ndim - 2))
@@ -183,7 +101,7 @@ def _conv(n: int, input, weight, bias, stride, padding, dilation, groups: int) -
     check.require(all(p >= r for p, r in zip(padded, reach, strict=True)), "Calculated padded input size per channel: "
                   f"({by(map(str, padded))}). Kernel size: ({by(map(str, reach))}). Kernel size can't be greater than "
                   "actual input size")
-    return _finished(_run(x, weight, n, stride, pairs, dilation, groups), bias, input.ndim == n + 1)
+    return _finished(convolve(x, weight, stride, pairs, dilation, groups), bias, input.ndim == n + 1)
 
 
 @functional(aliases=("conv1d",), backward_name="ConvolutionBackward0")
@@ -193,7 +111,7 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: in
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@functional(aliases=("conv2d",), backward_name="ConvolutionBackward0")
+@functional(aliases=("conv2d",), backward_name="ConvolutionBackward0", layout=AS_ANY_SUGGESTS)
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
            padding: int | str | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1):
     """The cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
@@ -246,7 +164,7 @@ def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding
     check.require(min(sizes) > 0, f"Given input size per channel: ({by(map(str, x.shape[2:]))}). Calculated output "
                   f"size per channel: ({by(map(str, sizes))}). Output size is too small")
     pairs = [(r - p, r - p + o) for r, p, o in zip(reach, padding, output_padding, strict=True)]
-    out = _run(x, _flipped(weight, groups), n, (1,) * n, pairs, dilation, groups, stride)
+    out = convolve(x, _flipped(weight, groups), (1,) * n, pairs, dilation, groups, stride)
     return _finished(out, bias, input.ndim == n + 1)
 
 
@@ -258,7 +176,7 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@functional(aliases=("conv_transpose2d",), backward_name="ConvolutionBackward0")
+@functional(aliases=("conv_transpose2d",), backward_name="ConvolutionBackward0", layout=AS_ANY_SUGGESTS)
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jtorch.ops import check
+from jtorch.ops.facts import Saves
 from jtorch.ops.nn._common import common_dtype, functional, not_implemented, reduction_of, require_float, widen
 from jtorch.ops.registry import Tensor
 
@@ -23,7 +24,8 @@ def _check_index_target(input: jax.Array, target: jax.Array, weight: jax.Array |
     else:
         _check_spatial_target(input, target)
     check.require(target.dtype in (jnp.int64, jnp.uint8), "expected target dtype to be Long or Byte, but got "
-                  f"{check.scalar_name(target.dtype)}")
+                  f"{check.scalar_name(target.dtype)}", advice="Classes are of int64: target.long(). Probabilities "
+                                                               "have the input's shape.")
     channels = input.shape[min(1, input.ndim - 1)]
     check.require(weight is None or weight.shape == (channels,), "weight tensor should be defined either for all "
                   f"{channels} classes or no classes but got weight tensor of shape: "
@@ -124,7 +126,8 @@ def _cross_entropy_name(template: tuple) -> str:
     return "NllLossBackward0" if template[7] in (0, (float, "0.0")) else "AddBackward0"
 
 
-@functional(backward_name=_cross_entropy_name, value_check=(_flag, _error), checks=lambda template, edges: (1, 2))
+@functional(backward_name=_cross_entropy_name, value_check=(_flag, _error),
+    saves=Saves(checks=lambda template, edges: (1, 2)))
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                   ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
                   label_smoothing: float = 0.0):

@@ -9,6 +9,8 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
+from jtorch.ops.facts import Saves
+from jtorch.ops.layout import LIKE_FIRST
 from jtorch.ops.nn._common import clamp_min, functional, magnitude
 from jtorch.ops.registry import Tensor
 
@@ -54,8 +56,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8):
     return jnp.sum(units[0] * units[1], axis=axes)
 
 
-@functional(aliases=("pairwise_distance",), backward_name="NormBackward1", saves="both",
-            checks=lambda template, edges: ("result",))
+@functional(aliases=("pairwise_distance",), backward_name="NormBackward1",
+    saves=Saves("both", checks=lambda template, edges: ("result",)))
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False):
     """The p-norm of ``x1 - x2 + eps`` along the last dimension. See torch.nn.functional.pairwise_distance."""
     x1, x2 = _common_dtype(x1, x2)
@@ -78,7 +80,7 @@ def pdist(input: Tensor, p: float = 2.0):
     return vector_norm(difference, p, 1)
 
 
-@functional(out=True, backward_name="DivBackward0")
+@functional(out=True, backward_name="DivBackward0", layout=LIKE_FIRST)
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12):
     """The input divided by its p-norm along ``dim``, at least ``eps``. See torch.nn.functional.normalize."""
     check.require(promotion.is_inexact(np.dtype(input.dtype)), "linalg.vector_norm: Expected a floating point or "

@@ -4,10 +4,12 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from jtorch.ops import check, promotion
+from jtorch.ops.layout import ITERATED
 from jtorch.ops.registry import Number, Tensor, op
 
 
-@op(name="_dropout_with_mask", function=False, method=False, out=False, backward_name="MulBackward0", tested=False)
+@op(name="_dropout_with_mask", function=False, method=False, out=False, backward_name="MulBackward0", tested=False,
+    layout=ITERATED)
 def dropout_with_mask(input: Tensor, mask: Tensor, scale: Number):
     """``input * scale`` where ``mask`` (which may have dimensions of 1), else 0."""
     kept = jnp.broadcast_to(promotion.cast(mask, input.dtype), check.broadcast_shapes(input.shape, mask.shape))
@@ -15,7 +17,7 @@ def dropout_with_mask(input: Tensor, mask: Tensor, scale: Number):
 
 
 @op(name="_alpha_dropout_with_mask", function=False, method=False, out=False, tested=False,
-    backward_name="AddBackward0")
+    backward_name="AddBackward0", layout=ITERATED)
 def alpha_dropout_with_mask(input: Tensor, mask: Tensor, p: float):
     """Dropout to selu's lower limit that keeps mean and variance. See torch.nn.functional.alpha_dropout."""
     alpha = 1.7580993408473766

@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
-from jtorch.ops.nn._common import functional, widen
+from jtorch.ops.layout import AS_FIRST_SUGGESTS
+from jtorch.ops.nn._common import functional, not_implemented, widen
 from jtorch.ops.nn.adaptive_pool import adaptive_mean
 from jtorch.ops.registry import Tensor, op
 
@@ -68,7 +69,7 @@ def _triangle(x: np.ndarray) -> np.ndarray:
 
 def _cubic_filter(x: np.ndarray) -> np.ndarray:
     x, a = np.abs(x), -0.5
-    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((x - 5) * x + 8) * a * x - 4 * a
+    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, (((x - 5) * x + 8) * x - 4) * a
     return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
@@ -80,17 +81,17 @@ _FILTERS: dict[str, tuple[Callable, int]] = {"bilinear": (_triangle, 2), "bicubi
                                              "lanczos": (_lanczos, 6)}
 
 
-def _antialiased(size: int, out: int, factor, align_corners: bool, mode: str) -> tuple[np.ndarray, np.ndarray]:
-    """Taps and weights of a filter as wide as the outputs are apart."""
+def _antialiased(size: int, out: int, factor, align_corners: bool, mode: str, real) -> tuple[np.ndarray, np.ndarray]:
+    """Taps and weights of a filter as wide as the outputs are apart, computed in ``real`` as PyTorch does."""
     fn, width = _FILTERS[mode]
-    scale = float(_scale(size, out, factor, align_corners, np.float64))
-    support, narrow = (width / 2 * scale, 1 / scale) if scale >= 1 else (width / 2, 1.0)
-    center = scale * (np.arange(out) + 0.5)
+    scale = real(_scale(size, out, factor, align_corners, real))
+    support, narrow = (real(width / 2) * scale, 1 / scale) if scale >= 1 else (real(width / 2), real(1))
+    center = scale * (np.arange(out, dtype=real) + real(0.5))
     first = np.maximum((center - support + 0.5).astype(np.int64), 0)
     stop = np.minimum((center + support + 0.5).astype(np.int64), size)
     taps = first[:, None] + np.arange(max(int((stop - first).max()), 1))
-    weights = np.where(taps < stop[:, None], fn((taps - center[:, None] + 0.5) * narrow), 0)
-    return np.minimum(taps, size - 1), weights / weights.sum(1, keepdims=True)
+    weights = np.where(taps < stop[:, None], fn((taps.astype(real) - center[:, None] + real(0.5)) * narrow), 0).astype(real)
+    return np.minimum(taps, size - 1), weights / np.add.accumulate(weights, 1)[:, -1:]
 
 
 def _take(x: jax.Array, axis: int, at: np.ndarray) -> jax.Array:
@@ -106,6 +107,29 @@ def _blend(x: jax.Array, axis: int, taps: np.ndarray, weights: np.ndarray) -> ja
     scales = jnp.asarray(weights, x.dtype)
     parts = [_take(x, axis, at) * scales[:, k].reshape(shape) for k, at in enumerate(taps.T)]
     return sum(parts[1:], parts[0])
+
+
+def _merged(taps: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weights, those of one place (beyond a border the border is read) as one."""
+    weights = weights.astype(np.float64)
+    for k in range(1, taps.shape[1]):
+        again = taps[:, k] == taps[:, k - 1]
+        weights[again, k] += weights[again, k - 1]
+        weights[again, k - 1] = 0
+    return weights
+
+
+def _blend_bytes(x: jax.Array, axis: int, taps: np.ndarray, weights: np.ndarray) -> jax.Array:
+    """``_blend`` of bytes, in whole numbers as PyTorch and Pillow do it: weights of 16 bits, each axis rounded to bytes."""
+    weights = _merged(taps, weights)
+    bits = next(b for b in range(23) if b == 22 or int(0.5 + weights.max() * (1 << (b + 1))) >= 1 << 15)
+    scaled = weights * (1 << bits)
+    whole = np.trunc(np.where(scaled < 0, scaled - 0.5, scaled + 0.5)).astype(np.int32)
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    parts = [_take(x, axis, at).astype(jnp.int32) * jnp.asarray(whole[:, k].reshape(shape))
+             for k, at in enumerate(taps.T)]
+    total = sum(parts[1:], parts[0]) + (1 << (bits - 1))
+    return jnp.clip(total >> bits, 0, 255).astype(x.dtype)
 
 
 def _out_sizes(input: jax.Array, size, factors: Sequence[float] | None) -> tuple[int, ...]:
@@ -170,9 +194,9 @@ def _check_sizes(input: jax.Array, out: tuple[int, ...]) -> None:
 
 
 def _tables(input: jax.Array, axis: int, out: int, factor, mode: str, align_corners: bool, antialias: bool):
-    size, real = input.shape[axis], np.float64 if input.dtype == jnp.float64 else np.float32
+    size, real = input.shape[axis], np.float64 if input.dtype in (jnp.float64, jnp.uint8) else np.float32
     if antialias:
-        return _antialiased(size, out, factor, align_corners, mode)
+        return _antialiased(size, out, factor, align_corners, mode, real)
     return (_cubic if mode == "bicubic" else _linear)(size, out, factor, align_corners, real)
 
 
@@ -190,19 +214,35 @@ def _interpolated(input, size, scale_factor, mode: str, align_corners: bool | No
     _check_sizes(input, out)
     if mode == "area":
         return adaptive_mean(len(out), input, out)
-    x = widen(input) if promotion.is_float(np.dtype(input.dtype)) or "nearest" in mode else input.astype(jnp.float32)
+    _check_kind(input, mode, antialias)
+    of_bytes = input.dtype == jnp.uint8 and mode in ("bilinear", "bicubic")
+    as_is = of_bytes or "nearest" in mode
+    x = widen(input) if promotion.is_float(np.dtype(input.dtype)) or as_is else input.astype(jnp.float32)
+    blend = _blend_bytes if of_bytes else _blend
     for i in range(len(out) - 1, -1, -1):
         factor, axis = factors[i] if factors is not None else None, i + 2
         if mode in ("nearest", "nearest-exact"):
             x = _take(x, axis, _nearest(x.shape[axis], out[i], factor, 0.5 if mode == "nearest-exact" else 0.0))
         elif (factor is not None and factor != 1) or out[i] != x.shape[axis]:
-            x = _blend(x, axis, *_tables(x, axis, out[i], factor, mode, bool(align_corners), antialias))
+            x = blend(x, axis, *_tables(x, axis, out[i], factor, mode, bool(align_corners), antialias))
     if input.dtype == jnp.uint8 and x.dtype != jnp.uint8:
         x = jnp.clip(jnp.floor(x + 0.5), 0, 255)
     return x.astype(input.dtype)
 
 
-@functional(saves="none", backward_name=_name)
+_KERNELS = {"linear": "compute_indices_weights_linear", "trilinear": "compute_indices_weights_linear",
+            "bilinear": "upsample_bilinear2d_channels_last", "bicubic": "compute_indices_weights_cubic"}
+
+
+def _check_kind(input, mode: str, antialias: bool) -> None:
+    """NotImplementedError for elements that PyTorch has no kernel of: integers but bytes, and complex numbers."""
+    if promotion.is_float(np.dtype(input.dtype)) or (input.dtype == jnp.uint8 and mode not in ("linear", "trilinear")):
+        return
+    nearest = "upsample_nearest2d_channels_last" if input.ndim == 4 else "compute_indices_weights_nearest"
+    raise not_implemented("compute_index_ranges_weights" if antialias else _KERNELS.get(mode, nearest), input.dtype)
+
+
+@functional(saves="none", backward_name=_name, layout=AS_FIRST_SUGGESTS)
 def interpolate(input: Tensor, size: int | tuple[int, ...] | None = None,
                 scale_factor: float | tuple[float, ...] | None = None, mode: str = "nearest",
                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False):
@@ -214,7 +254,7 @@ def _deprecated(name: str) -> None:
     warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
 
 
-@functional(saves="none", backward_name=_name)
+@functional(saves="none", backward_name=_name, layout=AS_FIRST_SUGGESTS)
 def upsample(input: Tensor, size: int | tuple[int, ...] | None = None,
              scale_factor: float | tuple[float, ...] | None = None, mode: str = "nearest",
              align_corners: bool | None = None):
@@ -223,7 +263,7 @@ def upsample(input: Tensor, size: int | tuple[int, ...] | None = None,
     return _interpolated(input, size, scale_factor, mode, align_corners, None, False)
 
 
-@functional(saves="none", backward_name="UpsampleNearest2DBackward0")
+@functional(saves="none", backward_name="UpsampleNearest2DBackward0", layout=AS_FIRST_SUGGESTS)
 def upsample_nearest(input: Tensor, size: int | tuple[int, ...] | None = None,
                      scale_factor: float | tuple[float, ...] | None = None):
     """interpolate with mode="nearest". See torch.nn.functional.upsample_nearest."""
@@ -231,7 +271,7 @@ def upsample_nearest(input: Tensor, size: int | tuple[int, ...] | None = None,
     return _interpolated(input, size, scale_factor, "nearest", None, None, False)
 
 
-@functional(saves="none", backward_name="UpsampleBilinear2DBackward0")
+@functional(saves="none", backward_name="UpsampleBilinear2DBackward0", layout=AS_FIRST_SUGGESTS)
 def upsample_bilinear(input: Tensor, size: int | tuple[int, ...] | None = None,
                       scale_factor: float | tuple[float, ...] | None = None):
     """interpolate with mode="bilinear" and align_corners=True. See torch.nn.functional.upsample_bilinear."""
@@ -248,5 +288,5 @@ def _upsample_bilinear2d_aa(input: Tensor, output_size: tuple[int, ...] | None, 
     out, x = _out_sizes(input, output_size, given), widen(input)
     _check_sizes(input, out)
     for axis, size, factor in ((3, out[1], given[1]), (2, out[0], given[0])):
-        x = _blend(x, axis, *_antialiased(x.shape[axis], size, factor, align_corners, "bilinear"))
+        x = _blend(x, axis, *_tables(x, axis, size, factor, "bilinear", align_corners, True))
     return x.astype(input.dtype)

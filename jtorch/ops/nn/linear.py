@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jax import lax
 
 import jtorch.dtype as dtypes
+from jtorch._base.advice import INNER_SIZES, advised
 from jtorch.ops import check
 from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor
@@ -19,8 +20,9 @@ def _check_dtypes(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -
         if bias is None and input.ndim <= 2:
             a, b = (_cpp_name(x.dtype) for x in (input, weight))
             raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {a} != {b}")
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {name(input.dtype)} and "
-                           f"{name(weight.dtype)}")
+        raise advised(RuntimeError(f"mat1 and mat2 must have the same dtype, but got {name(input.dtype)} and "
+                                   f"{name(weight.dtype)}"),
+                      "Bring the input to the weight's: x.to(weight.dtype). NumPy's arrays are float64 unless told otherwise.")
     assert bias is not None
     raise RuntimeError(f"self and mat2 must have the same dtype, but got {name(bias.dtype)} and {name(weight.dtype)}")
 
@@ -38,7 +40,7 @@ def _check_linear(input: jax.Array, weight: jax.Array, bias: jax.Array | None) -
     check.require(weight.ndim == 2 or bias is None, "mat2 must be a matrix, got 1-D tensor")
     rows, features = _rows(input), input.shape[-1]
     if features != weight.shape[-1]:
-        raise RuntimeError(_mismatch(input, weight, rows))
+        raise advised(RuntimeError(_mismatch(input, weight, rows)), INNER_SIZES)
     _check_dtypes(input, weight, bias)
     target = (rows, weight.shape[0])
     if bias is not None and (bias.ndim > 2 and bias.shape != (*input.shape[:-1], weight.shape[0])):

@@ -11,6 +11,8 @@ from jax.scipy.special import xlogy
 
 from jtorch.ops import check, promotion
 from jtorch.ops.arithmetic import no_bools
+from jtorch.ops.facts import Saves
+from jtorch.ops.layout import ITERATED
 from jtorch.ops.nn._common import (
     clamp_min,
     common_dtype,
@@ -69,7 +71,7 @@ def _l1_name(template: tuple) -> str:
 
 
 @functional(promote="numeric", promotes="input target", broadcast=False, backward_name=_l1_name,
-            warns=_warn_of_broadcast, checks=check.nothing, refuses=no_bools)
+    warns=_warn_of_broadcast, saves=Saves(checks=check.nothing), refuses=no_bools)
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
             reduction: str = "mean", weight: Tensor | None = None):
     """The absolute difference. See torch.nn.functional.l1_loss."""
@@ -96,7 +98,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     return reduced(jnp.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta), reduction)
 
 
-@functional(backward_name="HuberLossBackward0", warns=_warn_of_broadcast)
+@functional(backward_name="HuberLossBackward0", warns=_warn_of_broadcast, layout=ITERATED)
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None):
     """Squared below ``delta``, ``delta`` times absolute above. See torch.nn.functional.huber_loss."""
@@ -131,7 +133,7 @@ def _bce_error(detail: int, *_) -> Exception:
     return RuntimeError("all elements of input should be between 0 and 1")
 
 
-@functional(value_check=(_bce_flag, _bce_error))
+@functional(value_check=(_bce_flag, _bce_error), layout=ITERATED)
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean"):
     """The cross entropy between probabilities. See torch.nn.functional.binary_cross_entropy."""
@@ -250,7 +252,7 @@ def _gaussian_name(template: tuple) -> str:
     return _by_reduction(5, "AddBackward0" if template[3] else "MulBackward0")(template)
 
 
-@functional(value_check=(_var_flag, _var_error), backward_name=_gaussian_name, checks=check.nothing)
+@functional(value_check=(_var_flag, _var_error), backward_name=_gaussian_name, saves=Saves(checks=check.nothing))
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean"):
     """Minus the log-likelihood of normal values with variance ``var``. See torch.nn.functional.gaussian_nll_loss."""
@@ -268,7 +270,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
-@functional(backward_name="SoftMarginLossBackward0")
+@functional(backward_name="SoftMarginLossBackward0", layout=ITERATED)
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean"):
     """``log(1 + exp(-target * input))``. See torch.nn.functional.soft_margin_loss."""
@@ -299,7 +301,8 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     return reduced(loss, reduction)
 
 
-@functional(promote="numeric", promotes="input target", backward_name=_by_reduction(5, "AddBackward0"), checks=check.nothing)
+@functional(promote="numeric", promotes="input target", backward_name=_by_reduction(5, "AddBackward0"),
+    saves=Saves(checks=check.nothing))
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean"):
     """The input for targets of 1, ``margin`` minus it for -1. See torch.nn.functional.hinge_embedding_loss."""

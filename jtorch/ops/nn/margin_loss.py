@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
+from jtorch.ops.facts import Saves
 from jtorch.ops.nn._common import clamp_min, common_dtype, functional, reduced, reduction_of, require_float
 from jtorch.ops.nn.distance import pairwise_distance
 from jtorch.ops.registry import Tensor
@@ -22,7 +23,7 @@ def _same_ndim(name: str, **tensors: jax.Array) -> None:
 
 
 @functional(promote="numeric", promotes="input1 input2 target", broadcast=False,
-            backward_name=_by_reduction(6, "ClampMinBackward0"), checks=check.nothing)
+    backward_name=_by_reduction(6, "ClampMinBackward0"), saves=Saves(checks=check.nothing))
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
                         size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
     """How far the first input is from ``margin`` above the second. See torch.nn.functional.margin_ranking_loss."""
@@ -61,7 +62,7 @@ def _check_cosine_embedding(input1: jax.Array, input2: jax.Array, target: jax.Ar
                   f"{list(input1.shape)} and {list(input2.shape)}.")
 
 
-@functional(backward_name=_by_reduction(9, "ClampMinBackward0"), checks=check.nothing)
+@functional(backward_name=_by_reduction(9, "ClampMinBackward0"), saves=Saves(checks=check.nothing))
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-6, swap: bool = False, size_average: bool | None = None,
                         reduce: bool | None = None, reduction: str = "mean"):

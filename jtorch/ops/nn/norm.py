@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
+from jtorch.ops.layout import AS_FIRST_SUGGESTS, LIKE_FIRST, RMS_NORMED, UNLESS_CONTIGUOUS
 from jtorch.ops.nn._common import functional, not_implemented, require_float, size_text, widen
 from jtorch.ops.registry import Number, Tensor, op
 
@@ -86,7 +87,7 @@ def _int_shape(shape, name: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-@functional(aliases=("rms_norm",), backward_name=lambda t: "MulBackward0")
+@functional(aliases=("rms_norm",), backward_name=lambda t: "MulBackward0", layout=RMS_NORMED)
 def rms_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None = None, eps: float | None = None):
     """The input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
     shape = _int_shape(normalized_shape, "rms_norm")
@@ -118,7 +119,7 @@ def _check_more_than_one(input: jax.Array, shape: tuple[int, ...]) -> None:
                   f"input size {size_text(shape)}", ValueError)
 
 
-@functional(aliases=("group_norm",), backward_name="NativeGroupNormBackward0")
+@functional(aliases=("group_norm",), backward_name="NativeGroupNormBackward0", layout=AS_FIRST_SUGGESTS)
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5):
     """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
@@ -172,7 +173,7 @@ def _unbiased(var: jax.Array, n: int) -> jax.Array:
     return var * (n / (n - 1)) if n > 1 else var * jnp.nan
 
 
-@functional(writes="running_mean running_var", backward_name="NativeBatchNormBackward0")
+@functional(writes="running_mean running_var", backward_name="NativeBatchNormBackward0", layout=UNLESS_CONTIGUOUS)
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: Number = 0.1, eps: float = 1e-5):
     """The input with mean 0 and variance 1 per channel. See torch.nn.functional.batch_norm.
@@ -232,7 +233,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
             _updated(running_var, jnp.mean(unbiased, axis=0).reshape(running_var.shape), momentum))
 
 
-@functional(backward_name="DivBackward0")
+@functional(backward_name="DivBackward0", layout=LIKE_FIRST)
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
     """The input divided by its neighbouring channels' power. See torch.nn.functional.local_response_norm."""
     check.require(input.ndim >= 3, "Expected 3D or higher dimensionality                          input (got "

@@ -7,6 +7,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check
+from jtorch.ops.layout import PADDED
 from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor
 
@@ -79,7 +80,7 @@ def _name(template: tuple) -> str:
     return kinds.get(mode, f"ReplicationPad{n}DBackward0")
 
 
-@functional(saves="none", backward_name=_name)
+@functional(saves="none", backward_name=_name, layout=PADDED)
 def pad(input: Tensor, pad: tuple[int, ...], mode: str = "constant", value: float | None = None):
     """Extends the last dimensions by constants, mirroring, repeating or wrapping. See torch.nn.functional.pad."""
     pad = tuple(pad)

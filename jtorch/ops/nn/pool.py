@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
+from jtorch.ops.layout import AS_FIRST_SUGGESTS
 from jtorch.ops.nn._common import clamp_min, functional, magnitude, not_implemented, ntuple, widen
 from jtorch.ops.nn.window_max import lowest, window_maximum
 from jtorch.ops.registry import Tensor
@@ -195,7 +196,7 @@ def max_pool1d(input: Tensor, kernel_size: int | tuple[int, ...], stride: int | 
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@functional(aliases=("max_pool2d",), backward_name="MaxPool2DWithIndicesBackward0")
+@functional(aliases=("max_pool2d",), backward_name="MaxPool2DWithIndicesBackward0", layout=AS_FIRST_SUGGESTS)
 def max_pool2d(input: Tensor, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] | None = None,
                padding: int | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, ceil_mode: bool = False,
                return_indices: bool = False):
@@ -278,7 +279,7 @@ def avg_pool1d(input: Tensor, kernel_size: int | tuple[int, ...], stride: int | 
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@functional(backward_name="AvgPool2DBackward0")
+@functional(backward_name="AvgPool2DBackward0", layout=AS_FIRST_SUGGESTS)
 def avg_pool2d(input: Tensor, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] | None = None,
                padding: int | tuple[int, ...] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
                divisor_override: int | None = None):
@@ -310,7 +311,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: int | t
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-@functional(backward_name="PowBackward0")
+@functional(backward_name="PowBackward0", layout=AS_FIRST_SUGGESTS)
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: int | tuple[int, ...],
               stride: int | tuple[int, ...] | None = None, ceil_mode: bool = False):
     """The p-norm of each window over two dimensions. See torch.nn.functional.lp_pool2d."""

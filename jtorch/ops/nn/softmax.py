@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 
 import jtorch.dtype as dtypes
-from jtorch.ops import check
+from jtorch.ops import check, out_dtypes
+from jtorch.ops import derivatives_from_result as from_result
+from jtorch.ops.facts import Out, Saves
 from jtorch.ops.nn._common import functional, require_float, widen
 from jtorch.ops.registry import Tensor, op
 
@@ -33,25 +35,29 @@ def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@op(out=True, saves="result", aliases=("special.softmax",))
+@op(out=Out(True, refuses=out_dtypes.EXPECTED), saves=Saves("result", change=from_result.of_softmax),
+    aliases=("special.softmax",))
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None):
     """exp of the input, scaled to sum 1 along ``dim``. See torch.softmax."""
     return _apply(jax.nn.softmax, "softmax", input, dim, dtype)
 
 
-@op(out=True, saves="result", aliases=("special.log_softmax",))
+@op(out=Out(True, refuses=out_dtypes.EXPECTED), saves=Saves("result", change=from_result.of_log_softmax),
+    aliases=("special.log_softmax",))
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None):
     """The logarithm of softmax, computed as one. See torch.log_softmax."""
     return _apply(jax.nn.log_softmax, "log_softmax", input, dim, dtype)
 
 
-@op(name="nn.functional.softmax", out=False, saves="result", backward_name="SoftmaxBackward0")
+@op(name="nn.functional.softmax", out=False, saves=Saves("result", change=from_result.of_softmax),
+    backward_name="SoftmaxBackward0")
 def functional_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None):
     """torch.softmax, which may be called without ``dim``. See torch.nn.functional.softmax."""
     return _apply(jax.nn.softmax, "softmax", input, _implicit_dim("softmax", dim, input.ndim), dtype)
 
 
-@op(name="nn.functional.log_softmax", out=False, saves="result", backward_name="LogSoftmaxBackward0")
+@op(name="nn.functional.log_softmax", out=False, saves=Saves("result", change=from_result.of_log_softmax),
+    backward_name="LogSoftmaxBackward0")
 def functional_log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3,
                            dtype: dtypes.dtype | None = None):
     """torch.log_softmax, which may be called without ``dim``. See torch.nn.functional.log_softmax."""

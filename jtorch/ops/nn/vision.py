@@ -9,11 +9,12 @@ import jax.numpy as jnp
 from jax import lax
 
 from jtorch.ops import check
+from jtorch.ops.layout import AS_FIRST_SUGGESTS
 from jtorch.ops.nn._common import functional, ntuple
 from jtorch.ops.registry import Tensor
 
 
-@functional(aliases=("pixel_shuffle",), saves="none")
+@functional(aliases=("pixel_shuffle",), saves="none", layout=AS_FIRST_SUGGESTS)
 def pixel_shuffle(input: Tensor, upscale_factor: int):
     """Channels spread over ``upscale_factor`` times as many rows and columns. See torch.nn.functional.pixel_shuffle."""
     check.require(input.ndim >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
@@ -28,7 +29,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int):
     return x.transpose(*range(k + 1), k + 3, k + 1, k + 4, k + 2).reshape(*batch, c // (r * r), h * r, w * r)
 
 
-@functional(aliases=("pixel_unshuffle",), saves="none")
+@functional(aliases=("pixel_unshuffle",), saves="none", layout=AS_FIRST_SUGGESTS)
 def pixel_unshuffle(input: Tensor, downscale_factor: int):
     """The inverse of pixel_shuffle. See torch.nn.functional.pixel_unshuffle."""
     check.require(input.ndim >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
@@ -44,7 +45,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int):
     return x.transpose(*range(k + 1), k + 2, k + 4, k + 1, k + 3).reshape(*batch, c * r * r, h // r, w // r)
 
 
-@functional(aliases=("channel_shuffle",), saves="none")
+@functional(aliases=("channel_shuffle",), saves="none", layout=AS_FIRST_SUGGESTS)
 def channel_shuffle(input: Tensor, groups: int):
     """The channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
     check.require(input.ndim > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes "

@@ -5,6 +5,9 @@
 """
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from jtorch.utils.data import _utils as _utils
 from jtorch.utils.data.dataloader import DataLoader as DataLoader
 from jtorch.utils.data.dataloader import default_collate as default_collate
@@ -30,3 +33,15 @@ from jtorch.utils.data.sampler import WeightedRandomSampler as WeightedRandomSam
 __all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
            "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
            "WeightedRandomSampler", "_DatasetKind", "default_collate", "default_convert", "get_worker_info", "random_split"]
+
+# Pipes are imported when they are first asked for.
+_PIPES = ("DFIterDataPipe", "IterDataPipe", "MapDataPipe", "argument_validation", "functional_datapipe", "runtime_validation")
+_MODULES = ("datapipes", "graph_settings")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"jtorch.utils.data.{name}")
+    if name in _PIPES:
+        return getattr(importlib.import_module("jtorch.utils.data.datapipes.datapipe"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -38,7 +38,7 @@ class _InfiniteConstantSampler(Sampler):
 class DataLoader(Generic[_T_co]):
     """Batches of a dataset's samples, in the order of a sampler. See torch.utils.data.DataLoader.
 
-    The arguments:
+    Args:
         dataset: map-style (``__getitem__`` and ``__len__``) or an ``IterableDataset``.
         batch_size: samples in a batch; None gives samples as they are (through ``default_convert``).
         shuffle: a new random order each time. After ``torch.manual_seed`` the orders are PyTorch's.
@@ -79,6 +79,7 @@ class DataLoader(Generic[_T_co]):
     ...     print(tuple(inputs.shape), targets.flatten().tolist())
     (4, 1) [0.0, 10.0, 20.0, 30.0]
     (2, 1) [40.0, 50.0]
+
     """
 
     dataset: Dataset[_T_co]
@@ -252,3 +253,17 @@ def _context(given: Any, num_workers: int) -> Any:
         raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the start "
                         f"method, but got multiprocessing_context={given}")
     return given
+
+
+def _sharding_worker_init_fn(worker_init_fn: Any, world_size: int, rank_id: int, worker_id: int) -> None:
+    """What a worker of a pipe begins with: it takes its part of it, among all workers of all processes."""
+    from jtorch.utils.data.graph_settings import apply_sharding
+    info = get_worker_info()
+    if info is None:
+        raise AssertionError("Worker info is None in sharding worker init function")
+    apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
+    if worker_init_fn is not None:
+        worker_init_fn(worker_id)
+
+
+_collate_fn_t, _worker_init_fn_t = Callable[[list], Any], Callable[[int], None]     # PyTorch's names, for annotations

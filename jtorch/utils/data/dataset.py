@@ -24,6 +24,16 @@ class Dataset(Generic[_T_co]):
 
     ``__getitems__(indices)``, where defined, is asked for all samples of a batch at once and returns a list.
     ``a + b`` is ``ConcatDataset([a, b])``. See torch.utils.data.Dataset.
+
+    Example::
+
+        >>> class Squares(torch.utils.data.Dataset):
+        ...     def __getitem__(self, i):
+        ...         return i * i
+        ...     def __len__(self):
+        ...         return 4
+        >>> next(iter(torch.utils.data.DataLoader(Squares(), batch_size=4)))
+        tensor([0, 1, 4, 9])
     """
 
     def __getitem__(self, index: Any) -> _T_co:
@@ -40,13 +50,19 @@ class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
     ``get_worker_info()`` which part is its own; else every sample comes once per worker.
     See torch.utils.data.IterableDataset.
 
-    >>> class Numbers(torch.utils.data.IterableDataset):
-    ...     def __iter__(self):
-    ...         worker = torch.utils.data.get_worker_info()
-    ...         start, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
-    ...         return iter(range(start, 6, step))
-    >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Numbers(), batch_size=4)]
-    [[0, 1, 2, 3], [4, 5]]
+    Raises:
+        TypeError: an object of a class without ``__iter__`` is made.
+
+    Example::
+
+        >>> class Numbers(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         worker = torch.utils.data.get_worker_info()
+        ...         start, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        ...         return iter(range(start, 6, step))
+        >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Numbers(), batch_size=4)]
+        [[0, 1, 2, 3], [4, 5]]
+
     """
 
     def __add__(self, other: Dataset) -> Dataset:
@@ -57,6 +73,18 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Samples are what tensors hold at one index of their first dim. See torch.utils.data.TensorDataset.
 
     AssertionError where the first dims differ.
+
+    Args:
+        tensors (Tensors): of shape (N, ...), any dtypes.
+
+    Raises:
+        AssertionError: see above.
+
+    Example::
+
+        >>> torch.utils.data.TensorDataset(torch.arange(3), torch.zeros(3))[1]
+        (tensor(1), tensor(0.))
+
     """
 
     tensors: tuple[Tensor, ...]
@@ -78,6 +106,18 @@ class StackDataset(Dataset):
 
     ValueError where lengths differ, where both ways are mixed, or where nothing is given.
     See torch.utils.data.StackDataset.
+
+    Args:
+        args, kwargs (Datasets): of one length, given one by one or by name.
+
+    Raises:
+        ValueError: see above.
+
+    Example::
+
+        >>> torch.utils.data.StackDataset(x=[1, 2], y=["a", "b"])[1]
+        {'x': 2, 'y': 'b'}
+
     """
 
     datasets: tuple | dict
@@ -122,7 +162,21 @@ def _samples(dataset: Any, indices: list) -> list:
 
 
 class ConcatDataset(Dataset[_T_co]):
-    """Map-style datasets one after the other. See torch.utils.data.ConcatDataset."""
+    """Map-style datasets one after the other. See torch.utils.data.ConcatDataset.
+
+    Args:
+        datasets (iterable of Datasets): with ``__len__``.
+
+    Raises:
+        AssertionError: no datasets, or an IterableDataset among them.
+
+    Example::
+
+        >>> both = torch.utils.data.ConcatDataset([[1, 2], [3]])
+        >>> len(both), both[2]
+        (3, 3)
+
+    """
 
     datasets: list[Dataset[_T_co]]
     cumulative_sizes: list[int]
@@ -160,7 +214,20 @@ class ConcatDataset(Dataset[_T_co]):
 
 
 class ChainDataset(IterableDataset):
-    """Iterable datasets one after the other. See torch.utils.data.ChainDataset."""
+    """Iterable datasets one after the other. See torch.utils.data.ChainDataset.
+
+    Args:
+        datasets (iterable of IterableDatasets): in their order.
+
+    Example::
+
+        >>> class Pair(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter([1, 2])
+        >>> list(torch.utils.data.ChainDataset([Pair(), Pair()]))
+        [1, 2, 1, 2]
+
+    """
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         super().__init__()
@@ -184,6 +251,16 @@ class Subset(Dataset[_T_co]):
     """The samples of a dataset at some indices. See torch.utils.data.Subset.
 
     A subclass that defines ``__getitem__`` defines ``__getitems__`` too, since a ``DataLoader`` asks for whole batches.
+
+    Args:
+        dataset (Dataset): map-style.
+        indices (sequence of ints): which samples, in which order.
+
+    Example::
+
+        >>> list(torch.utils.data.Subset("abcd", [3, 0]))
+        ['d', 'a']
+
     """
 
     dataset: Dataset[_T_co]
@@ -220,9 +297,23 @@ def random_split(dataset: Dataset[_T], lengths: Sequence[int | float],
     ``lengths`` are sizes that sum to the dataset's, or fractions that sum to 1 (sizes are rounded down, what is left
     goes to the first parts, one each).
 
-    >>> g = torch.Generator().manual_seed(42)
-    >>> [list(part) for part in torch.utils.data.random_split(range(10), [0.7, 0.3], generator=g)]
-    [[2, 6, 1, 8, 4, 5, 0], [9, 3, 7]]
+    Args:
+        dataset (Dataset): with ``__len__``.
+        lengths (sequence of ints or floats): see above.
+        generator (Generator): where the order comes from.
+
+    Returns:
+        a list of Subsets.
+
+    Raises:
+        ValueError: lengths that do not sum to the dataset's, or a fraction outside of 0 to 1.
+
+    Example::
+
+        >>> g = torch.Generator().manual_seed(42)
+        >>> [list(part) for part in torch.utils.data.random_split(range(10), [0.7, 0.3], generator=g)]
+        [[2, 6, 1, 8, 4, 5, 0], [9, 3, 7]]
+
     """
     n = len(dataset)        # type: ignore[arg-type]
     sizes = _sizes_of_fractions(lengths, n) if math.isclose(sum(lengths), 1) and sum(lengths) <= 1 else list(lengths)

@@ -15,18 +15,34 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(Sampler[int]):
     """Every ``num_replicas``-th index of a dataset, from ``rank`` on. See torch.utils.data.DistributedSampler.
 
-    ``num_replicas`` and ``rank`` have to be given: there is no process group here to ask. The shuffled order depends on
+    ``num_replicas`` and ``rank`` are those of the process group, if not given. The shuffled order depends on
     ``seed`` and on what ``set_epoch`` was last told, and is PyTorch's. Where the dataset cannot be shared evenly, indices
     from the start come again at the end (or, with ``drop_last``, the last ones are left out).
 
-    >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
-    [1, 3, 0]
+    Args:
+        dataset (Sized): whose length counts.
+        num_replicas (int), rank (int): how many share it, and which of them this is.
+        shuffle (bool): in random order, a new one for each ``set_epoch``.
+        seed (int): of that order; the same for all.
+        drop_last (bool): see above.
+
+    Raises:
+        ValueError: ``rank`` is not from 0 to ``num_replicas - 1``.
+        RuntimeError: one of them is not given.
+
+    Example::
+
+        >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+        [1, 3, 0]
+
     """
 
     def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
                  seed: int = 0, drop_last: bool = False) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available")
+            from jtorch import distributed  # loaded where it is used
+            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = distributed.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

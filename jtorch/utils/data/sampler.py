@@ -29,6 +29,14 @@ class Sampler(Generic[_T_co]):
     """Gives indices (or, as a ``batch_sampler``, lists of indices): a subclass defines ``__iter__``.
 
     ``__len__`` is needed only for ``len(loader)``. See torch.utils.data.Sampler.
+
+    Example::
+
+        >>> class Evens(torch.utils.data.Sampler):
+        ...     def __iter__(self):
+        ...         return iter(range(0, 6, 2))
+        >>> list(Evens())
+        [0, 2, 4]
     """
 
     def __iter__(self) -> Iterator[_T_co]:
@@ -36,7 +44,17 @@ class Sampler(Generic[_T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, … See torch.utils.data.SequentialSampler."""
+    """0, 1, 2, … See torch.utils.data.SequentialSampler.
+
+    Args:
+        data_source (Sized): whose length counts.
+
+    Example::
+
+        >>> list(torch.utils.data.SequentialSampler("abc"))
+        [0, 1, 2]
+
+    """
 
     data_source: Sized
 
@@ -55,6 +73,23 @@ class RandomSampler(Sampler[int]):
 
     Without a ``generator`` one is seeded from the default generator at each start, as PyTorch does it, so that the order
     after ``torch.manual_seed`` is PyTorch's. See torch.utils.data.RandomSampler.
+
+    Args:
+        data_source (Sized): whose length counts.
+        replacement (bool): see above.
+        num_samples (int or None): how many indices; by default one for each sample.
+        generator (Generator or None): where the order comes from.
+
+    Raises:
+        TypeError: ``replacement`` is no bool.
+        ValueError: ``num_samples`` is no positive int.
+
+    Example::
+
+        >>> _ = torch.manual_seed(0)
+        >>> list(torch.utils.data.RandomSampler(range(4)))
+        [2, 3, 0, 1]
+
     """
 
     data_source: Sized
@@ -97,7 +132,18 @@ def _drawn(n: int, count: int, generator: Generator) -> Iterator[int]:
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Given indices in random order. See torch.utils.data.SubsetRandomSampler."""
+    """Given indices in random order. See torch.utils.data.SubsetRandomSampler.
+
+    Args:
+        indices (sequence of ints): each comes once.
+        generator (Generator or None): where the order comes from.
+
+    Example::
+
+        >>> sorted(torch.utils.data.SubsetRandomSampler([5, 3, 8]))
+        [3, 5, 8]
+
+    """
 
     indices: Sequence[int]
 
@@ -121,6 +167,21 @@ class WeightedRandomSampler(Sampler[int]):
     """``num_samples`` indices, drawn in proportion to ``weights``. See torch.utils.data.WeightedRandomSampler.
 
     ValueError for weights that are not one-dimensional, and for what is not a count or a bool.
+
+    Args:
+        weights (sequence of floats): one for each index; they need not sum to 1.
+        num_samples (int): how many indices are drawn.
+        replacement (bool): each is drawn by itself; else no index comes twice.
+        generator (Generator or None): where random numbers come from.
+
+    Raises:
+        ValueError: see above.
+
+    Example::
+
+        >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
+        [1, 1, 1]
+
     """
 
     weights: Tensor
@@ -151,8 +212,19 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """Lists of ``batch_size`` indices of another sampler. See torch.utils.data.BatchSampler.
 
-    >>> list(torch.utils.data.BatchSampler(range(7), batch_size=3, drop_last=False))
-    [[0, 1, 2], [3, 4, 5], [6]]
+    Args:
+        sampler (iterable of ints): of which batches are made.
+        batch_size (int): how many indices a batch has.
+        drop_last (bool): leaves out a last batch that is smaller.
+
+    Raises:
+        ValueError: ``batch_size`` is no positive int, or ``drop_last`` no bool.
+
+    Example::
+
+        >>> list(torch.utils.data.BatchSampler(range(7), batch_size=3, drop_last=False))
+        [[0, 1, 2], [3, 4, 5], [6]]
+
     """
 
     def __init__(self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool) -> None:

@@ -23,8 +23,17 @@ default_collate_err_msg_format = ("default_collate: batch must contain tensors, 
 def default_convert(data: Any) -> Any:
     """NumPy arrays and scalars in ``data`` as tensors; all else as it is. See torch.utils.data.default_convert.
 
-    >>> torch.utils.data.default_convert({"x": np.array([0, 1]), "name": "a"})
-    {'x': tensor([0, 1]), 'name': 'a'}
+    Args:
+        data: a sample of any form.
+
+    Returns:
+        the same form with Tensors.
+
+    Example::
+
+        >>> torch.utils.data.default_convert({"x": np.array([0, 1]), "name": "a"})
+        {'x': tensor([0, 1]), 'name': 'a'}
+
     """
     if isinstance(data, Tensor):
         return data
@@ -135,8 +144,21 @@ def default_collate(batch: Any) -> Any:
     Tensors, NumPy arrays and numbers become tensors (floats float64, ints int64); mappings, named tuples and sequences
     keep their type (tuples become lists) and get their elements collated; text stays a list.
 
-    >>> torch.utils.data.default_collate([(torch.tensor([1.0, 2.0]), 0), (torch.tensor([3.0, 4.0]), 1)])
-    [tensor([[1., 2.],
-            [3., 4.]]), tensor([0, 1])]
+    Args:
+        batch (sequence): of samples of one form; tensors in the same place have one shape and dtype.
+
+    Returns:
+        one object of a sample's form.
+
+    Raises:
+        TypeError: elements that are none of these.
+        RuntimeError: shapes or lengths that differ.
+
+    Example::
+
+        >>> torch.utils.data.default_collate([(torch.tensor([1.0, 2.0]), 0), (torch.tensor([3.0, 4.0]), 1)])
+        [tensor([[1., 2.],
+                [3., 4.]]), tensor([0, 1])]
+
     """
     return collate(batch, collate_fn_map=default_collate_fn_map)

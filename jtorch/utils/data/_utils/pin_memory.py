@@ -1,10 +1,12 @@
 """``pin_memory`` of whatever a batch is made of. Tensors are returned as they are: host memory is never pinned here."""
 from __future__ import annotations
 
+import queue
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jtorch.utils.data._utils.containers import is_namedtuple, mapping_like, sequence_like
+from jtorch.utils.data._utils.errors import ExceptionWrapper
 
 
 def pin_memory(data: Any, device: Any = None) -> Any:
@@ -20,3 +22,19 @@ def pin_memory(data: Any, device: Any = None) -> Any:
     if isinstance(data, Sequence):
         return sequence_like(data, [pin_memory(x, device) for x in data])
     return data
+
+
+def _pin_memory_loop(in_queue: Any, out_queue: Any, device_id: Any, done_event: Any, device: Any = None) -> None:
+    """Hands on batches from one queue to another, pinned: what a thread of loaders of other packages runs."""
+    while not done_event.is_set():
+        try:
+            number, data = in_queue.get(timeout=0.1)
+        except queue.Empty:
+            continue
+        made = data if isinstance(data, ExceptionWrapper) else pin_memory(data, device)
+        while not done_event.is_set():
+            try:
+                out_queue.put((number, made), timeout=0.1)
+                break
+            except queue.Full:
+                continue

@@ -1,6 +1,7 @@
 """The loop of one worker of a DataLoader, be it a process or a thread, and what it knows about itself."""
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections.abc import Callable
@@ -48,12 +49,33 @@ class _Here(threading.local):
 _here = _Here()
 
 
+class ManagerWatchdog:
+    """Whether the process that has started this one is still there. PyTorch's name, for loaders of other packages."""
+
+    def __init__(self) -> None:
+        self.manager_pid, self.manager_dead = os.getppid(), False
+
+    def is_alive(self) -> bool:
+        """True until another process has become the parent."""
+        self.manager_dead = self.manager_dead or os.getppid() != self.manager_pid
+        return not self.manager_dead
+
+
 def get_worker_info() -> WorkerInfo | None:
     """What the DataLoader worker that runs this code knows about itself; None outside of workers.
 
     See torch.utils.data.get_worker_info.
+
+    Returns:
+        an object with ``id``, ``num_workers``, ``seed`` and ``dataset``, or None.
+
+    Example::
+
+        >>> torch.utils.data.get_worker_info() is None
+        True
+
     """
-    return _here.info
+    return _here.info or _worker_info
 
 
 @dataclass(frozen=True)
@@ -66,6 +88,17 @@ class IterableEnd:
 @dataclass(frozen=True)
 class Resume:
     """Sent to a worker that stays for another epoch, and sent back."""
+
+
+@dataclass(frozen=True)
+class _ResumeIteration:
+    """Sent to workers that stay for another epoch, by loaders of other packages: PyTorch's name."""
+
+    seed: int | None = None
+
+
+_IterableDatasetStopIteration = IterableEnd
+_worker_info: WorkerInfo | None = None      # what loaders of other packages set in workers of theirs
 
 
 @dataclass
@@ -85,6 +118,11 @@ class Job:
     def fetcher(self) -> Any:
         """A fetcher at the dataset's start."""
         return self.make_fetcher(self.dataset, self.auto_collation, self.collate_fn, self.drop_last)
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """``numpy_seed`` as a list of ints: PyTorch's name, which packages import."""
+    return numpy_seed(base_seed, worker_id).tolist()
 
 
 def numpy_seed(base_seed: int, worker_id: int) -> np.ndarray:

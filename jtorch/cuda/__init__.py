@@ -7,18 +7,22 @@ out.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import itertools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
 
+import jtorch._base.streams as _any_device
 import jtorch.device as devices
+from jtorch import engine
+from jtorch._base import seam
+from jtorch._base.advice import advised
 
 _ABSENT = "Torch not compiled with CUDA enabled"
 OutOfMemoryError = devices.OutOfMemoryError
@@ -39,7 +43,7 @@ def device_count() -> int:
 def init() -> None:
     """Start the GPU backend; AssertionError if there is none. See torch.cuda.init."""
     if not is_available():
-        raise AssertionError(_ABSENT)
+        raise advised(AssertionError(_ABSENT), devices.NO_GPU)
 
 
 def is_initialized() -> bool:
@@ -198,14 +202,6 @@ def get_gencode_flags() -> str:
 
 # -- waiting ----------------------------------------------------------------------------------------------------------
 
-_before_waiting: list[Callable[[], None]] = []
-
-
-def on_synchronize(flush: Callable[[], None]) -> None:
-    """Have ``flush`` called before each wait, to start what has been held back."""
-    _before_waiting.append(flush)
-
-
 def _wait_for(jax_device) -> None:
     # A device runs what it is given in order: when a computation given now is done, all before it are.
     jax.block_until_ready(jax.device_put(np.float32(0), jax_device) + np.float32(1))
@@ -214,9 +210,14 @@ def _wait_for(jax_device) -> None:
 def synchronize(device=None) -> None:
     """Wait until a GPU has done all it was given. See torch.cuda.synchronize."""
     found = _jax_device(device)
-    for flush in _before_waiting:
-        flush()
+    engine.synchronize()        # starts what has been held back
     _wait_for(found)
+
+
+def cudart() -> NoReturn:
+    """Not built: JAX calls CUDA's run time. AssertionError where there is no GPU. See torch.cuda.cudart."""
+    init()
+    raise NotImplementedError("torch.cuda.cudart is not built: JAX calls CUDA's run time, and no other code can here.")
 
 
 def ipc_collect() -> None:
@@ -229,7 +230,7 @@ def ipc_collect() -> None:
 _stream_ids = itertools.count(1)
 
 
-class Stream:
+class Stream(_any_device.Stream):
     """A name for a queue of work. Here all of a GPU's are one, in the order of the calls. See torch.cuda.Stream."""
 
     cuda_stream = 0
@@ -250,24 +251,6 @@ class Stream:
     def synchronize(self) -> None:
         """Wait for all work on this GPU."""
         synchronize(self.device_index)
-
-    def wait_event(self, event) -> None:
-        """Nothing: work is in order."""
-
-    def wait_stream(self, stream) -> None:
-        """Nothing: work is in order."""
-
-    def record_event(self, event: Event | None = None) -> Event:
-        """Record ``event``, or a new one."""
-        event = event or Event()
-        event.record(self)
-        return event
-
-    def __eq__(self, other):
-        return isinstance(other, Stream) and (self.device, self.stream_id) == (other.device, other.stream_id)
-
-    def __hash__(self):
-        return hash((self.device, self.stream_id))
 
     def __repr__(self):
         return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
@@ -322,7 +305,7 @@ def stream(stream: Stream | None) -> StreamContext:
     return StreamContext(stream)
 
 
-class Event:
+class Event(_any_device.Event):
     """A moment. One made for timing waits, when it is recorded, until the GPU has got there. See torch.cuda.Event."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False,
@@ -339,9 +322,6 @@ class Event:
         if self.enable_timing:
             synchronize(self._index)
         self._time = time.perf_counter()
-
-    def wait(self, stream: Stream | None = None) -> None:
-        """Nothing: work is in order."""
 
     def query(self) -> bool:
         """Whether the GPU has got there: it has, after having waited for it."""
@@ -363,6 +343,16 @@ class Event:
 
     def __repr__(self):
         return "<torch.cuda.Event uninitialized>" if self._time is None else f"<torch.cuda.Event {id(self):#x}>"
+
+
+class _EventOfDevice(Event):
+    """What ``torch.Event("cuda")`` makes: its first argument is the device."""
+
+    def __init__(self, device: Any = None, **kwargs: Any):
+        super().__init__(**kwargs)
+
+
+_any_device.STREAMS["cuda"], _any_device.EVENTS["cuda"] = Stream, _EventOfDevice
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------
@@ -444,7 +434,7 @@ def memory_summary(device=None, abbreviated: bool = False) -> str:
     lines = ["=" * 55, f" PyTorch CUDA memory summary, device ID {index}", "=" * 55,
              f" {'Metric':<21} | {'Cur Usage':>12} | {'Peak Usage':>12}", "-" * 55]
     for title, key in rows:
-        current, peak = (f"{stats[f'{key}.all.{when}'] // 2**20} MiB" for when in ("current", "peak"))
+        current, peak = (f"{stats.get(f'{key}.all.{when}', 0) // 2**20} MiB" for when in ("current", "peak"))
         lines.append(f" {title:<21} | {current:>12} | {peak:>12}")
     return "".join(f"|{line:<55}|\n" for line in [*lines, "=" * 55])
 
@@ -475,26 +465,29 @@ def set_per_process_memory_fraction(fraction: float, device=None) -> None:
 
 # -- seeds ------------------------------------------------------------------------------------------------------------
 
-_make_generator: list[Callable[[Any], Any]] = []
 _generators: dict[int, Any] = {}
-
-
-def use_generators(make: Callable[[Any], Any]) -> None:
-    """Have ``make(device)`` make the default ``torch.Generator`` of each GPU when it is first needed."""
-    _make_generator[:] = [make]
-    _generators.clear()
 
 
 def _generator(what=None):
     index = _existing(what)
     if index not in _generators:
-        _generators[index] = _make_generator[0](devices.interned("cuda", index))
+        _generators[index] = seam.generator_of(devices.interned("cuda", index))
     return _generators[index]
+
+
+_LATER = {**dict.fromkeys(("CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"),
+                         "graphs"),
+          **dict.fromkeys(("CUDAPluggableAllocator", "MemPool", "use_mem_pool"), "memory"), "ExternalStream": "streams"}
+_MODULES = ("graphs", "memory", "nvtx", "profiler", "random", "streams")
 
 
 def __getattr__(name: str):
     if name == "default_generators":
         return tuple(_generator(index) for index in range(device_count()))
+    if name in _MODULES:
+        return importlib.import_module(f"jtorch.cuda.{name}")
+    if name in _LATER:
+        return getattr(importlib.import_module(f"jtorch.cuda.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

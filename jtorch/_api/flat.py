@@ -1,0 +1,18 @@
+"""Several tensors one behind the other in a flat one, and back."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jtorch._api.functions import cat
+from jtorch.tensor import Tensor
+
+
+def flattened(tensors: Sequence[Tensor]) -> Tensor:
+    """All elements of all tensors, in a row."""
+    return cat([t.reshape(-1) for t in tensors])        # type: ignore[attr-defined]
+
+
+def unflattened(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
+    """Views of the parts of a flat tensor, in the shapes of ``like``."""
+    parts = flat.split([t.numel() for t in like])       # type: ignore[attr-defined]
+    return [part.view_as(t) for part, t in zip(parts, like, strict=True)]

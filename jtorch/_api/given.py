@@ -1,0 +1,76 @@
+"""How the arguments of a generated function may be given beside its plain signature: under NumPy's names, or in an old order.
+
+A generated function has all its parameters by position, those that PyTorch takes by name only behind a guard: a call that gives
+arguments by position up to there is an old overload, or an error. So a normal call pays nothing for the names.
+"""
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from jtorch._api.argument_errors import GUARD, MISSING, NUMPY_NAMES, has_overloads, invalid_combination
+from jtorch._api.torch_function import as_written
+from jtorch.ops.registry import Op, Param
+from jtorch.tensor import Tensor
+
+MADE = "<jtorch functions made from op records>"     # the file name of generated functions
+
+
+def numpy_names(params: Sequence[Param]) -> dict[str, tuple[str, ...]]:
+    """Which further names each of an op's parameters has, but for those that another parameter has."""
+    names = [p.name for p in params]
+    return {n: tuple([a for a in NUMPY_NAMES[n] if a not in names]) for n in names if n in NUMPY_NAMES}
+
+
+def first_given(op: Op, name: str, given: Any, others: Sequence[Any] = ()) -> Any:
+    """What is given for a parameter, under its own name or another; PyTorch's TypeError if nothing is."""
+    found = next((v for v in (given, *others) if v is not MISSING), MISSING)
+    if found is not MISSING:
+        return found
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename != MADE and frame.f_back is not None:
+        frame = frame.f_back
+    if has_overloads(op):
+        raise invalid_combination(op, frame)
+    values = frame.f_locals
+    lacking = [f'"{p.name}"' for p in op.params if values.get(p.name) is MISSING
+               and all([values.get(n, MISSING) is MISSING for n in NUMPY_NAMES.get(p.name, ())])]
+    what = f"required positional argument{'s' if len(lacking) == 1 else ''}"      # so it is in PyTorch
+    raise TypeError(f"{op.name.split('.')[-1]}() missing {len(lacking)} {what}: {', '.join(lacking)}")
+
+
+def in_old_order(function: Any, op: Op, values: dict[str, Any]) -> Any:
+    """The call of an old overload, ``addcmul(a, value, b, c)``, in today's order; TypeError if there is none such."""
+    function = as_written(function)
+    names = function.__code__.co_varnames[:function.__code__.co_argcount]
+    taken = names.index(GUARD)
+    by_name = {n: values[n] for n in names[taken + 1:] if values[n] is not _default(function, n)}
+    given = [values[n] for n in names[:taken + 1]] + [by_name.pop(n) for n in ("beta", "alpha")
+                                                      if isinstance(by_name.get(n), Tensor)]
+    numbers = [v for v in given if not isinstance(v, Tensor)]
+    words = [p.name for p in op.params if p.kind == "number" and p.keyword_only][:len(numbers)]       # beta and alpha, value, …
+    tensors = [p.name for p in op.params if p.kind.startswith("tensor")]
+    if not words or len(words) != len(numbers) or len(given) - len(numbers) != len(tensors):
+        raise _too_many(function, op, taken, len(given) + len(by_name))
+    _warn(function.__name__, tensors, words)
+    return function(*[v for v in given if isinstance(v, Tensor)], **dict(zip(words, numbers, strict=True)), **by_name)
+
+
+def _default(function: Any, name: str) -> Any:
+    names = function.__code__.co_varnames[:function.__code__.co_argcount]
+    return function.__defaults__[names.index(name) - len(names) + len(function.__defaults__)]
+
+
+def _too_many(function: Any, op: Op, taken: int, given: int) -> TypeError:
+    if has_overloads(op):
+        return invalid_combination(op, sys._getframe(2))
+    return TypeError(f"{function.__name__}() takes {taken} positional argument{'s' if taken != 1 else ''} but {given} were given")
+
+
+def _warn(name: str, tensors: Sequence[str], numbers: Sequence[str]) -> None:
+    old = ", ".join([f"Number {n}" for n in numbers] + [f"Tensor {n}" for n in tensors])
+    new = ", ".join([f"Tensor {n}" for n in tensors] + ["*"] + [f"Number {n} = 1" for n in numbers])
+    warnings.warn(f"This overload of {name} is deprecated:\n\t{name}({old})\n"
+                  f"Consider using one of the following signatures instead:\n\t{name}({new})", UserWarning, stacklevel=4)

@@ -1,0 +1,54 @@
+"""Functions of ``torch`` with an underscore, or long out of use, that packages call."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from jtorch._api.creation import tensor
+from jtorch.dtype import int64, named
+from jtorch.tensor import Tensor
+
+
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The sizes as a tensor."""
+    return tensor(list(input.shape), dtype=int64)
+
+
+def _cast_to(name: str, dtype: str) -> Callable:
+    def cast(input: Tensor, non_blocking: bool = False) -> Tensor:
+        return input.to(named(dtype))
+    cast.__name__, cast.__doc__ = name, f"The tensor as {dtype}."
+    return cast
+
+
+_CASTS = {"_cast_Byte": "uint8", "_cast_Char": "int8", "_cast_Double": "float64", "_cast_Float": "float32",
+          "_cast_Half": "float16", "_cast_Int": "int32", "_cast_Long": "int64", "_cast_Short": "int16"}
+globals().update({name: _cast_to(name, dtype) for name, dtype in _CASTS.items()})
+
+
+def set_vital(vital: str, attr: str, value: str, force: bool = False) -> bool:
+    """False: nothing is noted of runs. See torch.set_vital."""
+    warnings.warn("'set_vital' is deprecated, please do not call", stacklevel=2)
+    return False
+
+
+def read_vitals() -> str:
+    """Empty. See torch.read_vitals."""
+    warnings.warn("'read_vitals' is deprecated, please do not call", stacklevel=2)
+    return ""
+
+
+def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Any = None, scale_result: Any = None,
+               out_dtype: Any = None, use_fast_accum: bool = False) -> Tensor:
+    """``torch.nn.functional.scaled_mm`` with scales whose kind their sizes say."""
+    from jtorch._api.scaled_mm import ScalingType, scaled_mm
+    kinds = [ScalingType.TensorWise if s.numel() == 1 else ScalingType.RowWise for s in (scale_a, scale_b)]
+    made = scaled_mm(input, mat2, scale_a, kinds[0], scale_b, kinds[1], bias=bias, output_dtype=out_dtype)
+    return made if scale_result is None else made * scale_result
+
+
+def _grouped_mm(input: Tensor, mat2: Tensor, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Tensor:
+    """``torch.nn.functional.grouped_mm``."""
+    from jtorch._api import nn_functions
+    return nn_functions.grouped_mm(input, mat2, offs=offs, bias=bias, out_dtype=out_dtype)

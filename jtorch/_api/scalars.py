@@ -1,0 +1,26 @@
+"""Numbers that a program may give as tensors: PyTorch takes one of no dimensions that nothing is differentiated by."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch._backward.view_history import requires_grad
+from jtorch.tensor import Tensor
+
+
+def number_of(value: Any, function: str, name: str, position: int) -> Any:
+    """``value``, or the number in it; TypeError where a tensor is more than a number."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.dim() or requires_grad(value):
+        raise TypeError(f"{function}(): argument '{name}' (position {position}) must be float, not Tensor")
+    return value.item()
+
+
+def integer_of(value: Any, function: str) -> Any:
+    """``value``, or the integer in it; TypeError where a tensor is something else."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.dim() or value.is_floating_point() or value.is_complex():
+        raise TypeError(f"{function}() received an invalid combination of arguments - got (int, Tensor), but integers are "
+                        "expected")
+    return value.item()

@@ -1,0 +1,396 @@
+"""``__torch_function__``: classes that take over the functions they are given to, and modes that take over all of them.
+
+A call with plain tensors does not look for either. What a generated function does not take as a tensor it offers to
+``overridden``; subclasses of Tensor get methods of their own that ask first; functions written by hand, and all functions
+while a mode is on, are entered through ``interception``, which changes their code and leaves the function objects alone.
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from jtorch._api.argument_errors import GUARD, MISSING, OTHER_NAMES_OF_STATICS
+from jtorch._api.names import put
+from jtorch.dispatch import call_view
+from jtorch.engine import call_of
+from jtorch.ops.registry import OPS, T
+from jtorch.tensor import Parameter, Tensor
+
+NOT_OVERRIDDEN = object()
+_PLAIN = {Tensor, Parameter, int, float, bool, complex, str, type(None), dict}
+
+
+class _State(threading.local):
+    """What this thread has switched off, and the modes it has on, innermost last."""
+
+    def __init__(self) -> None:
+        self.subclasses_off = self.all_off = 0
+        self.modes: list = []
+
+
+state = _State()
+
+
+def disabled(cls: type, types: Iterable[type], func: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """What a subclass names as its ``__torch_function__`` that wants none."""
+    with switched_off():
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def switched_off(modes: bool = False) -> Iterator[None]:
+    """No class takes over a function meanwhile; with ``modes``, no mode either."""
+    state.subclasses_off += 1
+    state.all_off += modes
+    try:
+        yield
+    finally:
+        state.subclasses_off -= 1
+        state.all_off -= modes
+
+
+@contextlib.contextmanager
+def switched_on() -> Iterator[None]:
+    """Classes and modes take over functions meanwhile, though they were switched off."""
+    before = state.subclasses_off, state.all_off
+    state.subclasses_off = state.all_off = 0
+    try:
+        yield
+    finally:
+        state.subclasses_off, state.all_off = before
+
+
+# ---------------------------------------------------------------- finding who takes over, and asking them
+
+def overrides_of(cls: type) -> Any:
+    """The ``__torch_function__`` of a class; None where it has none or a disabled one."""
+    if cls in _PLAIN:
+        return None
+    found = getattr(cls, "__torch_function__", None)
+    if found is None or getattr(found, "__func__", found) is disabled:
+        return None
+    return None if getattr(found, "__module__", None) == "torch._tensor" else found     # PyTorch's tensors would ask for ever
+
+
+def overloaded(args: Iterable[Any]) -> list:
+    """The arguments whose classes take over functions, one a class: subclasses before their bases, else from left to right."""
+    found: list = []
+    for arg in args:
+        cls = arg.__class__
+        if overrides_of(cls) is not None and all(cls is not a.__class__ for a in found):
+            at = next((i for i, a in enumerate(found) if issubclass(cls, a.__class__)), len(found))
+            found.insert(at, arg)
+    return found
+
+
+def relevant(args: Iterable[Any]) -> Iterator[Any]:
+    """The arguments, and the elements of those that are sequences."""
+    for arg in args:
+        if arg.__class__ is tuple or arg.__class__ is list:
+            yield from arg
+        else:
+            yield arg
+
+
+def ask(func: Callable, among: Iterable[Any], args: tuple, kwargs: dict) -> Any:
+    """What the innermost mode, or the first class that does not decline, makes of a call; NOT_OVERRIDDEN where there is none."""
+    found = [] if state.subclasses_off else overloaded(relevant(among))
+    types = tuple([a.__class__ for a in found])
+    if state.modes and not state.all_off:
+        made = _ask_mode(func, types, args, kwargs)
+        if made is not NotImplemented:
+            return made
+    elif not found:
+        return NOT_OVERRIDDEN
+    for arg in found:
+        made = arg.__class__.__torch_function__(func, types, args, kwargs)
+        if made is not NotImplemented:
+            return made
+    raise TypeError(_declined(func, types))
+
+
+def _declined(func: Callable, types: tuple) -> str:
+    name = f"{func.__module__}.{func.__name__}".replace("jtorch", "torch")
+    who = [f"  - mode object {m}\n" for m in state.modes[-1:]] + [f"  - tensor subclass {t}\n" for t in types]
+    return f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n{''.join(who)}"
+
+
+def _ask_mode(func: Callable, types: tuple, args: tuple, kwargs: dict) -> Any:
+    mode = state.modes.pop()        # what it calls itself is for the modes around it
+    try:
+        return mode.__torch_function__(func, types, args, kwargs)
+    finally:
+        state.modes.append(mode)
+
+
+def overridden(func: FunctionType, given: dict[str, Any]) -> Any:
+    """``ask`` for a generated function whose parameters have the values ``given`` (its locals)."""
+    if state.subclasses_off:
+        return NOT_OVERRIDDEN
+    args, kwargs = _as_called(func, given)
+    return ask(func, [*args, *kwargs.values()], args, kwargs)
+
+
+def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
+    """Arguments that call ``func`` again: those without a default by position, others that differ from theirs by name."""
+    args: list = []
+    kwargs: dict = {}
+    by_name = False
+    for p in inspect.signature(as_written(func)).parameters.values():
+        value = given[p.name]
+        if p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:     # by now under its own name
+            by_name = True
+        elif p.kind is p.VAR_POSITIONAL:
+            args += value
+        elif not by_name and p.kind is not p.KEYWORD_ONLY and p.default in (p.empty, MISSING) and value is not MISSING:
+            args.append(value)
+        elif value is not p.default:
+            kwargs[p.name] = value
+            by_name = True
+        else:
+            by_name = by_name or value is MISSING
+    return tuple(args), kwargs
+
+
+# ---------------------------------------------------------------- subclasses of Tensor
+
+def default(cls: type, func: Callable, types: Iterable[type], args: tuple = (), kwargs: dict | None = None) -> Any:
+    """Tensor's own: runs the function, and gives what it makes as instances of the subclass.
+
+    See torch.Tensor.__torch_function__.
+    """
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with switched_off():
+        made = func(*args, **(kwargs or {}))
+    return made if func in _NOT_CONVERTED else _converted(made, cls)
+
+
+def as_subclass(self: Tensor, cls: type) -> Tensor:
+    """A view of the whole tensor as an instance of ``cls``. See torch.Tensor.as_subclass."""
+    made = call_view(call_of(OPS["alias"], (T,)), (self,))
+    try:
+        made.__class__ = cls
+    except TypeError:       # a class with slots of its own
+        return _with_slots(made, cls)
+    return made
+
+
+def _with_slots(t: Tensor, cls: type) -> Tensor:
+    """Another object that is all that ``t`` is."""
+    made: Any = object.__new__(cls)
+    for name in Tensor.__slots__:
+        if name != "__weakref__":
+            setattr(made, name, getattr(t, name))
+    vars(made).update(vars(t))
+    return made
+
+
+def _converted(made: Any, cls: type) -> Any:
+    if cls is Tensor:
+        return made
+    if isinstance(made, Tensor) and not isinstance(made, cls):
+        return as_subclass(made, cls)
+    if isinstance(made, (tuple, list)):
+        parts = [_converted(m, cls) for m in made]
+        return type(made)(parts) if not hasattr(made, "_fields") else type(made)(*parts)
+    return made
+
+
+_NOT_CONVERTED: set = set()
+_NEVER_ASKED = set("__new__ __init__ __init_subclass__ __torch_function__ __class__ __dict__ __weakref__ __slots__ "
+                   "__getattribute__ __setattr__ __delattr__ __subclasshook__ __doc__ __module__ __hash__ __getstate__ "
+                   "__setstate__ __reduce__ as_subclass __annotations__ __static_attributes__ __firstlineno__ "
+                   "__array_priority__ _is_view __reduce_ex__ __orig_bases__ __parameters__ __class_getitem__ __dir__ "
+                   "__sizeof__".split())
+
+
+def _asking(func: Callable) -> Callable:
+    """A method that offers the call to the classes of its arguments first."""
+    def method(self, *args, **kwargs):
+        made = ask(func, [self, *args, *kwargs.values()], (self, *args), kwargs)
+        return func(self, *args, **kwargs) if made is NOT_OVERRIDDEN else made
+    method.__name__, method.__doc__ = func.__name__, func.__doc__
+    return method
+
+
+def _asking_property(given: property) -> property:
+    read, write = given.__get__, given.__set__
+
+    def get(self):
+        made = ask(read, (self,), (self,), {})
+        return read(self) if made is NOT_OVERRIDDEN else made
+
+    def put_in(self, value):
+        made = ask(write, (self,), (self, value), {})
+        return write(self, value) if made is NOT_OVERRIDDEN else made
+    return property(get, put_in if given.fset is not None else None, given.fdel, given.__doc__)
+
+
+def make_subclass_ask(cls: type, **kwargs: Any) -> None:
+    """Gives a subclass of Tensor, when it is defined, methods that ask its ``__torch_function__``."""
+    super(Tensor, cls).__init_subclass__(**kwargs)      # type: ignore[misc]
+    if overrides_of(cls) is None:
+        return
+    inherited = {name: member for name, member in vars(Tensor).items() if name not in _NEVER_ASKED
+                 and (not name.startswith("_") or name.startswith("__"))}
+    for name, member in inherited.items():
+        if inspect.getattr_static(cls, name, None) is not member:
+            continue
+        if isinstance(member, FunctionType):
+            setattr(cls, name, _asking(member))
+        elif isinstance(member, property):
+            setattr(cls, name, _asking_property(member))
+    if cls._asked_by_all and getattr(cls.__torch_function__, "__func__", None) is not default:     # type: ignore[attr-defined]
+        intercept_written()
+
+
+# ---------------------------------------------------------------- entering functions through their code
+
+_ENTRY = "asks first"       # the name of code that does
+# Of each function that has been entered so: itself, a copy with its code as written, and the code that asks first.
+_entries: list[tuple[FunctionType, FunctionType, CodeType]] = []
+_number: dict[FunctionType, int] = {}
+_asked_for = 0
+_written_are_in = False
+_lock = threading.RLock()
+
+
+def entered(number: int, args: tuple, kwargs: dict) -> Any:
+    """A call of a function whose code has been changed."""
+    func, written, _ = _entries[number]
+    made = ask(func, [*args, *kwargs.values()], args, kwargs)
+    return written(*args, **kwargs) if made is NOT_OVERRIDDEN else made
+
+
+def as_written(func: FunctionType) -> FunctionType:
+    """The function itself, or the copy that has its own code."""
+    return _entries[_number[func]][1] if func in _number else func
+
+
+def _entry(func: FunctionType) -> int:
+    number = _number.get(func)
+    if number is None:
+        copy = FunctionType(func.__code__, func.__globals__, func.__name__, func.__defaults__, func.__closure__)
+        copy.__kwdefaults__, copy.__annotations__ = func.__kwdefaults__, func.__annotations__
+        copy.__dict__.update(func.__dict__)
+        number = _number[func] = len(_entries)
+        _entries.append((func, copy, _code(number, len(func.__code__.co_freevars))))
+    return number
+
+
+_NUMBER = "the number of the function"      # stands for it in the code that all functions share
+
+
+def _code(number: int, free: int) -> CodeType:
+    """Code that hands its arguments to ``entered``; it closes over ``free`` variables, as the function's own does."""
+    shared = _shared_code(free)
+    return shared.replace(co_consts=tuple([number if c == _NUMBER else c for c in shared.co_consts]))
+
+
+@functools.cache
+def _shared_code(free: int) -> CodeType:
+    names = [f"v{i}" for i in range(free)]
+    source = ["def outer():", *[f"    {v} = None" for v in names],
+              "    def inner(*args, **kwargs):", *[f"        {v}" for v in names],
+              f"        return __import__('sys').modules[{__name__!r}].entered({_NUMBER!r}, args, kwargs)", "    return inner"]
+    scope: dict = {}
+    exec("\n".join(source), scope)
+    return scope["outer"]().__code__.replace(co_name=_ENTRY)
+
+
+def _divert(func: FunctionType) -> None:
+    _, written, asking = _entries[_entry(func)]
+    func.__code__, func.__defaults__, func.__kwdefaults__ = asking, None, None
+    func.__wrapped__ = written      # type: ignore[attr-defined]     # whose signature inspect gives
+
+
+def _restore(func: FunctionType) -> None:
+    written = _entries[_number[func]][1]
+    func.__code__, func.__defaults__, func.__kwdefaults__ = written.__code__, written.__defaults__, written.__kwdefaults__
+    func.__dict__.pop("__wrapped__", None)
+    func.__dict__.update(written.__dict__)
+
+
+def _is_generated(func: FunctionType) -> bool:
+    return func.__globals__.get("_overridden") is overridden
+
+
+def _divert_written() -> None:
+    for func in functions_of_namespaces():
+        if not _is_generated(func):
+            _divert(func)
+
+
+def intercept_written() -> None:
+    """From now on, the public functions that are written by hand ask first: some class in this process takes functions over."""
+    global _written_are_in
+    with _lock:
+        if not _written_are_in and not _asked_for:
+            _divert_written()
+        _written_are_in = True
+
+
+@contextlib.contextmanager
+def interception() -> Iterator[None]:
+    """Meanwhile every public function and method of Tensor asks first, with the arguments as they were written."""
+    global _asked_for
+    with _lock:
+        if not _asked_for:
+            for func in public_functions():
+                if func.__code__.co_name != _ENTRY:
+                    _divert(func)
+        _asked_for += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _asked_for -= 1
+            if not _asked_for:
+                for func, *_ in _entries:
+                    _restore(func)
+                if _written_are_in:
+                    _divert_written()
+
+
+SPACES: dict[str, Any] = {}         # the namespaces whose functions can be taken over, by PyTorch's names
+IGNORED = set("is_grad_enabled is_inference_mode_enabled is_tensor is_storage typename save load seed initial_seed manual_seed "
+              "get_default_dtype set_default_dtype set_default_device get_default_device set_default_tensor_type "
+              "is_anomaly_enabled is_anomaly_check_nan_enabled vmap compiled_with_cxx11_abi init_num_threads broadcast_shapes "
+              "promote_types can_cast cond while_loop get_printoptions set_printoptions from_jax set_grad_enabled "
+              "get_device_module".split())
+_STATE_WORDS = ("autocast", "num_threads", "num_interop", "deterministic", "warn_always", "flush_denormal", "rng_state",
+                "matmul_precision", "sym_")
+
+
+def is_overridable(name: str) -> bool:
+    """Whether a function of this name works on tensors, or makes them."""
+    return not name.startswith("_") and name not in IGNORED and not any(word in name for word in _STATE_WORDS)
+
+
+def functions_of_namespaces() -> list[FunctionType]:
+    """The functions of PyTorch's namespaces, each once."""
+    return list({func: None for space in SPACES.values() for name, func in list(vars(space).items())
+                 if isinstance(func, FunctionType) and is_overridable(name)})
+
+
+def public_functions() -> list[FunctionType]:
+    """The functions of PyTorch's namespaces, and the methods of Tensor, each once."""
+    found = dict.fromkeys(functions_of_namespaces())
+    found.update({func: None for name, func in vars(Tensor).items() if isinstance(func, FunctionType) and name not in _NEVER_ASKED
+                  and (is_overridable(name) or name.startswith("__"))})
+    return list(found)
+
+
+def bind(spaces: dict[str, Any]) -> None:
+    """Gives Tensor its ``__torch_function__``, and takes note of the namespaces."""
+    put(Tensor, {"__torch_function__": classmethod(default), "__init_subclass__": classmethod(make_subclass_ask),
+                 "as_subclass": as_subclass})
+    put(Parameter, {"__torch_function__": classmethod(disabled)}, replaces=False)
+    SPACES.update(spaces)
+    _NOT_CONVERTED.update(vars(Tensor)[name].__get__ for name in ("_base", "grad"))

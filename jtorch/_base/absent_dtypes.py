@@ -1,0 +1,42 @@
+"""dtypes that PyTorch has and no tensor can have here: their names can be compared, listed and shown."""
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from jtorch.dtype import dtype
+
+_QUANTIZED = "quantized tensors are not built; torch.bfloat16 halves memory"
+_NARROW = "PyTorch's elements of less than a byte are not built; torch.int8 and torch.uint8 are"
+
+
+class AbsentDtype(dtype):
+    """A dtype by name. What asks for its elements raises NotImplementedError."""
+
+    __slots__ = ("says",)
+
+    def __init__(self, name: str, itemsize: int, says: str):
+        self.name = self.scalar_name = name
+        self.itemsize, self.says = itemsize, says
+        self.is_complex, self.is_floating_point = name.startswith("complex"), name.startswith("float")
+        self.is_signed = not name.startswith(("uint", "quint"))
+
+    @property
+    def np(self) -> NoReturn:       # type: ignore[override]
+        """NotImplementedError: NumPy and JAX have no such elements either."""
+        raise NotImplementedError(f"torch.{self.name}: {self.says}")
+
+    def __reduce__(self) -> Any:
+        return absent, (self.name,)
+
+
+_ALL = {d.name: d for d in (
+    *[AbsentDtype(name, 4 if "32" in name else 1, _QUANTIZED) for name in ("qint8", "quint8", "qint32", "quint4x2", "quint2x4")],
+    *[AbsentDtype(f"{sign}int{bits}", 1, _NARROW) for sign in ("", "u") for bits in range(1, 8)],
+    AbsentDtype("float4_e2m1fn_x2", 1, _NARROW),
+    AbsentDtype("complex32", 4, "JAX has no complex numbers of 16-bit parts; torch.complex64 is there"))}
+globals().update(_ALL, chalf=_ALL["complex32"])
+
+
+def absent(name: str) -> AbsentDtype:
+    """The dtype of a name."""
+    return _ALL[name]

@@ -1,0 +1,141 @@
+"""torch.autograd.profiler_util: what a profiler has seen, as lists and tables. The source is ``jtorch.engine.trace()``."""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+
+from jtorch.engine.timeline import Happening, Timeline
+
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]
+SHOWN = ("call", "program", "compile", "catching up", "wait", "user")      # a record or a departure takes no time of its own
+
+
+class FunctionEvent:
+    """One thing that ran: times in microseconds. See torch.autograd.profiler_util.FunctionEvent."""
+
+    def __init__(self, happening: Happening):
+        self.name = self.key = happening.name
+        self.kind, self.thread, self.details = happening.kind, happening.thread, happening.details
+        self.start, self.cpu_time_total = happening.start * 1e6, happening.seconds * 1e6
+        self.self_cpu_time_total = self.cpu_time_total
+        self.cpu_children: list[FunctionEvent] = []
+        self.cpu_parent: FunctionEvent | None = None
+        self.count, self.input_shapes = 1, happening.details.get("inputs", [])
+        self.stack = [happening.details["line"]] if "line" in happening.details else []
+
+    @property
+    def end(self) -> float:
+        """When it was over."""
+        return self.start + self.cpu_time_total
+
+    cpu_time = property(lambda self: self.cpu_time_total / self.count, doc="On average.")
+
+    def __repr__(self):
+        return f"<FunctionEvent name={self.name} thread={self.thread} cpu_time={self.cpu_time_total:.3f}us>"
+
+
+class FunctionEventAvg:
+    """All runs of one name together. See torch.autograd.profiler_util.FunctionEventAvg."""
+
+    def __init__(self, key: str, events: list[FunctionEvent]):
+        self.key, self.count = key, sum(e.count for e in events)
+        self.cpu_time_total = sum(e.cpu_time_total for e in events)
+        self.self_cpu_time_total = sum(e.self_cpu_time_total for e in events)
+        self.input_shapes, self.stack = events[0].input_shapes, events[0].stack
+
+    cpu_time = property(lambda self: self.cpu_time_total / self.count, doc="On average.")
+
+    def __repr__(self):
+        return (f"<FunctionEventAvg key={self.key} self_cpu_time={_time(self.self_cpu_time_total)} "
+                f"cpu_time={_time(self.cpu_time)} count={self.count}>")
+
+
+class EventList(list):
+    """Events, or their averages. See torch.autograd.profiler_util.EventList."""
+
+    def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:
+        """The events by their names; by shapes and lines too, where that is wanted."""
+        groups: dict[tuple, list[FunctionEvent]] = {}
+        for e in self:
+            key = (e.name, str(e.input_shapes) if group_by_input_shapes else "", str(e.stack) if group_by_stack_n else "")
+            groups.setdefault(key, []).append(e)
+        return EventList(FunctionEventAvg(key[0], events) for key, events in groups.items())
+
+    def total_average(self) -> FunctionEventAvg:
+        """All of it as one."""
+        return FunctionEventAvg("Total", list(self))
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds, each counted once."""
+        return sum(e.self_cpu_time_total for e in self)
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
+              max_name_column_width: int = 55,
+              max_shapes_column_width: int = 80, header: str | None = None, top_level_events_only: bool = False,
+              time_unit: str | None = None) -> str:
+        """The events as a table, the longest first where ``sort_by`` names a time."""
+        rows = sorted(self, key=lambda e: -getattr(e, sort_by)) if sort_by else list(self)
+        total = self.self_cpu_time_total or 1.0
+        titles = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls"]
+        cells = [[_cut(e.key, max_name_column_width), f"{e.self_cpu_time_total / total:.2%}",
+                  _time(e.self_cpu_time_total, time_unit), f"{e.cpu_time_total / total:.2%}", _time(e.cpu_time_total, time_unit),
+                  _time(e.cpu_time, time_unit), str(e.count)]
+                 for e in rows[:row_limit if row_limit >= 0 else None]]
+        widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+        line = "  ".join("-" * w for w in widths)
+        body = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in [titles, *cells]]
+        top = [header] if header else []
+        return "\n".join([*top, line, body[0], line, *body[1:], line, f"Self CPU time total: {_time(total, time_unit)}", ""])
+
+    __str__ = table
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Writes the events for Perfetto or chrome://tracing."""
+        made = [{"ph": "X", "name": e.name, "cat": e.kind, "pid": os.getpid(), "tid": e.thread, "ts": e.start,
+                 "dur": e.cpu_time_total,
+                 "args": e.details} for e in self]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": made}, file)
+
+
+def events_of(timeline: Timeline) -> EventList:
+    """The events of a timeline, with what each took without those inside of it."""
+    seen = sorted(timeline.happenings, key=lambda h: (h.start, -h.seconds))
+    made = EventList(FunctionEvent(h) for h in seen if h.kind in SHOWN)
+    _nest(made)
+    return made
+
+
+def _nest(events: Iterable[FunctionEvent]) -> None:
+    open_in: dict[int, list[FunctionEvent]] = {}
+    for e in events:
+        around = open_in.setdefault(e.thread, [])
+        while around and around[-1].end <= e.start:
+            around.pop()
+        if around:
+            e.cpu_parent = around[-1]
+            around[-1].cpu_children.append(e)
+            around[-1].self_cpu_time_total -= e.cpu_time_total
+        around.append(e)
+
+
+_UNITS: dict[str, tuple[float, str]] = {"us": (1.0, "us"), "ms": (1e3, "ms"), "s": (1e6, "s")}
+
+
+def _time(us: float, unit: str | None = None) -> str:
+    scale, name = _UNITS[unit or ("s" if us >= 1e6 else "ms" if us >= 1e3 else "us")]
+    return f"{us / scale:.3f}{name}"
+
+
+def _cut(name: str, width: int) -> str:
+    return name if len(name) <= width else name[:width - 3] + "..."
+
+
+def stacks_of(events: Iterable[FunctionEvent], metric: str, write: Callable[[str], object]) -> None:
+    """Writes ``line;name microseconds`` for each event, as flame graphs are made of."""
+    for e in events:
+        if e.stack and (us := int(getattr(e, metric, 0))) > 0:
+            write(f"{e.stack[0]};{e.name.replace(' ', '_')} {us}\n")

@@ -1,0 +1,76 @@
+"""How a module's parameters take other content: in place, exchanged, or as new parameters, as torch.__future__ says."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jtorch.__future__ as chosen
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Parameter, Tensor
+
+
+def swap(t1: Tensor, t2: Tensor) -> None:
+    """torch.utils.swap_tensors."""
+    from jtorch.utils._swap import swap_tensors
+    swap_tensors(t1, t2)
+
+
+def convert(module: Any, name: str, fn: Callable[[Tensor], Tensor]) -> None:
+    """Gives a module's parameter and its gradient the content that ``fn`` makes of them."""
+    param = module._parameters[name]
+    if chosen.get_swap_module_params_on_conversion():
+        _swapped(module, name, param, fn)
+    elif chosen.get_overwrite_module_params_on_conversion():
+        _anew(module, name, param, fn)
+    else:
+        _in_place(param, fn)
+
+
+def _in_place(param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+    with no_grad():
+        new = fn(param)
+        grad = param._grad
+        if new is not param:
+            param.data = new
+        if grad is not None:
+            grad.data = fn(grad)
+
+
+def _anew(module: Any, name: str, param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+    with no_grad():
+        module._parameters[name] = new = Parameter(fn(param), param.requires_grad)
+        if param.grad is not None:
+            new.grad = fn(param.grad).requires_grad_(param.grad.requires_grad)
+
+
+def _swapped(module: Any, name: str, param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+    with no_grad():
+        made = fn(param)
+    grad, where = param.grad, f"_apply(): Couldn't swap {module._get_name()}.{name}"
+    param.grad = None
+    try:
+        swap(param, Parameter(made, param.requires_grad))
+    except Exception as e:
+        param.grad = grad
+        raise RuntimeError(where) from e
+    if grad is None:
+        return
+    with no_grad():
+        new = fn(grad)
+    new.requires_grad_(grad.requires_grad)
+    try:
+        swap(grad, new)
+    except Exception as e:
+        raise RuntimeError(f"{where}.grad") from e
+    param.grad = grad
+
+
+def load_swapped(target: Tensor, given: Tensor, assign: bool) -> None:
+    """Exchanges a module's tensor for what its ``module_load`` makes of one of a state dict."""
+    new = target.module_load(given, assign=assign)      # type: ignore[attr-defined]
+    if new is given or new is target:
+        raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of the "
+                           "inputs in module_load")
+    if isinstance(target, Parameter):
+        new = new.requires_grad_(target.requires_grad) if isinstance(new, Parameter) else Parameter(new, target.requires_grad)
+    swap(target, new)

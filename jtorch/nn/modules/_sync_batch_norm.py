@@ -1,0 +1,54 @@
+"""The statistics of a batch that is spread over ranks."""
+from __future__ import annotations
+
+from typing import Any
+
+import jtorch.distributed as dist
+from jtorch._api.functions import cat
+from jtorch.autograd.function import Function
+from jtorch.tensor import Tensor
+
+
+class _SumOverRanks(Function):
+    """What every rank gets of all; so its gradient is the sum of theirs."""
+
+    @staticmethod
+    def forward(ctx, x, group):
+        ctx.group = group
+        made = x.detach().clone()
+        dist.all_reduce(made, group=group)
+        return made
+
+    @staticmethod
+    def backward(ctx, g):
+        return _SumOverRanks.apply(g.contiguous(), ctx.group), None
+
+
+def group_of(process_group: Any) -> Any:
+    """The ranks that share a batch; None where there is one only."""
+    if not dist.is_initialized():
+        return None
+    group = dist._get_default_group() if process_group is None else process_group
+    return group if group.size() > 1 else None
+
+
+def statistics(x: Tensor, group: Any) -> tuple[Tensor, Tensor, int]:
+    """Mean and variance of each channel over the batches of all ranks, and how many elements they are of."""
+    t: Any = x
+    dims = [0, *range(2, t.dim())]
+    count = t.new_full((1,), float(t.numel() // max(t.shape[1], 1)))
+    total = _SumOverRanks.apply(cat([t.sum(dims), count]), group)
+    mean, n = total[:-1] / total[-1].detach(), int(total[-1].item())
+    shape = (1, -1, *(1,) * (t.dim() - 2))
+    variance = _SumOverRanks.apply(((t - mean.view(shape)) ** 2).sum(dims), group) / n
+    return mean, variance, n
+
+
+def normalized(x: Tensor, mean: Tensor, variance: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
+    """A batch with these statistics taken off."""
+    t: Any = x
+    shape = (1, -1, *(1,) * (t.dim() - 2))
+    made = (t - mean.view(shape)) * (variance + eps).rsqrt().view(shape)      # type: ignore[attr-defined]
+    if weight is not None:
+        made = made * weight.view(shape)
+    return made if bias is None else made + bias.view(shape)

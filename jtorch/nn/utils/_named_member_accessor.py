@@ -1,0 +1,183 @@
+"""torch.nn.utils._named_member_accessor: modules, parameters and buffers by their dotted names, to read and to exchange."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from jtorch.nn.modules.module import Module
+from jtorch.tensor import Tensor
+
+_MISSING: Any = object()
+
+
+def _place(module: Module, name: str) -> Any:
+    """The dict of a module's tensors that has ``name``, or its attributes."""
+    if "." in name:
+        raise KeyError('tensor name can\'t contain "."')
+    if name == "":
+        raise KeyError('tensor name can\'t be empty string ""')
+    return next((d for d in (module._parameters, module._buffers) if name in d), None)
+
+
+def _checked(value: Any, module: Module, name: str) -> Any:
+    if value is not None and not isinstance(value, Tensor):
+        raise TypeError(f"{value} is not an instance of torch.Tensor")
+    return value
+
+
+def set_tensor(module: Module, name: str, tensor: Tensor) -> None:
+    """Puts ``tensor`` where a parameter, buffer or attribute ``name`` is, whatever its class."""
+    place = _place(module, name)
+    _checked(tensor, module, name)
+    if place is None:
+        setattr(module, name, tensor)
+    else:
+        place[name] = tensor
+
+
+def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
+    """Puts ``tensor`` where ``name`` is, or takes away what is there where that is a mark for "missing"; gives what was there."""
+    place = _place(module, name)
+    if place is None:
+        place = vars(module)
+        if name not in place and not allow_missing:
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    before = place.get(name, _MISSING)
+    if before is not _MISSING:
+        _checked(before, module, name)
+    if tensor is _MISSING:
+        place.pop(name, None)
+    elif place is vars(module):
+        setattr(module, name, tensor)
+    else:
+        place[name] = tensor
+    return before
+
+
+def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
+    """Puts ``submodule`` where the module ``name`` is; gives what was there."""
+    if "." in name:
+        raise KeyError('submodule name can\'t contain "."')
+    if name == "":
+        raise KeyError('submodule name can\'t be empty string ""')
+    if name not in module._modules:
+        raise KeyError(f"submodule {name} does not exist")
+    before = module._modules[name]
+    for given in (before, submodule):
+        if not isinstance(given, Module):
+            raise TypeError(f"{given} is not an instance of torch.nn.Module")
+    module._modules[name] = submodule
+    return before       # type: ignore[return-value]
+
+
+class NamedMemberAccessor:
+    """What a module and those in it have, by dotted names."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.memo: dict[str, Module] = {"": module}
+
+    def _split(self, path: str) -> tuple[Module, str]:
+        prefix, _, name = path.rpartition(".")
+        return self.get_submodule(prefix), name
+
+    def get_submodule(self, name: str) -> Module:
+        """The module of a name; "" is the module itself."""
+        if name not in self.memo:
+            prefix, _, last = name.rpartition(".")
+            owner = self.get_submodule(prefix)
+            if not hasattr(owner, last):
+                raise AttributeError(f"{owner._get_name()} has no attribute `{last}`")
+            found = getattr(owner, last)
+            if not isinstance(found, Module):
+                raise TypeError(f"submodule `{name}`: {found!r} is not an instance of torch.nn.Module")
+            self.memo[name] = found
+        return self.memo[name]
+
+    def swap_submodule(self, path: str, value: Module) -> Module:
+        """Exchanges a module; gives what was there."""
+        module, name = self._split(path)
+        self.memo.clear()
+        self.memo[""] = self.module
+        return swap_submodule(module, name, value)
+
+    def get_tensor(self, name: str) -> Tensor:
+        """The parameter, buffer or attribute of a name."""
+        module, last = self._split(name)
+        found = getattr(module, last, _MISSING)
+        if found is _MISSING:
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        return _checked(found, module, name)
+
+    def set_tensor(self, name: str, value: Tensor) -> None:
+        """Puts a tensor where a name is."""
+        set_tensor(*self._split(name), value)
+
+    def del_tensor(self, name: str) -> None:
+        """Takes a parameter, buffer or attribute away."""
+        module, last = self._split(name)
+        self.get_tensor(name)
+        delattr(module, last)
+
+    def swap_tensor(self, name: str, value: Any, allow_missing: bool = False) -> Any:
+        """Puts a tensor where a name is; gives what was there."""
+        return swap_tensor(*self._split(name), value, allow_missing=allow_missing)
+
+    def get_tensors(self, names: Iterable[str]) -> list[Tensor]:
+        """The tensors of names."""
+        return [self.get_tensor(name) for name in names]
+
+    def set_tensors(self, names: Iterable[str], values: Iterable[Tensor]) -> None:
+        """Puts tensors where names are."""
+        self.set_tensors_dict(dict(zip(names, values, strict=True)))
+
+    def set_tensors_dict(self, named_tensors: dict[str, Tensor]) -> None:
+        """Puts the tensors of a dict where their names are."""
+        for name, value in named_tensors.items():
+            self.set_tensor(name, value)
+
+    def del_tensors(self, names: Iterable[str]) -> None:
+        """Takes the tensors of names away."""
+        for name in names:
+            self.del_tensor(name)
+
+    def swap_tensors(self, names: Iterable[str], values: Iterable[Any], allow_missing: bool = False) -> list[Any]:
+        """Puts tensors where names are; gives what was there."""
+        return [self.swap_tensor(name, value, allow_missing) for name, value in zip(names, values, strict=True)]
+
+    def swap_tensors_dict(self, named_tensors: dict[str, Any], allow_missing: bool = False) -> tuple[dict[str, Any], list[str]]:
+        """Puts the tensors of a dict where their names are; gives what was there, and the names that were not."""
+        before: dict[str, Any] = {}
+        try:
+            for name, value in named_tensors.items():
+                before[name] = self.swap_tensor(name, value, allow_missing=True)
+            missing = [name for name, value in before.items() if value is _MISSING]
+            if missing and not allow_missing:
+                raise RuntimeError(f"Missing key(s): {', '.join(map(repr, missing))}.")
+        except Exception:
+            for name, value in before.items():
+                self.swap_tensor(name, value, allow_missing=True)
+            raise
+        return before, missing
+
+    def check_keys(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
+        """The names of tensors that are not among ``keys``, and those of ``keys`` that are of none."""
+        given, mine = set(keys), {name for name, _ in self.named_tensors(remove_duplicate=False)}
+        return sorted(mine - given), sorted(given - mine)
+
+    def named_parameters(self, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """The parameters with their names."""
+        yield from self.module.named_parameters(remove_duplicate=remove_duplicate)
+
+    def named_buffers(self, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their names."""
+        yield from self.module.named_buffers(remove_duplicate=remove_duplicate)
+
+    def named_tensors(self, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """The parameters and buffers with their names."""
+        yield from self.named_parameters(remove_duplicate)
+        yield from self.named_buffers(remove_duplicate)
+
+    def named_modules(self, remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+        """The modules with their names."""
+        yield from self.module.named_modules(remove_duplicate=remove_duplicate)

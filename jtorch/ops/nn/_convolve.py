@@ -1,0 +1,237 @@
+"""A convolution as what is the quickest on CPUs for its shapes: XLA's own, products, sums of shifted products.
+
+Which formula it is depends on shapes and dtypes only. Figures are milliseconds of processor time, one thread, Intel with AVX-512,
+of the convolution and its gradients of input and filters, unless they say otherwise. Accelerators have one that is always right.
+"""
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import sys
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.custom_derivatives import SymbolicZero
+
+from jtorch.ops.nn._common import widen
+
+_LETTERS = {1: "W", 2: "HW", 3: "DHW"}
+MAX_TAPS, MAX_DEPTHWISE_TAPS = 25, 81
+MAX_GROUPS, GROUPED_CHANNELS = 32, 32
+_PRODUCTS = (np.float32, np.float64, np.complex64, np.complex128)
+
+
+class _How(NamedTuple):
+    """How the filters go over the input. ``spread``: of a transposed convolution, the distance of the input's elements."""
+
+    stride: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    dilation: tuple[int, ...]
+    spread: tuple[int, ...]
+
+    def without_depth(self) -> _How:
+        """The same over the dimensions behind the first."""
+        return _How(self.stride[1:], self.padding[1:], self.dilation[1:], self.spread[1:])
+
+
+def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups: int, spread=None) -> jax.Array:
+    """The cross-correlation of ``x`` (N, C, …) with filters (O, C/groups, …); ``padding``: pairs, which may be negative."""
+    how = _How(tuple(stride), tuple(map(tuple, padding)), tuple(dilation), tuple(spread or (1,) * len(stride)))
+    if _is_accelerated():
+        return _library(x, weight, how, groups)
+    taps = math.prod(weight.shape[2:])
+    if spread is None and taps <= MAX_DEPTHWISE_TAPS and groups == x.shape[1] == weight.shape[0] > 1:
+        return (_depthwise if taps <= MAX_TAPS else _depthwise_of_many_taps)(x, weight, how)
+    if x.dtype not in _PRODUCTS:
+        return _library(x, weight, how, groups)
+    if groups > 1:
+        return _group_by_group(x, weight, how, groups)
+    return _ungrouped(x, weight, how, taps, spread is not None)
+
+
+def _ungrouped(x: jax.Array, weight: jax.Array, how: _How, taps: int, transposed: bool) -> jax.Array:
+    if not transposed and x.shape[1] == 1 and taps <= MAX_TAPS:
+        return _of_one_channel(x, weight, *how[:3])
+    if not transposed and taps == 1 and not any(map(any, how.padding)):
+        return _pointwise(x, weight, how.stride)
+    if not transposed and x.ndim == 5:
+        return _plane_by_plane(x, weight, how)
+    if max(how.spread) > 1 or (max(how.stride) == 1 and _has_few_outputs(weight)):
+        return _with_shifts(x, weight, how)
+    return _library(x, weight, how)
+
+
+def _is_accelerated() -> bool:
+    """Whether JAX has an accelerator. Asks nothing of JAX in a process that has not started XLA."""
+    started = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
+    return started is not None and started() and jax.default_backend() != "cpu"
+
+
+# Many channels are left to XLA. On the CPU it gives such a convolution to YNNPACK or to Eigen (engine/convolutions.py). For 64 to
+# 64 channels of 32x32 at batch 8, 3x3, Eigen takes 6.7 6.5 7.9 (PyTorch 4.7 5.8 5.6), a product of patches 22 8 20, a product a
+# tap 17 14 12, and on an AMD machine Winograd's way and the channels last nothing less either.
+def _library(x: jax.Array, weight: jax.Array, how: _How, groups: int = 1) -> jax.Array:
+    letters = _LETTERS[x.ndim - 2]
+    spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
+    return lax.conv_general_dilated(x, weight, how.stride, how.padding, lhs_dilation=how.spread, rhs_dilation=how.dilation,
+                                    dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype)
+
+
+def _library_of_each(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
+    return _library(x, weight, how, x.shape[1])
+
+
+def _bilinear_jvp(out_of, by_input, by_weight, how: _How, primals, tangents):
+    """The derivative of a convolution, whose transposes are those of ``by_input`` and ``by_weight``: formulas of the same."""
+    (x, weight), (dx, dweight) = primals, tangents
+    out = out_of(x, weight, how)
+    changes = [] if type(dx) is SymbolicZero else [by_input(dx, weight, how)]
+    changes += [] if type(dweight) is SymbolicZero else [by_weight(x, dweight, how)]
+    return out, functools.reduce(operator.add, changes) if changes else jnp.zeros_like(out)
+
+
+# XLA runs groups through its loop for any convolution: 8 groups of 128 channels of 28x28 at batch 8, 3x3, took 22 21 1313; one
+# after the other they take 10 12 10, as products for each tap 23 9 16 (PyTorch 4.4 5.2 5.5).
+def _group_by_group(x: jax.Array, weight: jax.Array, how: _How, groups: int) -> jax.Array:
+    """The convolution of each group by itself, of those of few channels some together."""
+    inputs = x.shape[1] // groups
+    together = max([m for m in range(1, groups + 1) if groups % m == 0 and m * inputs <= GROUPED_CHANNELS], default=1)
+    weight, groups = _joined(weight, groups, together), groups // together
+    if groups > MAX_GROUPS:
+        return _library(x, weight, how, groups)
+    parts = zip(jnp.split(x, groups, 1), jnp.split(weight, groups), strict=True)
+    taps, transposed = math.prod(weight.shape[2:]), max(how.spread) > 1
+    return jnp.concatenate([_ungrouped(a, w, how, taps, transposed) for a, w in parts], 1)
+
+
+def _joined(weight: jax.Array, groups: int, together: int) -> jax.Array:
+    """The filters of so many groups as those of one, which meet the others' channels with zeros."""
+    outputs, inputs, *kernel = weight.shape
+    if together == 1:
+        return weight
+    parts = weight.reshape(groups // together, together, outputs // groups, 1, inputs, *kernel)
+    own = jnp.eye(together, dtype=bool).reshape(1, together, 1, together, 1, *[1] * len(kernel))
+    return jnp.where(own, parts, 0).reshape(outputs, together * inputs, *kernel)
+
+
+# XLA runs three dimensions through that loop too: 16 to 32 channels of 16x32x32 at batch 2, 3x3x3, took 57 111 104; in two
+# dimensions 12 13 17 (PyTorch 7.3 7.9 8.6).
+def _plane_by_plane(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
+    """A convolution over depth, height and width as one over height and width: what a filter meets in depth are channels."""
+    (n, c), (o, _, deep, *kernel) = x.shape[:2], weight.shape
+    stride, dilation = how.stride[0], how.dilation[0]
+    x = jnp.pad(x, ((0, 0), (0, 0), how.padding[0], (0, 0), (0, 0)))
+    planes = (x.shape[2] - dilation * (deep - 1) - 1) // stride + 1
+    met = [lax.slice_in_dim(x, i * dilation, i * dilation + (planes - 1) * stride + 1, stride, axis=2) for i in range(deep)]
+    flat = jnp.swapaxes(jnp.concatenate(met, 1), 1, 2).reshape(n * planes, deep * c, *x.shape[3:])
+    filters = jnp.swapaxes(weight, 1, 2).reshape(o, deep * c, *kernel)
+    out = _ungrouped(flat, filters, how.without_depth(), math.prod(kernel), False)
+    return jnp.swapaxes(out.reshape(n, planes, *out.shape[1:]), 1, 2)
+
+
+# The gradient of the filters as XLA computes it, a convolution with filters as large as an image, is slow where these are spread,
+# or where few of them come out: a transposed one of 64 to 32 channels of 16x16 at batch 8, 4x4 by 2, took 89, products of shifted
+# gradients 5.4 (PyTorch 1.8 to 3); 64 to 3 channels of 64x64 at batch 2, 9x9, 142 and 10.3 (PyTorch 9.7).
+FEW_OUTPUTS, MANY_ROWS = 8, 64
+
+
+def _has_few_outputs(weight: jax.Array) -> bool:
+    return weight.shape[0] * FEW_OUTPUTS <= weight.shape[1]
+
+
+def _sum_of_shifts(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
+    """A convolution of stride 1 as a sum of products with each place of the filters, moved to where they go."""
+    (o, c, *kernel), n = weight.shape, x.shape[0]
+    reach = [(size - 1) * e + 1 for size, e in zip(x.shape[2:], how.spread, strict=True)]
+    sizes = [r + low + high - d * (k - 1) for r, (low, high), d, k in zip(reach, how.padding, how.dilation, kernel, strict=True)]
+    rows = jnp.swapaxes(x, 0, 1).reshape(c, n * math.prod(x.shape[2:]))
+    filters = jnp.moveaxis(weight.reshape(o, c, math.prod(kernel)), 2, 0)
+    places = list(np.ndindex(*kernel))
+    together = max(1, MANY_ROWS // max(o, 1))      # places in a product
+    out: list[jax.Array] = []
+    for first in range(0, len(places), together):
+        some = places[first:first + together]
+        made = filters[first:first + together].reshape(len(some) * o, c) @ rows
+        for place, part in zip(some, lax.optimization_barrier(jnp.split(made, len(some))), strict=True):
+            starts = [low - i * d for (low, _), i, d in zip(how.padding, place, how.dilation, strict=True)]
+            moved = [(a, size - r - a, e - 1) for a, size, r, e in zip(starts, sizes, reach, how.spread, strict=True)]
+            out.append(lax.pad(part.reshape(o, n, *x.shape[2:]), jnp.zeros((), x.dtype), [(0, 0, 0), (0, 0, 0), *moved]))
+    return jnp.swapaxes(functools.reduce(operator.add, out), 0, 1)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _with_shifts(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
+    """The library's convolution; the gradient of its filters is that of ``_sum_of_shifts``."""
+    return _library(x, weight, how)
+
+
+_with_shifts.defjvp(functools.partial(_bilinear_jvp, _library, _library, _sum_of_shifts), symbolic_zeros=True)
+
+
+def _parts(x: jax.Array, kernel, stride, padding, dilation) -> list[jax.Array]:
+    """For each place of the filter, the elements of the (padded) input that it meets."""
+    x = jnp.pad(x, ((0, 0), (0, 0), *padding))
+    sizes = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(x.shape[2:], kernel, stride, dilation, strict=True)]
+    parts = []
+    for place in np.ndindex(*kernel):
+        start = [i * d for i, d in zip(place, dilation, strict=True)]
+        stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, sizes, stride, strict=True)]
+        parts.append(lax.slice(x, (0, 0, *start), (*x.shape[:2], *stop), (1, 1, *stride)))
+    return parts
+
+
+# XLA:CPU runs a depthwise convolution through its loop for any convolution. As a sum of shifted products, which it fuses, one
+# of 32 channels of 32x32 with 3x3 filters at batch 8 took 0.24 ms instead of 15.8, its gradients 2.0 instead of 17.9; with
+# 7x7 filters the gradient of the filters became slower.
+def _depthwise(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
+    """The convolution of each channel with a filter of its own: a sum over the filter's places."""
+    dtype = x.dtype
+    parts, weight = _parts(widen(x), weight.shape[2:], *how[:3]), widen(weight)
+    taps = weight.reshape(weight.shape[0], -1).T
+    return functools.reduce(operator.add, [part * tap.reshape(1, -1, *[1] * (x.ndim - 2))
+                                           for part, tap in zip(parts, taps, strict=True)]).astype(dtype)
+
+
+# 96 channels of 28x28 at batch 8, 7x7: 4.6 for XLA's 20; its gradients 17 or more for XLA's 21 and 26 (PyTorch 1.2 1.2 28).
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _depthwise_of_many_taps(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
+    """``_depthwise`` with the library's gradients."""
+    return _depthwise(x, weight, how)
+
+
+_depthwise_of_many_taps.defjvp(functools.partial(_bilinear_jvp, _depthwise, _library_of_each, _library_of_each),
+                               symbolic_zeros=True)
+
+
+# Of grey pictures of 28x28, with the gradient of the filters: 16 filters of 3x3 at batch 32 took XLA's convolution 1.5 ms and a
+# product for each picture 0.64 (PyTorch 1.3), 32 filters of 5x5 at batch 128 12.0 and 5.8; the gradient of the pictures 3 to 6
+# times less. With 3 channels both take about as long, with 16 the convolution is the quicker one.
+def _of_one_channel(x: jax.Array, weight: jax.Array, stride, padding, dilation) -> jax.Array:
+    """The convolution as a product of the filters with what each of their places meets."""
+    parts = _parts(x, weight.shape[2:], stride, padding, dilation)
+    return _product_of_each(weight.reshape(weight.shape[0], -1), jnp.concatenate(parts, 1))
+
+
+def _product_of_each(weight: jax.Array, x: jax.Array) -> jax.Array:
+    """A matrix product for each sample of the batch: from ``x``'s channels to ``weight``'s rows."""
+    made = jnp.matmul(jnp.broadcast_to(weight, (x.shape[0], *weight.shape)), x.reshape(*x.shape[:2], math.prod(x.shape[2:])))
+    return made.reshape(x.shape[0], weight.shape[0], *x.shape[2:])
+
+
+# A convolution with 1x1 filters is a matrix product. With its gradients XLA's convolution took 11.0 ms for 64 to 64 channels of
+# 32x32 at batch 16, 5.6 for 64 to 256 of 56x56, 2.7 for 512 to 128 of 7x7 at batch 8; a product for each image took 3.6, 2.8 and
+# 4.5, one product with the channels last 5.4, 3.2 and 1.3 (PyTorch: 2.7, 1.8, 1.1). Sums of shifted products for 3x3 filters of
+# many channels took 1.3 to 2.4 times as long as the convolution.
+MANY_PLACES = 256
+
+
+def _pointwise(x: jax.Array, weight: jax.Array, stride) -> jax.Array:
+    """The convolution with filters of one place."""
+    x, weight = x[(..., *[slice(None, None, s) for s in stride])], weight.reshape(weight.shape[:2])
+    if math.prod(x.shape[2:]) >= MANY_PLACES:
+        return _product_of_each(weight, x)
+    return jnp.moveaxis(jnp.matmul(jnp.moveaxis(x, 1, -1), weight.T), -1, 1)

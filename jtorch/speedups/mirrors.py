@@ -1,0 +1,45 @@
+"""Which function of the extension stands in for which of Python's. ``tests/core/test_mirrors.py`` runs both on the same calls."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+MIRRORS = {     # by its name in the extension: the module and name of the Python, where it stands instead once loaded
+    "record": "jtorch.engine.trace:record",
+    "liveness_of": "jtorch.engine.program:liveness_of",
+    "value_of": "jtorch.storage:value_of",
+    "values_of": "jtorch.storage:values_of",
+    "write_all": "jtorch.storage:write_all",
+    "restore_grad": "jtorch.no_grad:restore_grad",
+    "wrap": "jtorch.tensor:wrap",
+    "call": "jtorch.dispatch.calls:call",
+    "make_node": "jtorch.dispatch.calls:make_node",
+    "call_inplace": "jtorch.dispatch.writes:call_inplace",
+    "follow": "jtorch._backward.backward:follow",
+}
+
+INSIDE = {      # functions that only C calls, in the files of these names, and the Python that they do the work of
+    "trace.c:new_value": "jtorch.engine.values:Value.__init__",
+    "trace.c:forget": "jtorch.engine.trace:Trace.roll_back",
+    "tensors.c:new_storage": "jtorch.storage:Storage.__init__",
+    "tensors.c:requires_grad": "jtorch._backward.view_history:requires_grad",
+    "tensors.c:write_value": "jtorch.storage:write",
+    "tensors.c:count_saved": "jtorch.storage:count_saved",
+    "nodes.c:noted": "jtorch.dispatch.calls:saved_ref",
+    "nodes.c:edge_from": "jtorch._backward.view_history:edge_of",
+    "nodes.c:class_of_node": "jtorch.dispatch.calls:_class_of",
+    "nodes.c:kept_versions": "jtorch.tape:PartialVersionCheckNode.__init__",
+    "nodes.c:new_node": "jtorch.tape:OpNode.__init__",
+    "nodes.c:tracked": "jtorch.dispatch.calls:_with_node",
+    "nodes.c:wrap_saved": "jtorch.dispatch.calls:_saving_result",
+    "calls.c:is_plain_update": "jtorch.dispatch.writes:_is_plain",
+    "walks.c:is_in_place": "jtorch._nodes.replay:Walk._enters",
+    "walks.c:enter": "jtorch._nodes.replay:Walk._enter",
+    "walks.c:is_unwatched": "jtorch._nodes.replay:is_watched",
+    "walks.c:are_unchanged": "jtorch._backward.backward:_unchanged",
+    "walks.c:accumulate": "jtorch._backward.backward:_accumulate",
+    "walks.c:shape_only_value_for": "jtorch.engine.values:shape_only_value",
+    "walks.c:release": "jtorch.tape:OpNode.release",
+}
+
+PYTHON: dict[str, Callable[..., Any]] = {}      # the Python of MIRRORS, whether the extension stands in for it or not

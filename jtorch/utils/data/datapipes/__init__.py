@@ -1,0 +1,5 @@
+"""torch.utils.data.datapipes: datasets made of each other."""
+from __future__ import annotations
+
+from jtorch.utils.data.datapipes import iter as iter
+from jtorch.utils.data.datapipes import map as map

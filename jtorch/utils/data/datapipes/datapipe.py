@@ -1,0 +1,141 @@
+"""IterDataPipe and MapDataPipe: datasets with functions that make others of them."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from jtorch.utils.data.dataset import Dataset, IterableDataset
+
+_T = TypeVar("_T")
+
+
+class _WithFunctions:
+    functions: dict[str, Callable]
+    getstate_hook: Callable | None = None
+    reduce_ex_hook: Callable | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        made = type(self).functions.get(name)
+        if made is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}")
+        return functools.partial(made, self)
+
+    @classmethod
+    def register_function(cls, function_name: str, function: Callable) -> None:
+        """Gives all pipes of this kind a function."""
+        cls.functions[function_name] = function
+
+    @classmethod
+    def register_datapipe_as_function(cls, function_name: str, cls_to_register: Callable, *args: Any, **kwargs: Any) -> None:
+        """Gives all pipes of this kind a function that makes a pipe of another class of them."""
+        if function_name in cls.functions:
+            raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
+        cls.functions[function_name] = cls_to_register
+
+    @classmethod
+    def set_getstate_hook(cls, hook_fn: Callable | None) -> None:
+        """What a pickle of a pipe keeps: ``hook_fn(state)``."""
+        if cls.getstate_hook is not None and hook_fn is not None:
+            raise RuntimeError("Attempt to override existing getstate_hook")
+        cls.getstate_hook = staticmethod(hook_fn) if hook_fn is not None else None
+
+    @classmethod
+    def set_reduce_ex_hook(cls, hook_fn: Callable | None) -> None:
+        """How a pipe is pickled: ``hook_fn(pipe)``, or as usual where that raises NotImplementedError."""
+        if cls.reduce_ex_hook is not None and hook_fn is not None:
+            raise RuntimeError("Attempt to override existing reduce_ex_hook")
+        cls.reduce_ex_hook = staticmethod(hook_fn) if hook_fn is not None else None
+
+    def __getstate__(self) -> Any:
+        return self.__dict__ if self.getstate_hook is None else self.getstate_hook(self.__dict__)
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.reduce_ex_hook is not None:
+            try:
+                return self.reduce_ex_hook(self)
+            except NotImplementedError:
+                pass
+        return super().__reduce_ex__(protocol)
+
+    def __repr__(self):
+        return type(self).__qualname__
+
+    __str__ = __repr__
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.functions]
+
+
+class IterDataPipe(_WithFunctions, IterableDataset):
+    """A pipe that is iterated. See torch.utils.data.IterDataPipe.
+
+    >>> pipe = torch.utils.data.datapipes.iter.IterableWrapper(range(4))
+    >>> list(pipe.map(lambda x: 2 * x).batch(2))
+    [[0, 2], [4, 6]]
+    """
+
+    functions: dict[str, Callable] = {}
+
+    def __iter__(self) -> Any:
+        return self
+
+    def reset(self) -> None:
+        """Nothing; for pipes that keep samples back to forget them."""
+
+
+class DFIterDataPipe(IterDataPipe):
+    """A pipe of data frames: no more than an IterDataPipe."""
+
+
+class MapDataPipe(_WithFunctions, Dataset[_T]):
+    """A pipe whose samples have keys. See torch.utils.data.MapDataPipe."""
+
+    functions: dict[str, Callable] = {}
+
+
+class _DataPipeSerializationWrapper:
+    def __init__(self, datapipe: Any):
+        self._datapipe = datapipe
+
+    def __len__(self) -> int:
+        return len(self._datapipe)
+
+
+class _IterDataPipeSerializationWrapper(_DataPipeSerializationWrapper, IterDataPipe):
+    """A pipe that is sent to another process."""
+
+    def __iter__(self) -> Any:
+        yield from self._datapipe
+
+
+class _MapDataPipeSerializationWrapper(_DataPipeSerializationWrapper, MapDataPipe):
+    """The same, of a pipe with keys."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._datapipe[index]
+
+
+class functional_datapipe:  # noqa: N801
+    """A class decorator: pipes get a function of this name that makes one of the class. See torch.utils.data."""
+
+    def __init__(self, name: str, enable_df_api_tracing: bool = False):
+        self.name = name
+
+    def __call__(self, cls: Any) -> Any:
+        kind = next((k for k in (IterDataPipe, MapDataPipe) if isinstance(cls, type) and issubclass(cls, k)), None)
+        if kind is None:
+            raise TypeError("functional_datapipe can only decorate IterDataPipe and MapDataPipe")
+        kind.register_datapipe_as_function(self.name, cls)
+        return cls
+
+
+def argument_validation(f: Callable) -> Callable:
+    """The function itself: types are not looked at. See torch.utils.data.argument_validation."""
+    return f
+
+
+runtime_validation = argument_validation

@@ -1,0 +1,21 @@
+"""torch.utils.deterministic: whether new memory is filled where deterministic algorithms were asked for."""
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from jtorch._base.deterministic import Deterministic, set_fills
+
+
+class _Module(ModuleType):
+    @property
+    def fill_uninitialized_memory(self) -> bool:
+        """Whether torch.empty and its like fill their memory with NaN, or the greatest number of a dtype."""
+        return Deterministic.fills
+
+    @fill_uninitialized_memory.setter
+    def fill_uninitialized_memory(self, mode: bool) -> None:
+        set_fills(mode)
+
+
+sys.modules[__name__].__class__ = _Module

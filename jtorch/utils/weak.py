@@ -1,0 +1,103 @@
+"""torch.utils.weak: tables by identity that do not keep their keys, and weak references to tensors."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from jtorch.tensor import Tensor
+
+WeakRef = weakref.ref
+
+
+class WeakIdRef(weakref.ref):
+    """A weak reference that equals another if both are of one object, whatever that compares itself to."""
+
+    __slots__ = ("_id",)
+
+    def __init__(self, key: Any, callback: Any = None):
+        super().__init__(key, callback)     # type: ignore[call-arg]
+        self._id = id(key)
+
+    def __call__(self) -> Any:
+        """The object; None if it is gone."""
+        return super().__call__()
+
+    def __hash__(self):
+        return self._id
+
+    def __eq__(self, other):
+        mine, theirs = self(), other()
+        return mine is theirs if mine is not None and theirs is not None else self is other
+
+
+class WeakIdKeyDictionary(MutableMapping):
+    """A table whose keys are told apart by identity, and go when nobody else has them."""
+
+    def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef):
+        self.data: Any = {}
+        self.ref_type = ref_type
+        if dict is not None:
+            self.update(dict)
+
+    def _ref(self, key: Any) -> Any:
+        return self.ref_type(key)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.data[self._ref(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        me = weakref.ref(self)
+
+        def forget(ref: Any) -> None:
+            table = me()
+            if table is not None:
+                table.data.pop(ref, None)
+        self.data[self.ref_type(key, forget)] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self.data[self._ref(key)]
+
+    def __iter__(self) -> Iterator:
+        for ref in list(self.data):
+            key = ref()
+            if key is not None:
+                yield key
+
+    def __len__(self) -> int:
+        return sum([ref() is not None for ref in list(self.data)])
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return self._ref(key) in self.data
+        except TypeError:
+            return False
+
+    def __repr__(self):
+        return f"<{type(self).__name__} at {id(self):#x}>"
+
+    def copy(self) -> WeakIdKeyDictionary:
+        """A table of the same keys and values."""
+        return type(self)(self, ref_type=self.ref_type)
+
+    __copy__ = copy
+
+    def keyrefs(self) -> list:
+        """The weak references to the keys."""
+        return list(self.data)
+
+
+WeakTensorKeyDictionary = WeakIdKeyDictionary
+WeakTensorRefKey = WeakIdRef
+
+
+class TensorWeakRef:
+    """A weak reference to a tensor; calling it gives the tensor, or None."""
+
+    def __init__(self, tensor: Tensor):
+        if not isinstance(tensor, Tensor):
+            raise AssertionError(f"expected torch.Tensor, got {type(tensor)}")
+        self.ref = weakref.ref(tensor)
+
+    def __call__(self) -> Tensor | None:
+        return self.ref()
