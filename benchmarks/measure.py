@@ -1,6 +1,7 @@
 """Interleaved rounds of several step functions, and the medians of their times and ratios."""
 from __future__ import annotations
 
+import resource
 import statistics
 import time
 from collections.abc import Callable
@@ -25,6 +26,8 @@ class Result:
     of_torch: float
     of_jax: float | None
     within_bars: bool | None
+    torch_faults: float         # pages a step that the system had to provide, whatever else the machine does
+    jtorch_faults: float
 
     def as_dict(self) -> dict:
         """For JSON."""
@@ -41,6 +44,14 @@ def _seconds(step: Step, n: int) -> float:
     for _ in range(n):
         step()
     return (time.perf_counter() - start) / n
+
+
+def _faults(step: Step, n: int) -> float:
+    """Page faults a step."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(n):
+        step()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / n
 
 
 def _warm_up(step: Step, n: int, compiled: Callable[[], int]) -> None:
@@ -78,5 +89,6 @@ def measure(workload: Workload, torch, jtorch, rounds: int) -> Result:
     of_jax = statistics.median(t[1] / t[2] for t in times) if len(steps) > 2 else None
     met = [ratio <= bar for ratio, bar in zip((of_torch, of_jax), workload.bars, strict=True)
            if bar is not None and ratio is not None]
+    faults = [_faults(step, min(workload.steps, 20)) for step in steps[:2]]
     return Result(workload.name, medians[0], medians[1], medians[2] if len(steps) > 2 else None, of_torch, of_jax,
-                  all(met) if met else None)
+                  all(met) if met else None, *faults)

@@ -23,6 +23,7 @@ def main(only: str = "", steps: int = 100_000) -> int:
 
 
 def _peaks(only: str) -> int:
+    from benchmarks.larger import CONVOLUTIONS
     from benchmarks.workloads import WORKLOADS
     print(f"resident memory in MiB of a process of its own: after the import, at the peak of {STEPS} steps (or as many "
           f"as\n{SECONDS} s have), and behind them; jtorch also in a second process, which finds its programs on disk; bar: "
@@ -32,7 +33,7 @@ def _peaks(only: str) -> int:
     print(f"{'workload':36}{columns}{columns}{columns}{'peaks':>7} {'above':>6} |")
     worst = 0.0
     for workload in WORKLOADS:
-        if re.search(only, workload.name):
+        if re.search(only, workload.name) and (only or not workload.name.startswith(CONVOLUTIONS)):
             with tempfile.TemporaryDirectory() as cache:
                 torch, jtorch, again = (_measured(workload.name, name, cache) for name in ("torch", "jtorch", "jtorch"))
             worst = max(worst, jtorch.peak / torch.peak)

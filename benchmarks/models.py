@@ -54,15 +54,17 @@ def _block(nn: Any, i: int, o: int, stride: int) -> Any:
     return Block()
 
 
-def _resnet18(torch: Any) -> Step:
-    """He and others' ResNet-18 in its form for 32x32 images."""
+def resnet18(torch: Any, batch: int = 16, size: int = 32, classes: int = 10) -> Step:
+    """He and others' ResNet-18, whose beginning is smaller for small images."""
     nn = torch.nn
     torch.manual_seed(0)
     blocks = [_block(nn, i, o, s) for i, o, s in ((64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2),
                                                   (256, 256, 1), (256, 512, 2), (512, 512, 1))]
-    model = nn.Sequential(nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(), *blocks,
-                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
-    x, y = torch.tensor(_numbers(16, 3, 32, 32)), torch.tensor(_labels(16, 10))
+    first = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
+    if size >= 128:
+        first = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), *first[1:], nn.MaxPool2d(3, 2, 1)]
+    model = nn.Sequential(*first, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, classes))
+    x, y = torch.tensor(_numbers(batch, 3, size, size)), torch.tensor(_labels(batch, classes))
     return _training(torch, model, torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9),
                      lambda: nn.functional.cross_entropy(model(x), y))
 
@@ -132,7 +134,7 @@ def _lstm(torch: Any) -> Step:
 def _language_model(torch: Any, layers: int, width: int = 64, vocabulary: int = 100, longest: int = 64) -> Any:
     nn = torch.nn
 
-    class LanguageModel(nn.Module):
+    class LanguageModel(nn.Module):      # type: ignore[name-defined]
         def __init__(self):
             super().__init__()
             self.embedding, self.position = nn.Embedding(vocabulary, width), nn.Embedding(longest, width)
@@ -142,8 +144,8 @@ def _language_model(torch: Any, layers: int, width: int = 64, vocabulary: int = 
 
         def forward(self, tokens):
             n = tokens.shape[1]
-            h = self.embedding(tokens) + self.position(torch.arange(n))
-            mask = nn.Transformer.generate_square_subsequent_mask(n)
+            h = self.embedding(tokens) + self.position(torch.arange(n, device=tokens.device))
+            mask = nn.Transformer.generate_square_subsequent_mask(n, device=tokens.device)
             return self.head(self.encoder(h, mask=mask, is_causal=True))
     torch.manual_seed(0)
     return LanguageModel()
@@ -170,15 +172,16 @@ def language_model_step(torch: Any, layers: int, lengths: tuple[int, ...] = (32,
     return step
 
 
-def generation(torch: Any) -> Step:
-    """64 tokens, each from a sequence that is one longer."""
-    model = _language_model(torch, 2, longest=80)
+def generation(torch: Any, count: int = 64, layers: int = 2, width: int = 64) -> Step:
+    """``count`` tokens, each from a sequence that is one longer."""
+    model = _language_model(torch, layers, width, longest=count + 16)
     model.eval()
+    start = torch.zeros(1, 1, dtype=torch.long)
 
     def step():
-        tokens = torch.zeros(1, 1, dtype=torch.long)
+        tokens = start
         with torch.no_grad():
-            for _ in range(64):
+            for _ in range(count):
                 following = model(tokens)[:, -1].argmax(-1, keepdim=True)
                 tokens = torch.cat([tokens, following], 1)
         return tokens[0, -1].item()
@@ -257,7 +260,7 @@ LENGTHS = tuple(8 + 3 * i % 40 for i in range(32))
 
 MODELS = (
     Workload("CNN 28x28, batch 32, SGD momentum", _cnn, None, 15, (1.2, None)),
-    Workload("ResNet-18 32x32, batch 16", _resnet18, None, 1),
+    Workload("ResNet-18 32x32, batch 16", resnet18, None, 1),
     Workload("RNN cell unrolled, 20 steps", _rnn, _rnn_jitted, 50, (0.7, None)),
     Workload("LSTM module, 20 steps", _lstm, None, 50),
     Workload("transformer LM, 2 layers, AdamW", lambda torch: language_model_step(torch, 2), None, 20, (0.8, None)),

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.larger import LARGER
 from benchmarks.models import MODELS
 from benchmarks.workload import Step, Workload, adam, cross_entropy
 
@@ -152,4 +153,5 @@ WORKLOADS = (
     Workload("20 products a @ a, each read", _products(True), None, 10),
     Workload("20 products a @ a, the last read", _products(False), None, 10),
     *MODELS,
+    *LARGER,
 )

@@ -141,7 +141,7 @@ def is_built(value: Any) -> bool:
     """Whether there is more to a function than an error that says it is not built."""
     if value is None:
         return False
-    code = getattr(value, "__code__", None)
+    code = getattr(inspect.unwrap(value), "__code__", None)     # as written: functions may ask others first
     return code is None or "NotImplementedError" not in code.co_names or len(code.co_code) > 60
 
 
@@ -160,7 +160,7 @@ def out(op: Op | None, path: str, theirs: Any) -> str:
         return NONE
     if op is None:
         return ""
-    return YES if op.out and not op.writes else NO
+    return YES if op.out.form and not op.writes else NO
 
 
 def table(path: str, rows: list[Row]) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from jtorch._api.argument_errors import MISSING
 from jtorch._api.generate import _REFLECTED
+from jtorch._api.given import GUARD, MADE, numpy_names
 from jtorch.ops.registry import OPS, Op, Param
 from tools.annotations import argument_type, result_type
 
-MADE = "<jtorch functions made from op records>"
 # Parameters that the generated functions have besides the op's own.
 EXTRA = {"out": "Tensor | None", "device": "_DeviceLike | None", "requires_grad": "builtins.bool", "layout": "Any",
          "pin_memory": "builtins.bool", "memory_format": "Any", "inplace": "builtins.bool", "dtype": "_dtype | None",
@@ -103,9 +104,18 @@ def of_op(full: str, fn: Callable) -> Stub:
     if byhand is not None and not written:
         return replace(byhand, name=name, doc=first_sentences(op.doc))
     types = {p.name: p for p in op.params}
-    arguments = tuple(_argument(p, types, op) for p in inspect.signature(fn).parameters.values())
+    arguments = tuple(_argument(p, types, op) for p in _parameters(fn, op))
     result = "Tensor" if written else _result(op)
     return Stub(name, tuple((a, result) for a in _spelled_out(arguments, types)), first_sentences(op.doc))
+
+
+def _parameters(fn: Callable, op: Op) -> list[inspect.Parameter]:
+    """The parameters under PyTorch's own names: what lies behind the guard is given by name only."""
+    given = [p.replace(default=p.empty) if p.default is MISSING else p for p in inspect.signature(fn).parameters.values()]
+    others = {GUARD, *(n for names in numpy_names(op.params).values() for n in names)}
+    behind = [p.name for p in given].index(GUARD) if any(p.name == GUARD for p in given) else len(given)
+    kinds = [p if i < behind else p.replace(kind=p.KEYWORD_ONLY) for i, p in enumerate(given)]
+    return [p for p in kinds if p.name not in others]
 
 
 def _argument(p: inspect.Parameter, params: dict[str, Param], op: Op) -> Argument:

@@ -78,9 +78,11 @@ def bound() -> str:
     written_by_hand = _names_in_class(ROOT / "tensor.py", "Tensor")
     lines = []
     for name, value in sorted(vars(jtorch.Tensor).items()):
-        if name not in written_by_hand and name not in _OF_PYTHON and hasattr(jtorch.Tensor, name):     # not: is not built
+        if name not in written_by_hand and name not in _OF_PYTHON and hasattr(jtorch.Tensor, name) \
+                and not isinstance(value, classmethod):     # hasattr: False for what is not built
             lines += _member(name, value).lines("    ")
-    classes = [line for op in sorted(OPS.values(), key=lambda op: op.name) if op.returns for line in ["", *result_class(op)]]
+    ours = [op for op in sorted(OPS.values(), key=lambda op: op.name) if not op.name.startswith("torchvision.")]
+    classes = [line for op in ours if op.returns for line in ["", *result_class(op)]]
     return _file("from jtorch.tensor import Tensor", [*classes, "", "class Bound:", *lines])
 
 

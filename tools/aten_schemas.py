@@ -1,0 +1,63 @@
+"""Writes the schemas of PyTorch's operators: ``python -m tools.aten_schemas``. Needs PyTorch; ``--check`` compares."""
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import jtorch
+from jtorch._library.aten import function_of
+from jtorch._library.schema import parse_schema
+
+FILE = Path(jtorch.__file__).parent / "_library" / "aten_schemas.txt"
+_TYPES = set("Tensor int SymInt float bool str Scalar ScalarType Device Layout MemoryFormat Generator complex".split())
+
+
+def _is_plain(schema) -> bool:
+    """Whether TorchScript's containers and type variables are not in it."""
+    return all(v.type.base() in _TYPES for v in (*schema.arguments, *schema.returns)) and not schema.is_vararg
+
+
+def _is_of_tensors(name: str, given: Any) -> bool:
+    """Whether it is more than one of TorchScript's builtins for strings, lists and numbers."""
+    if name[0].isupper() or name.startswith("__"):
+        return False
+    return name.startswith(("_assert", "sym_")) or "Tensor" in str(given)
+
+
+def written() -> str:
+    """The file's text."""
+    lines = []
+    for given in torch._C._jit_get_all_schemas():
+        name = given.name.removeprefix("aten::")
+        if given.name == name or (function_of(name) is None and not _is_of_tensors(name, given)):
+            continue
+        if not any("Tensor" in str(a.type) for a in given.arguments) and given.overload_name in (
+                "int", "float", "complex", "str", "int_float", "float_int", "int_complex", "complex_int", "float_complex",
+                "complex_float", "bool", "t", "Scalar") and not given.arguments[-1].kwarg_only:
+            continue
+        if given.overload_name.startswith("list_"):     # of Python's lists
+            continue
+        text = str(given).strip().replace("b|a", "a|b")
+        try:
+            if _is_plain(parse_schema(text)):
+                lines.append(text.removeprefix("aten::"))
+        except RuntimeError:
+            continue
+    order = {line: i for i, line in enumerate(lines)}
+    return "".join(f"{line}\n" for line in sorted(order, key=lambda line: (line.split("(")[0].split(".")[0], order[line])))
+
+
+def main() -> int:
+    """The command; its status says whether the file is as it should be."""
+    text = written()
+    if "--check" in sys.argv:
+        return int(FILE.read_text() != text)
+    FILE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""The uses of packages, run in both environments and compared."""
+from __future__ import annotations
+
+import pickle
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tools.ecosystem.compare import difference
+from tools.ecosystem.environments import Environment, variables
+
+HERE = Path(__file__).resolve().parent
+LIMIT = 600     # seconds for the uses of one package
+
+
+def uses_in(environment: Environment, package: str, uses: tuple[str, ...] = ()) -> dict[str, dict]:
+    """What each use of a package gave in an environment; under ``*`` why there is nothing.
+
+    A use that ends its process, or does not end, is noted as an error, and those after it are run by another process.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results"
+        command = [environment.python, "-P", HERE / "worker.py", HERE / "uses" / f"{package}.py", results, *uses]
+        try:
+            done = subprocess.run(list(map(str, command)), cwd=folder, env=variables(Path(folder)), capture_output=True,
+                                  text=True, check=False, timeout=LIMIT)
+            said = done.stderr[-3000:]
+            why = f"the process ended with status {done.returncode}"
+        except subprocess.TimeoutExpired:
+            said, why = "", f"not done after {LIMIT} s"
+        if not results.exists():
+            return {"*": {"error": f"{why}: {said[-300:]}", "traceback": said}}
+        found = pickle.loads(results.read_bytes())
+    at = found.pop("at", None)
+    if at is not None:
+        found[at] = {"error": why, "traceback": said}
+    return found
+
+
+def _judge(expected: dict, actual: dict | None) -> tuple[str, str]:
+    """The result of a use, and what there is to say about it."""
+    if "error" in expected:
+        return "not with PyTorch", expected["error"]
+    if actual is None or "error" in actual:
+        return "fails", "was not run" if actual is None else actual["error"]
+    differs = difference(expected["values"], actual["values"])
+    return ("differs", differs) if differs else ("same", "")
+
+
+def compare(package: str, uses: tuple[str, ...], pytorch: Environment, jtorch: Environment,
+            write: Callable[[str], object], verbose: bool = False) -> dict[str, dict[str, str]]:
+    """Runs a package's uses with both libraries: for each its result, and the first line of what was wrong."""
+    expected = uses_in(pytorch, package, uses)
+    actual = uses_in(jtorch, package, uses)
+    judged = {}
+    for use, gave in expected.items():
+        mine = actual.get(use) or actual.get("*")
+        result, said = _judge(gave, mine)
+        seconds = "" if result != "same" else f" ({gave['seconds']:.1f} s, {(mine or gave)['seconds']:.1f} s)"
+        write(f"{package} {use}: {result}{seconds} {said[:300]}")
+        if verbose and result == "fails":
+            write((mine or {}).get("traceback", ""))
+        if verbose and result == "not with PyTorch":
+            write(gave.get("traceback", ""))
+        judged[use] = {"result": result, "said": (said.strip().splitlines() or [""])[0][:200]}
+    return judged

@@ -1,0 +1,64 @@
+"""The tests of ``tests/core`` with ``cuda`` as jtorch's default device.
+
+They were written for the CPU: some take a tensor's NumPy array, or compare its text. Such a failure is the test's, is counted
+apart, and told by what the error says.
+"""
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from tools.gpu.child import ROOT, Ended, run
+from tools.gpu.line import FAILED, LATE, PASSED, SKIPPED, Line
+
+WANTS_CPU = re.compile(r"cuda:0 device type tensor to numpy|at least two devices|device='cuda:0'|'cuda:0'|Cannot take the DLPack"
+                       r"|share_memory|device\(type='cuda'")
+LIMIT = 20.0        # seconds of a file
+QUICK = ("test_views.py",)
+
+
+def run_all(seconds: float, tiny: bool) -> Iterator[Line]:
+    """Runs the files, one after the other, within so many seconds: a line each."""
+    if find_spec("pytest") is None:
+        yield Line("core tests", "tests/core", SKIPPED, detail="pytest is not installed")
+        return
+    for path in sorted((ROOT / "tests" / "core").glob("test_*.py")):
+        if tiny and path.name not in QUICK:
+            continue
+        if seconds < 1:
+            yield Line("core tests", path.name, LATE, detail="the part's time was up")
+            continue
+        line = _file(path, min(seconds, LIMIT if not tiny else 120), tiny)
+        seconds -= line.seconds
+        yield line
+
+
+def _file(path: Path, limit: float, tiny: bool) -> Line:
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results"
+        arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tools.gpu.pytest_cuda",
+                     "--cuda-results", str(results), *(["--cuda-stand-in"] if tiny else []), str(path)]
+        ended = run(arguments, limit, tiny)
+        told = [json.loads(text) for text in results.read_text().splitlines()] if results.exists() else []
+    return _line(path.name, ended, told)
+
+
+def _line(name: str, ended: Ended, told: list[list[str]]) -> Line:
+    counts = Counter(outcome for _, outcome, _ in told)
+    failed = [(test, text) for test, outcome, text in told if outcome == "failed"]
+    own = [(test, text) for test, text in failed if WANTS_CPU.search(text)]
+    others = [(test, text) for test, text in failed if not WANTS_CPU.search(text)]
+    figures = {"passed": counts["passed"], "skipped": counts["skipped"], "failed": len(others), "written for the CPU": len(own),
+               "failures": [f"{test}: {text[:200]}" for test, text in others]}
+    status = LATE if ended.code is None else FAILED if others or ended.code not in (0, 1, 5) else PASSED
+    detail = f"{counts['passed']} passed, {len(others)} failed, {len(own)} want the CPU, {counts['skipped']} skipped"
+    if not told and ended.code:
+        detail = ended.line("", "").detail
+    elif others:
+        detail += f"; first: {others[0][0]}: {others[0][1][:160]}"
+    return Line("core tests", name, status, ended.seconds, detail, figures)

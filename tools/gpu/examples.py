@@ -1,0 +1,51 @@
+"""The examples, run as on any machine with a GPU: ``train_digits.py`` takes it, the others say nothing of devices."""
+from __future__ import annotations
+
+import runpy
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.gpu.child import ROOT, run
+from tools.gpu.line import LATE, SKIPPED, Line
+from tools.gpu.stand_in import jtorch_with
+
+# Their names, arguments, and arguments for a quick look.
+EXAMPLES: tuple[tuple[str, list[str], list[str]], ...] = (
+    ("train_digits.py", ["--epochs", "30", "--device", "cuda"], ["--epochs", "15", "--device", "cuda"]),
+    ("vae_digits.py", ["--epochs", "20"], ["--epochs", "1"]),
+    ("char_lm.py", ["--steps", "300", "--write", "60"], ["--steps", "2", "--batch", "2", "--write", "2"]),
+    ("compare_with_jax_grad.py", [], []), ("engine_report.py", [], []),
+)
+LIMIT = 60.0        # seconds of each
+ONLY_FULL = "engine_report.py"      # hundreds of steps, whose number is what it shows
+
+
+def run_all(seconds: float, tiny: bool) -> Iterator[Line]:
+    """Runs the examples, one after the other, within so many seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, full, quick in EXAMPLES:
+            if tiny and name == ONLY_FULL:
+                yield Line("examples", name, SKIPPED, detail="only in full size")
+                continue
+            limit = min(LIMIT, seconds)
+            if limit < 1:
+                yield Line("examples", name, LATE, detail="the part's time was up")
+                continue
+            arguments = ["-m", "tools.gpu.examples", "stand-in" if tiny else "gpu", name, *(quick if tiny else full)]
+            ended = run(arguments, limit, tiny, Path(folder))
+            seconds -= ended.seconds
+            yield ended.line("examples", name)
+
+
+def main() -> None:
+    """In a process of its own: runs one example."""
+    where, name, *arguments = sys.argv[1:]
+    jtorch_with(where == "stand-in")
+    sys.argv = [name, *arguments]
+    runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

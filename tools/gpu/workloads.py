@@ -1,0 +1,33 @@
+"""What is timed on a GPU: the models of ``benchmarks`` at sizes that a GPU is bought for, and the same, tiny."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.larger import gpt
+from benchmarks.models import generation, resnet18
+from benchmarks.workload import Step
+from benchmarks.workloads import MLP
+
+
+@dataclass(frozen=True)
+class GpuWorkload:
+    """A named step for PyTorch and jtorch and, where one is written, for jax.jit."""
+
+    name: str
+    eager: Callable[[Any], Step]
+    jitted: Callable[[], Step] | None = None
+
+
+def workloads(tiny: bool) -> tuple[GpuWorkload, ...]:
+    """The four of them."""
+    mlp = MLP(32, (16, 32, 10)) if tiny else MLP(1024, (784, 4096, 4096, 4096, 10))
+    image = {"batch": 2, "size": 16} if tiny else {"batch": 64, "size": 224, "classes": 1000}
+    text = {"layers": 1, "width": 32, "batch": 2, "length": 16} if tiny else {
+        "layers": 12, "width": 768, "batch": 8, "length": 512, "heads": 12, "vocabulary": 50257}
+    tokens, wide = (4, {"layers": 1, "width": 32}) if tiny else (64, {"layers": 12, "width": 768})
+    return (GpuWorkload("MLP", mlp.eager, mlp.jitted),
+            GpuWorkload("ResNet-18", lambda torch: resnet18(torch, **image)),
+            GpuWorkload("GPT-2 small", lambda torch: gpt(torch, **text)),
+            GpuWorkload("generation", lambda torch: generation(torch, tokens, **wide)))

@@ -1,0 +1,24 @@
+"""Whether a source distribution holds all that is tracked: ``python tools/sdist.py dist/jtorch_jax-….tar.gz``."""
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LEFT_OUT = (".gitignore", ".github/", ".ci/")     # hatchling adds the first by itself; the others are the repository's
+
+
+def missing(archive: str) -> list[str]:
+    """Tracked files that the archive lacks."""
+    with tarfile.open(archive) as tar:
+        there = {name.partition("/")[2] for name in tar.getnames()}
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    return sorted(f for f in tracked if f and f not in there and not f.startswith(LEFT_OUT) and (ROOT / f).exists())
+
+
+if __name__ == "__main__":
+    lost = [f"{archive} lacks {name}" for archive in sys.argv[1:] for name in missing(archive)]
+    print("\n".join(lost) or "The source distribution is complete.")
+    sys.exit(bool(lost))
