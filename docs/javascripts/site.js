@@ -1,0 +1,3 @@
+// Tables that scroll can be reached by keyboard.
+const reach = () => document.querySelectorAll(".md-typeset__scrollwrap").forEach((e) => { e.tabIndex = 0; });
+window.addEventListener("load", () => { reach(); setTimeout(reach, 200); });
