@@ -87,31 +87,33 @@ def test_the_accelerators_lists_are_pytorchs(torch, listed):
     import re
     from pathlib import Path
 
-    from jtorch.amp.lists import OPS, table_of
+    from jtorch.ops.registry import OPS
     text = (Path(torch.__file__).parent / "include/ATen/autocast_mode.h").read_text()
     macro = re.search(rf"define AT_FORALL_{listed}\(_\)(.*?)\n\n", text, re.DOTALL)[1]
-    table, found = table_of("cuda"), 0
+    found = 0
     for name in set(re.findall(r"_\((\w+)", macro)):
         short = name.replace("linalg_", "linalg.")
         op = OPS.get(f"nn.functional.{short}") or OPS.get(short)
         if op is not None:
             found += 1
-            policy = table.get(op)
-            assert policy == HEADER_LISTS[listed] if HEADER_LISTS[listed] else policy(("T", *[None] * (len(op.params) - 1)), []) == "float32", name
+            policy = op.autocast and op.autocast.of("cuda")
+            if HEADER_LISTS[listed] is None:
+                policy = policy(op, ("T", *[None] * (len(op.params) - 1)), [])
+            assert policy == (HEADER_LISTS[listed] or "float32"), name
     assert found > 5
 
 
 @pytest.mark.conformance
 def test_the_cpus_list_is_pytorchs(torch):
-    from jtorch.amp.lists import OPS, table_of
-    table, found = table_of("cpu"), 0
+    from jtorch.ops.registry import OPS
+    found = 0
     for full in torch._C._dispatch_get_all_op_names():
         if full.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(full, "AutocastCPU"):
             name = full[6:].split(".")[0].replace("linalg_", "linalg.").replace("fft_", "fft.").replace("cross_entropy_loss", "cross_entropy")
             op = OPS.get(f"nn.functional.{name}") or OPS.get(name)
             if op is not None and name != "view_as_complex":
                 found += 1
-                assert op in table, name
+                assert op.autocast and op.autocast.of("cpu"), name
     assert found > 80
 
 

@@ -1,105 +1,10 @@
-"""``same``: one body run by both libraries, whose outcomes (values, layout, errors, warnings) have to be the same."""
+"""``same``: one body run by both libraries, whose outcomes have to be the same."""
 from __future__ import annotations
 
-import cmath
 import os
-import re
-import warnings
-from collections.abc import Callable, Iterable
-from typing import Any
 
-import numpy as np
 import pytest
-
-WRONG_CALL = re.compile(r"missing \d|takes .*argument|unexpected keyword|invalid combination of arguments|takes no keyword")
-
-
-def first_sentence(message: str) -> str:
-    """What of an error's text is promised: its first sentence. Calls that fit no signature: that they do not."""
-    line = message.strip().splitlines()[0] if message.strip() else ""
-    if WRONG_CALL.search(line):
-        return "wrong call"
-    line = re.sub(r" \(position \d\)| \(Triggered internally.*", "", line)
-    return re.split(r"\.\s|\.$", line)[0].strip()
-
-
-def describe(x: Any) -> Any:
-    """``x`` as plain data that two libraries' results can be compared by."""
-    name = type(x).__name__
-    if name in ("Tensor", "Parameter"):
-        data = x.detach().tolist()
-        stride = x.stride() if x.numel() else None      # of no elements, any strides are as good
-        return (name, str(x.dtype), tuple(x.shape), stride, x.requires_grad, str(x.device), data)
-    if isinstance(x, np.ndarray):
-        return ("ndarray", str(x.dtype), x.shape, x.tolist())
-    if isinstance(x, np.generic):
-        return (type(x).__name__, x.item())
-    if isinstance(x, dict):
-        return {k: describe(v) for k, v in x.items()}
-    if isinstance(x, (list, tuple)):
-        return (name, [describe(v) for v in x])
-    if x is None or isinstance(x, (bool, int, float, complex, str, bytes)):
-        return x
-    return repr(x)
-
-
-def outcome(body: Callable[[Any], Any], xp: Any) -> Any:
-    """What ``body(xp)`` comes to: its described result, or its error; and the categories of its warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = ("returns", describe(body(xp)))
-        except Exception as error:
-            result = ("raises", type(error).__name__, first_sentence(str(error)))
-    warned = {first_sentence(str(w.message)) for w in caught if issubclass(w.category, UserWarning)}
-    return (*result, ("warns", sorted(warned))) if warned else result
-
-
-def close(a: Any, b: Any, rtol: float) -> bool:
-    """Whether two described results are equal, floats to a relative precision."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(close(a[k], b[k], rtol) for k in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(close(x, y, rtol) for x, y in zip(a, b, strict=True))
-    if isinstance(a, (float, complex)):
-        return a == b or (cmath.isnan(a) and cmath.isnan(b)) or abs(a - b) <= rtol * max(abs(a), abs(b), 1e-3)
-    return a == b
-
-
-def where(a: Any, b: Any, rtol: float, path: str = "") -> str:
-    """The first place at which two described results differ, and what stands there."""
-    if type(a) is type(b) and isinstance(a, (list, tuple)) and len(a) == len(b):
-        for k, (x, y) in enumerate(zip(a, b, strict=True)):
-            if not close(x, y, rtol):
-                return where(x, y, rtol, f"{path}[{k}]")
-    return f"at {path}: {a}  !=  {b}"
-
-
-def compare(bodies: Iterable[Callable[[Any], Any]], torch: Any, jtorch: Any, rtol: float = 1e-5) -> None:
-    """Fails with all the bodies whose outcomes differ, PyTorch's first."""
-    wrong = []
-    for k, body in enumerate(bodies):
-        expected, got = outcome(body, torch), outcome(body, jtorch)
-        if not close(expected, got, rtol):
-            name = getattr(body, "label", getattr(body, "__name__", "body"))
-            wrong.append(f"[{k}] {name}\n    {where(expected, got, rtol)}")
-    assert not wrong, f"{len(wrong)} outcomes differ (torch != jtorch):\n" + "\n".join(wrong)
-
-
-def expression(text: str) -> Callable[[Any], Any]:
-    """A body given by its source: an expression of ``xp`` and ``np``, or statements that end by setting ``r``."""
-    code = compile(text, f"<{text}>", "exec" if "r = " in text else "eval")
-
-    def body(xp):
-        scope = {"xp": xp, "np": np}
-        if "r = " not in text:
-            return eval(code, scope)
-        exec(code, scope)
-        return scope["r"]
-    body.label = text
-    return body
+from outcomes import compare, expression
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import jtorch as torch
+
 pytestmark = [pytest.mark.core, pytest.mark.conformance]
 
 CASTS = [
@@ -306,3 +308,13 @@ def test_arrays_and_sums_of_numbers_that_do_not_fit(torch, to):
                  lambda xp, d: xp.zeros(1, dtype=d).new_tensor(numbers), lambda xp, d: xp.tensor(numbers)[:, None].sum(1, dtype=d),
                  lambda xp, d: xp.tensor(numbers)[:, None].cumsum(1, dtype=d)[:, 0]):
         assert make(jtorch, getattr(jtorch, to)).tolist() == make(torch, getattr(torch, to)).tolist()
+
+
+@pytest.mark.parametrize("value", [1j, 0j, 1 + 0j, complex(0, float("nan"))])
+def test_a_complex_number_is_true_for_either_part(value):
+    t = torch.tensor(value)
+    filled = torch.zeros(2, dtype=torch.bool)
+    filled.fill_(t)
+    placed = torch.zeros(1, dtype=torch.bool)
+    placed[0] = t
+    assert {*filled.tolist(), *placed.tolist(), t.bool().item(), t.to(torch.bool).item()} == {bool(value)}

@@ -11,7 +11,7 @@ import pytest
 
 import jtorch as torch
 from jtorch import engine, speedups, storage
-from jtorch._nodes import hooks
+from jtorch._base import seam
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
 from jtorch.ops.registry import OPS, T
@@ -47,7 +47,7 @@ def test_gives_what_python_alone_gives(run_python, mode):
 
 @needs_it
 def test_is_used():
-    for fn in (engine.record, storage.value_of, hooks.Above.wrap, call, call_inplace):
+    for fn in (engine.record, storage.value_of, seam.wrap, call, call_inplace):
         assert type(fn).__name__ == "builtin_function_or_method"
 
 
@@ -157,6 +157,7 @@ def test_numbers_of_all_kinds_and_tensors_are_told_apart():
 
 GARBAGE = """
 import gc
+import os
 import jtorch as torch
 
 class Reads:
@@ -175,7 +176,8 @@ for _ in range(40):
     loss.backward()
     w.grad = None
 gc.collect()
-print(f"{loss.item():.4f}", set(read), len(read))
+print(f"{loss.item():.4f}", set(read), len(read), flush=True)
+os._exit(0)     # jaxlib 0.10's tracebacks give back more than they took where a collection comes as one is made: its exit may crash
 """
 
 

@@ -122,9 +122,9 @@ def test_modes_deep_in_backwards(xp):
 def test_autocast_in_threads_of_deep_backwards_ends_with_them():
     """The process counts the threads that have it on: calls are quick, and layers check dtypes, where none has."""
     import jtorch
-    from jtorch.dispatch import calls
+    from jtorch._base import seam
     test_modes_deep_in_backwards(jtorch)
-    assert calls.autocast is None
+    assert seam.autocast is None
 
 
 def test_an_error_deep_in_backwards(xp):

@@ -12,6 +12,7 @@ import jax
 import pytest
 
 from jtorch import backends, cuda, version
+from jtorch._base import seam
 from jtorch.backends import precision
 from jtorch.device import device
 
@@ -321,9 +322,8 @@ class FakeGenerator:
 
 def test_cuda_seeds(fake_devices, monkeypatch):
     fake_devices(gpu=2)
-    monkeypatch.setattr(cuda, "_make_generator", [])
     monkeypatch.setattr(cuda, "_generators", {})
-    cuda.use_generators(FakeGenerator)
+    monkeypatch.setattr(seam, "generator_of", FakeGenerator)
     first, second = cuda.default_generators
     assert (first.device, second.device) == (device("cuda:0"), device("cuda:1"))
     cuda.manual_seed(5)
@@ -373,6 +373,11 @@ def test_flags_inside_a_block():
         assert not backends.mkldnn.enabled
     with backends.opt_einsum.flags(strategy="greedy"):
         assert backends.opt_einsum.strategy == "greedy"
+    with pytest.raises(ValueError, match="must be one of"):
+        backends.opt_einsum.set_flags(_strategy="auto-hq")
+    backends.opt_einsum.strategy = "auto-hq"      # which timm sets: not looked at
+    assert backends.opt_einsum.strategy == "auto-hq"
+    backends.opt_einsum.strategy = "auto"
 
 
 def test_matmul_precision_is_one_setting():

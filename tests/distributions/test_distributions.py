@@ -434,3 +434,16 @@ def test_a_normal_distribution_without_a_factor(xp):
         for name in ("scale_tril", "covariance_matrix", "precision_matrix", "variance"):
             with pytest.raises(AttributeError, match="has no attribute '_unbroadcasted_scale_tril'"):
                 getattr(d, name)
+
+
+def test_expand_of_a_class_that_names_pytorchs_module():
+    jtorch = importlib.import_module("jtorch")
+
+    class Categorical(distributions(jtorch).Categorical):
+        pass
+
+    Categorical.__mro__[1].__module__, kept = "torch.distributions.categorical", Categorical.__mro__[1].__module__     # as in an install
+    try:
+        assert Categorical(probs=jtorch.ones(3) / 3).expand((2,)).batch_shape == (2,)
+    finally:
+        Categorical.__mro__[1].__module__ = kept

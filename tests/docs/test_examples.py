@@ -115,3 +115,13 @@ def test_vae_digits(tmp_path):
     first, last = map(float, re.search(r"loss ([\d.]+) -> ([\d.]+) after 3 epochs", printed).groups())
     assert last < first - 4
     assert (tmp_path / "made_up.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_sharded_lm_on_two_processes(tmp_path):
+    start = ["-m", "jtorch", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run([sys.executable, *start, str(ROOT / "examples/sharded_lm.py"), "--steps=21"], cwd=tmp_path, text=True,
+                          env=environment(TMPDIR=str(tmp_path)), capture_output=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    losses = [float(x) for x in re.findall(r"loss ([\d.]+)", done.stdout)]
+    assert losses[0] > 3 and losses[-1] < 1 and "rank 0 holds 34431 of 68781 parameters" in done.stdout
+    assert {p.name for p in tmp_path.glob("*/*")} >= {".metadata", "__0_0.distcp", "__1_0.distcp"}

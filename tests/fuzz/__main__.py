@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import gc
 import json
 import os
 import re
@@ -82,6 +83,8 @@ def _work(given: argparse.Namespace) -> None:
     from libraries import library
     from programs import Pair, run
     torch, jtorch = library("torch"), library("jtorch")
+    gc.collect()
+    gc.freeze()         # what importing has left is not looked through again by each collection
     started, kinds = time.time(), collections.Counter()
     file = os.open(given.progress, os.O_WRONLY)
     Pair.note = staticmethod(lambda side: os.pwrite(file, side, 0))

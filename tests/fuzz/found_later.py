@@ -603,4 +603,8 @@ xp.masked_select(t1, t1 > 8, out=t2)
 xp.outer(t1[0], t1[0], out=t2[0, :1].expand(2))
 xp.nonzero(t1, out=t2.long()[:1].expand(2, 3))
 """,
+    "index_put_ on a leaf that requires grad, with indices that are wrong besides": """
+t3 = (xp.arange(1, dtype=xp.float64) + 1).reshape(()).requires_grad_()
+t3.index_put_((xp.tensor([0, 0]),), xp.tensor(1, dtype=t3.dtype), accumulate=True)
+""",
 }

@@ -1,6 +1,7 @@
 """A slice of the fuzzer with a fixed seed, and programs that it has found differences with, each under a name."""
 from __future__ import annotations
 
+import gc
 import warnings
 
 import pytest
@@ -15,6 +16,15 @@ pytestmark = [pytest.mark.core, pytest.mark.conformance]
 def jtorch():
     """The package under test."""
     return library("jtorch")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def frozen():
+    """Collections, and what looks for who refers to a tensor, do not go through all that the tests before have left."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

@@ -34,10 +34,13 @@ GENERAL = (
     "reductions and linear algebra) PyTorch wants exactly the result's dtype.",
     "`out=` of another shape: jtorch warns of the resize for all ops but those that make tensors; PyTorch does not for some.",
     "`out=` of functions of `torch.nn.functional`, which PyTorch takes in places without documenting it, is not taken.",
+    "Methods take `out=` where the function does, so that `np.sum(tensor)` works; PyTorch's methods refuse it.",
     "Memory formats other than `contiguous_format` are accepted and change nothing: a tensor that owns its memory is contiguous.",
 )
 
 DIFFERENCES: tuple[Difference, ...] = (
+    Difference("chalf", "complex32 has a name and no tensors", ("value", "method", "view", "error", "gradient", "second gradient"),
+               always=True),
     *_each("argsort sort topk kthvalue median nanmedian mode", UNSTABLE, *INDEXED),
     *_each("msort", "the gradient of equal elements goes to them in their order; in PyTorch in any", "gradient", "second gradient"),
     *_each("max.reduction_with_dim min.reduction_with_dim", UNSTABLE, *INDEXED, dtypes=("bool",)),

@@ -368,7 +368,7 @@ def _warnings(call: Callable) -> tuple[Any, bool]:
 
 
 def _shares(x: Any, t: Any) -> bool:
-    if x.numel() == 0 or t.numel() == 0:
+    if x.numel() == 0 or t.numel() == 0 or x.is_sparse or x.is_sparse_csr:
         return x is t
     return x.untyped_storage()._cdata == t.untyped_storage()._cdata
 

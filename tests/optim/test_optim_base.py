@@ -615,3 +615,17 @@ def test_a_step_runs_hooks_as_of_the_first_optimizer_made_with_init(xp):
     ran = []
     opt.register_step_pre_hook(lambda *given: ran.append(1))
     assert (opt.step(), ran) == ("mine", [1])
+
+
+@pytest.mark.parametrize("options", [{}, {"amsgrad": True}, {"weight_decay": 0.2}])
+@pytest.mark.parametrize("name", ["Adam", "AdamW"])
+def test_adam_takes_a_complex_parameter_as_two_real_ones(xp, name, options):
+    whole = xp.tensor([1 + 2j, -3j], requires_grad=True)
+    parts = xp.view_as_real(whole.detach()).clone().requires_grad_()
+    optimizers = [getattr(xp.optim, name)([p], lr=0.1, **options) for p in (whole, parts)]
+    for k in range(3):
+        whole.grad = xp.tensor([0.3 - 4j * k, 2 + 1j])
+        parts.grad = xp.view_as_real(whole.grad).clone()
+        for optimizer in optimizers:
+            optimizer.step()
+    assert xp.allclose(xp.view_as_real(whole.detach()), parts.detach())

@@ -130,7 +130,7 @@ HOSTILE = {
               "has a tuple where its elements should be"),
     "meta": (call(glob("torch._utils", "_rebuild_meta_tensor_no_storage"), glob("torch", "float32"), tup(num(2 ** 40), num(2 ** 40)),
                   tup(num(2 ** 40), num(1)), b"\x89"), "overflowed"),
-    "layout": (call(glob("torch.serialization", "_get_layout"), text("torch.sparse_coo")), "no tensors of the layout"),
+    "layout": (call(glob("torch.serialization", "_get_layout"), text("torch._mkldnn")), "no tensors of the layout"),
     "key bomb": (b"}" + BOMB + b"Ns", "take too long to hash"),
     "set bomb": (call(glob("__builtin__", "set"), b"](" + BOMB + b"e"), "take too long to hash"),
     "ordered bomb": (call(glob("collections", "OrderedDict"), b"](](" + BOMB + b"Nee"), "take too long to hash"),

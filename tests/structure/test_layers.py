@@ -15,6 +15,7 @@ LAYERS = [
     "dtype",            # element types
     "device",           # where elements are
     "version",
+    "__future__",       # what modules do when they are converted
     "_base",            # what needs no tensor: sizes, layouts, settings, the caller's line, random numbers
     "speedups",         # the hot path, again in C
     "ops",              # pure functions of arrays, each with a record that says everything about it
@@ -25,14 +26,19 @@ LAYERS = [
     "tape",             # nodes
     "_backward",        # walking the tape; histories of views
     "untyped_storage",
+    "typed_storage",    # memory as elements of one type
     "tensor",           # state and conversions
     "_tensor_str",      # printing
     "dispatch",         # a call: checks, recording, writing, views
-    "shared_memory",    # tensors that several processes have
     "_api",             # PyTorch's functions that are more than one op, and names made from op records
+    "shared_memory",    # tensors that several processes have
+    "distributed",      # processes that work together
+    "futures",          # results that somebody else sets
+    "_classes",
     "cuda",
     "profiler",
     "autograd",
+    "sparse",           # tensors of which some elements are stored
     "cpu",
     "random",
     "backends",
@@ -43,18 +49,43 @@ LAYERS = [
     "amp",
     "func",
     "overrides",
+    "_library",         # operators that users register, and torch.ops
+    "_ops",
+    "library",
+    "_custom_ops",
+    "_vision",          # operators of torchvision, which its compiled library would have
+    "quasirandom",      # evenly spread points
     "types",
     "testing",
     "serialization",
     "distributions",
+    "_jit_internal",
     "jit",
     "hub",
     "compiler",
     "multiprocessing",
     "utils",
+    "_parallel",        # tensors and modules that several processes share
+    "__config__",       # what the library was built with
+    "_utils",           # from here on: PyTorch's private modules, as far as packages import them
+    "_tensor",
+    "_guards",
+    "_logging",
+    "_functorch",
+    "_higher_order_ops",
+    "_subclasses",
+    "_dynamo",
+    "_inductor",
+    "_C",               # names of PyTorch's compiled part
+    "export",           # models as StableHLO
+    "onnx",             # models as ONNX
+    "fx",               # graphs of modules: traced, changed, written as Python
+    "torch_paths",      # PyTorch's module paths, where this package serves as torch
     "as_torch",         # ``import torch`` that gives this package
     "_as_torch",
+    "install",          # ``import torch`` for a whole environment
     "__init__",
+    "doctor",           # what is installed, and whether it works
     "__main__",
 ]
 LAYER = {name: i for i, name in enumerate(LAYERS)}
@@ -62,9 +93,16 @@ LAYER = {name: i for i, name in enumerate(LAYERS)}
 # (file, what a function of it imports from below when it is first called): why.
 LATER = {
     ("tensor", "_api"): "Tensor(...) and pickles make tensors from data",
+    ("profiler", "autograd"): "tables are asked for rarely, and PyTorch has them in autograd",
     ("tensor", "autograd"): "Tensor.backward is autograd.backward",
     ("tensor", "_tensor_str"): "repr is asked for rarely",
+    ("_api", "sparse"): "Tensor.to_sparse is asked for rarely",
+    ("autograd", "func"): "Jacobians by forward mode, and tangents in batches, are vmap of jvp",
+    ("nn", "utils"): "a module that is converted asks for swap_tensors where torch.__future__ says so",
     ("serialization", "utils"): "files that the safetensors package writes are read with it",
+    ("jit", "export"): "what was traced is saved and loaded as a program of torch.export",
+    ("nn", "func"): "flex attention's functions of a position are mapped over all of them",
+    ("distributed", "as_torch"): "the launcher's processes get jtorch as torch",
     ("utils", "as_torch"): "a DataLoader's worker imports a script that was run as torch the same way",
 }
 
@@ -100,7 +138,7 @@ def _walk(node: ast.AST, *, inside: bool) -> Iterator[tuple[ast.AST, bool]]:
         yield from _walk(child, inside=inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
 
 
-HIDDEN = {"device", "dtype", "tensor", "no_grad"}
+HIDDEN = {"device", "dtype", "tensor", "no_grad", "ops"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,21 +10,34 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
 
-HISTORY, STORAGE = "_backward/view_history.py", "storage.py"
+HISTORY, STORAGE, VIEWS = "_backward/view_history.py", "storage.py", "dispatch/views.py"
 OWNERS = {      # attribute -> the file
-    "_node": HISTORY, "_output_nr": HISTORY, "_requires_grad": HISTORY, "_node_version": HISTORY,
-    "_view": STORAGE, "_base": "dispatch/views.py",
-    "value": STORAGE, "version": STORAGE, "generation": STORAGE, "laid": STORAGE, "host": STORAGE,
+    "_node": HISTORY, "_output_nr": HISTORY, "_requires_grad": HISTORY, "_node_version": HISTORY, "_retains_grad": HISTORY,
+    "written_by": HISTORY,
+    "_view": STORAGE, "_storage": STORAGE, "_base": VIEWS, "_creation": VIEWS, "_view_op": VIEWS, "_through": VIEWS,
+    "_counter": STORAGE, "version": STORAGE, "has_separate_version": STORAGE,
+    "value": STORAGE, "generation": STORAGE, "laid": STORAGE, "host": STORAGE, "was": STORAGE, "order": STORAGE,
 }
 
 # (file, attribute): why it is assigned there too.
 ALSO = {
     **{("tensor.py", name): "a new tensor begins with it" for name in (
-        "_node", "_output_nr", "_requires_grad", "_node_version", "_view", "_base")},
-    ("dispatch/views.py", "_view"): "a new view begins with it",
-    ("dispatch/views.py", "_node_version"): "a new view begins with it",
+        "_node", "_output_nr", "_requires_grad", "_node_version", "_view", "_base", "_storage", "_counter")},
+    **{("dispatch/views.py", name): "a new view begins with it" for name in ("_view", "_node_version", "_counter")},
+    ("untyped_storage.py", "_storage"): "the object of torch.UntypedStorage has one too",
 }
 OF_TENSORS = {name for name in OWNERS if name.startswith("_")}
+SLOTS = {name.removeprefix("_") for name in OWNERS}
+
+# (file, line's text): why attributes are set by names that are computed.
+BY_NAME = {
+    ("utils/_swap.py", "setattr(t1, name, theirs)"): "all of two tensors is exchanged",
+    ("utils/_swap.py", "setattr(t2, name, ours)"): "all of two tensors is exchanged",
+    ("_api/torch_function.py", "setattr(made, name, getattr(t, name))"): "another object for all of a tensor",
+    ("serialization/rebuild.py", "setattr(t, key, value)"): "what the user had set; names of tensors are refused",
+}
+ON_TENSORS = ("storage.py", "tensor.py", "untyped_storage.py", "_backward/", "_nodes/", "dispatch/", "autograd/", "func/", "_api/",
+              "serialization/rebuild.py", "utils/_swap.py", "shared_memory.py")
 
 
 def assigned(path: Path) -> Iterator[tuple[str, int]]:
@@ -33,6 +47,19 @@ def assigned(path: Path) -> Iterator[tuple[str, int]]:
             own = isinstance(node.value, ast.Name) and node.value.id == "self"
             if node.attr in OF_TENSORS or not own or path == PACKAGE / OWNERS[node.attr]:
                 yield node.attr, node.lineno
+        elif isinstance(node, ast.Call) and _name_set(node) in OWNERS:
+            yield _name_set(node), node.lineno
+
+
+def _name_set(node: ast.Call) -> str:
+    """``x`` of ``setattr(t, "x", …)`` and its like; "" if it is no such call, or the name is computed."""
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if called in ("setattr", "delattr", "__setattr__", "__delattr__"):
+        given = node.args[1 if len(node.args) > 2 or called.endswith("delattr") else 0:]
+        return str(given[0].value) if given and isinstance(given[0], ast.Constant) else ""
+    if called in ("__set__", "__delete__") and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Attribute):
+        return node.func.value.attr
+    return ""
 
 
 FOUND = [(str(path.relative_to(PACKAGE)), name, line) for path in sorted(PACKAGE.rglob("*.py")) for name, line in assigned(path)]
@@ -48,3 +75,37 @@ def test_only_the_owner_assigns(name):
 def test_no_owner_and_no_exception_is_left_over():
     found = {(file, name) for file, name, _ in FOUND}
     assert {(file, name) for name, file in OWNERS.items()} | set(ALSO) <= found
+
+
+def test_tensors_are_not_written_to_by_computed_names():
+    """``setattr(t, name, …)`` and ``t.__dict__[…]`` would pass the check above."""
+    found = set()
+    for path in (p for p in sorted(PACKAGE.rglob("*.py")) if str(p.relative_to(PACKAGE)).startswith(ON_TENSORS)):
+        for node in ast.walk(ast.parse(path.read_text())):
+            computed = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr") \
+                and not isinstance(node.args[1], ast.Constant) and ast.unparse(node.args[0]) not in ("space", "cls", "owner")
+            entry = isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)) \
+                and isinstance(node.value, ast.Attribute) and node.value.attr == "__dict__" and _names_state(node.slice)
+            if computed or entry:
+                found.add((str(path.relative_to(PACKAGE)), ast.unparse(node)))
+    assert found == set(BY_NAME)
+
+
+def _names_state(key: ast.AST) -> bool:
+    return not isinstance(key, ast.Constant) or key.value in OWNERS
+
+
+def test_one_file_assigns_in_c():
+    """The extension sees slots as fields of objects; what C gives a tensor or a storage is given in tensors.c."""
+    setting = re.compile(r"(?:\b(?:set|put|add_to)\(\w+, (?:Tensor|Storage|View)_\.(\w+)|SLOT\(\w+, (?:Tensor|Storage|View)_\.(\w+)\) = )")
+    found = {(path.name, a or b) for path in (PACKAGE / "speedups").glob("*.c") for a, b in setting.findall(path.read_text())}
+    assert {"node", "requires_grad", "view", "value", "version", "generation"} <= {name for _, name in found}
+    assert {file for file, name in found if name in SLOTS} == {"tensors.c"}
+
+
+def test_state_is_reached_by_no_other_way_in_c():
+    """Attributes that C sets by name, as any Python could, are none of these."""
+    for path in (PACKAGE / "speedups").glob("*.c"):
+        text = path.read_text()
+        for name in OWNERS:
+            assert not re.search(rf'PyObject_SetAttr(String)?\([^;]*"{name}"', text), (path.name, name)

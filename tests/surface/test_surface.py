@@ -43,8 +43,8 @@ def test_jit():
     assert jtorch.jit.trace(net, jtorch.ones(1, 2)) is net
     assert jtorch.jit.ignore(drop=True)(len) is len
     assert jtorch.jit.isinstance([1], list[int])
-    with pytest.raises(NotImplementedError, match="torch.jit.save is not built"):
-        jtorch.jit.save(net, "file")
+    with pytest.raises(NotImplementedError, match=r"torch.jit.save writes what torch.jit.trace\(m, example_inputs\) was given"):
+        jtorch.jit.save(jtorch.nn.Linear(2, 1), "file")
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit")
@@ -89,24 +89,21 @@ def test_not_built(name):
 
 def test_not_built_names_can_stand_around():
     """As a default argument, a base class, in isinstance, as an attribute of an attribute."""
-    dist = importlib.import_module("jtorch.distributed")
+    pipelining = importlib.import_module("jtorch.distributed.pipelining")
 
-    class Mine(dist.Backend):
-        def f(self, op=dist.ReduceOp.SUM):
-            return op
-    assert not isinstance(1, dist.ReduceOp)
-    assert dist.is_available() is False
-    assert not hasattr(dist, "__wrapped__")
-    with pytest.raises(NotImplementedError, match=r"torch.distributed.Backend is not built"):
+    class Mine(pipelining.PipelineStage):
+        def f(self, point=pipelining.SplitPoint.BEGINNING):
+            return point
+    assert not isinstance(1, pipelining.Schedule1F1B)
+    assert not hasattr(pipelining, "__wrapped__")
+    with pytest.raises(NotImplementedError, match=r"torch.distributed.pipelining.PipelineStage is not built"):
         Mine()
-    with pytest.raises(NotImplementedError, match="DistributedDataParallel"):
-        jtorch.nn.parallel.DistributedDataParallel(None)
 
 
 def test_missing_names():
-    assert not hasattr(jtorch, "sparse_coo_tensor")
-    with pytest.raises(NotImplementedError, match="sparse tensors are not built"):
-        jtorch.sparse_coo_tensor([[0]], [1.0])
+    assert not hasattr(jtorch, "quantize_per_tensor")
+    with pytest.raises(NotImplementedError, match="quantized tensors are not built"):
+        jtorch.quantize_per_tensor(jtorch.ones(2), 0.1, 0, jtorch.uint8)
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         jtorch.nonsense
 
@@ -187,8 +184,7 @@ def test_profiler_writes_a_trace(tmp_path):
         (jtorch.ones(4, 4) @ jtorch.ones(4, 4)).sum().item()
     p.export_chrome_trace(str(tmp_path / "trace.json"))
     assert any(e.get("name") == "my_part" for e in json.loads((tmp_path / "trace.json").read_text())["traceEvents"])
-    with pytest.raises(NotImplementedError, match="key_averages is not built"):
-        p.key_averages()
+    assert "my_part" in p.key_averages().table(sort_by="self_cpu_time_total")
 
 
 def test_schedule(xp):

@@ -1,0 +1,75 @@
+"""What calls refuse, and smaller forms of calls, as PyTorch has them."""
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+pytestmark = pytest.mark.core
+
+
+def test_expressions(same):
+    same("xp.arange(4.0).split(split_size=3)", "xp.ones(2, 1, 2).dim_order(ambiguity_check=True)", "xp.ones(2, 3).dim_order(ambiguity_check=True)",
+         "xp.ones(2).dim_order(ambiguity_check=3)", "xp.tensor([1, 2]).map2_(xp.tensor([3, 4]), xp.tensor(5), lambda a, b, c: a + b * c)",
+         "xp.tensor([1, 2]).map_(xp.ones(2), lambda a, b: a)", "xp.tensor([1, 2]).apply_(3)", "xp.tensor([1, 2]).apply_(lambda k: 's')",
+         "xp.tensor(1).cummax(7)", "xp.unravel_index(xp.tensor(3), (2.0, 2))", "xp.ones(2).flip()", "xp.tensor()",
+         "xp.tensor_split(xp.ones(3), xp.tensor(1.5))", "xp.normal(xp.ones(6), xp.ones(2, 3))", "xp.set_num_threads(2**65)",
+         "xp.ones(()).resize_([2, 4, 2**29, 2**29])", "xp.nn.functional.interpolate(xp.ones(1, 1, 4, dtype=xp.int32), 2)",
+         "xp.nn.functional.threshold(xp.tensor([1, 250], dtype=xp.uint8), 4, -9)", "xp.randn(2, dtype=float).dtype",
+         "xp.zeros(2, out=xp.ones(1, dtype=xp.int32))", "xp.full((2,), 3.5, out=xp.ones(2, dtype=xp.int64))",
+         "xp.gradient(xp.arange(4.0) ** 2, spacing=1 + 2j)")
+
+
+def test_parts_of_complex_numbers_are_assigned(same):
+    def assign(xp):
+        x = xp.zeros(2, dtype=xp.complex64)
+        x.real, x.imag = 1, xp.tensor([2.0, 3.0])
+        return x
+    same(assign)
+
+
+def test_set_stays_within_bounds(same):
+    same(*[f"(lambda t: t.set_(t.untyped_storage(), {args}))(xp.ones(2))" for args in ("7, (2,)", "-1, (2,)", "0, (1,)")])
+
+
+def test_random_numbers_up_to_the_end(same):
+    same(*[f"(xp.manual_seed(0), xp.zeros(3, dtype=xp.{d}).random_(1, None))[1]" for d in ("int8", "int64", "float32", "bool")])
+
+
+def test_converting_what_needs_a_gradient_warns(xp):
+    xp.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar"):
+            float(xp.ones(1, requires_grad=True))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            xp.ones(1, requires_grad=True).item()
+    finally:
+        xp.set_warn_always(False)
+
+
+def test_views_of_custom_functions(same):
+    def views(xp, several, grad):
+        class Views(xp.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return (x[:1], x + 1) if several else x[:1]
+
+            @staticmethod
+            def backward(ctx, *grads):
+                return grads[0]
+        x = xp.ones(2, requires_grad=True)
+        with xp.set_grad_enabled(grad):
+            made = Views.apply(x.clone() if grad else x)
+        made = made[0] if several else made
+        made.mul_(2)
+        return made
+    same(*[lambda xp, s=s, g=g: views(xp, s, g) for s in (False, True) for g in (False, True)])
+
+
+def test_tensors_with_slots(xp):
+    class Slotted(xp.Tensor):
+        __slots__ = ("mark",)
+    t = Slotted(xp.ones(2))
+    t.mark = 3
+    assert t.sum().item() == 2 and t.mark == 3

@@ -1,0 +1,107 @@
+"""The extension's functions and the Python that they stand in for, on the same drawn programs, in one process."""
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import mirror_programs
+import pytest
+
+import jtorch as torch
+from jtorch import speedups
+from jtorch._base import seam
+from jtorch.speedups import constants
+from jtorch.speedups.mirrors import INSIDE, MIRRORS, PYTHON
+
+pytestmark = [pytest.mark.core, pytest.mark.filterwarnings("ignore")]
+needs_it = pytest.mark.skipif(speedups.native is None, reason="the extension was not built, or is turned off")
+SEEDS = 12      # programs in each way; five times as many with all functions in Python
+
+
+def places_of(fn):
+    """(namespace, name) of all places in the package where a function is bound."""
+    modules = [vars(m) for name, m in list(sys.modules.items()) if name.split(".")[0] == "jtorch" and m is not None]
+    spaces = [*modules, torch.add.__globals__]      # the functions made from op records share one namespace
+    return [(space, name) for space in spaces for name, value in list(space.items()) if value is fn]
+
+
+def put_in_place(monkeypatch, name: str) -> dict[str, int]:
+    """Puts the Python in place of the extension's function, everywhere. Gives a count of its calls."""
+    python, count = PYTHON[name], {"calls": 0}
+
+    @functools.wraps(python)
+    def counted(*args, **kwargs):
+        count["calls"] += 1
+        return python(*args, **kwargs)
+
+    if name == "restore_grad":
+        for cls in (torch.no_grad, torch.set_grad_enabled):
+            monkeypatch.setattr(cls, "__exit__", counted)
+        return count
+    places = places_of(getattr(speedups.native, name))
+    for space, at in places:
+        monkeypatch.setitem(space, at, counted)
+    assert places
+    if name in ("call", "wrap"):
+        monkeypatch.setattr(seam, name, counted)
+    return count
+
+
+@needs_it
+@pytest.mark.parametrize("held", [False, True], ids=["run at once", "held back"])
+@pytest.mark.parametrize("names", [*[(name,) for name in MIRRORS], tuple(MIRRORS)], ids=[*MIRRORS, "all"])
+def test_python_does_what_the_extension_does(monkeypatch, names, held):
+    ran = dict.fromkeys(names, 0)
+    for seed in range(SEEDS if len(names) == 1 else 5 * SEEDS):
+        with monkeypatch.context() as patch:
+            mirror_programs.begin_anew(patch, held)
+            native = [mirror_programs.run(seed) for _ in range(2)]     # what is new, and what is known
+            counts = {name: put_in_place(patch, name) for name in names}
+            python = [mirror_programs.run(seed) for _ in range(2)]
+            patch.undo()
+        for name in names:
+            ran[name] += counts[name]["calls"]
+        for told in [native[1], *python]:
+            assert told == native[0], f"the program of seed {seed}"
+    assert all([n > 0 for name, n in ran.items() if held or name not in ("follow", "liveness_of")]), ran
+
+
+@pytest.mark.parametrize("place", [*MIRRORS.values(), *INSIDE.values()])
+def test_the_python_of_the_list_is_there(place):
+    module, name = place.split(":")
+    found = functools.reduce(getattr, name.split("."), importlib.import_module(module))
+    assert callable(found)
+
+
+def test_the_python_stays_within_reach():
+    assert set(PYTHON) == set(MIRRORS)
+    for name, fn in PYTHON.items():
+        assert MIRRORS[name] == f"{fn.__module__}:{fn.__qualname__}"
+        assert hasattr(fn, "__code__")
+
+
+@pytest.mark.parametrize("place", INSIDE)
+def test_the_c_of_the_list_is_there(place):
+    file, name = place.split(":")
+    source = (Path(speedups.__file__).parent / file).read_text()
+    assert re.search(rf"^[a-zA-Z].*\b{name}\(.*\n{{", source, re.MULTILINE)
+
+
+@needs_it
+def test_every_function_of_the_extension_is_in_the_list():
+    ours = {name for name in dir(speedups.native) if not name.startswith(("__", "connect_"))}
+    assert ours - {"set_constants", "set_detour"} == set(MIRRORS)
+
+
+@needs_it
+@pytest.mark.parametrize("wrong", [
+    {}, {**constants.FOR_C, "ANOTHER": 1}, {k: v for k, v in constants.FOR_C.items() if k != "LEAF"}, {**constants.FOR_C, "LEAF": "1"}])
+def test_constants_come_all_or_not(wrong):
+    try:
+        with pytest.raises((KeyError, ValueError, TypeError)):
+            speedups.native.set_constants(wrong)
+    finally:
+        speedups.native.set_constants(constants.FOR_C)

@@ -1,0 +1,47 @@
+"""docs/ecosystem.md is made from the results, and the comparison behind it tells what differs."""
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from tools.ecosystem import __main__ as command
+from tools.ecosystem import page
+from tools.ecosystem.compare import difference
+from tools.ecosystem.packages import PACKAGES, SHORT
+from tools.ecosystem.reasons import REASONS
+from tools.ecosystem.running import HERE
+
+
+def test_the_page_is_of_the_results():
+    assert page.PAGE.read_text() == page.text(json.loads(command.RESULTS.read_text())), "run `python -m tools.ecosystem --page`"
+
+
+def test_each_package_has_its_uses():
+    assert sorted(PACKAGES) == sorted(f.stem for f in (HERE / "uses").glob("*.py")) and set(SHORT) <= set(PACKAGES)
+
+
+def test_reasons_are_of_uses_that_differ():
+    known = json.loads(command.RESULTS.read_text())
+    assert not [key for key in REASONS if known[key[0]]["uses"].get(key[1], {"result": "same"})["result"] == "same"]
+
+
+@pytest.mark.parametrize(("expected", "actual", "said"), [
+    ({"a": [1.0, np.ones(2)]}, {"a": [1.00001, np.ones(2)]}, None),
+    ([1.0], [1.1], r"result\[0\]: differs by up to 0.1"),
+    ([np.ones(2)], [np.ones(3)], r"shape \(3,\), not \(2,\)"),
+    (np.arange(3), np.array([0, 1, 3]), "1 of 3 elements differ"),
+    (np.ones(1), np.ones(1, np.int64), "int64, not float64"),
+    ({"a": 1}, {"b": 1}, "keys"),
+    ([1, 2], [1], "1 items, not 2"),
+    ("a", "b", "'b', not 'a'"),
+    (float("nan"), float("nan"), None),
+])
+def test_differences(expected, actual, said):
+    found = difference(expected, actual)
+    if said is None:
+        assert found is None
+    else:
+        assert found is not None and re.search(said, found)

@@ -1,0 +1,22 @@
+"""Programs of several processes, run by either library."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "distributed" / "programs"
+
+
+def launched(library: str, processes: int, program: str, *args: str, **environment: str) -> subprocess.CompletedProcess:
+    start = ["-m", "jtorch", "-m", "torch.distributed.run"] if library == "jtorch" else ["-m", "torch.distributed.run"]
+    return subprocess.run([sys.executable, *start, "--standalone", f"--nproc-per-node={processes}", str(PROGRAMS / program), *args],
+                          capture_output=True, text=True, timeout=600, check=False, env={**os.environ, **environment})
+
+
+def written(library: str, processes: int, program: str, to: Path, *args: str) -> list[str]:
+    """The lines that the ranks write one after another: not to stdout, where Gloo prints in pieces."""
+    ran = launched(library, processes, program, *args, PRINTED=str(to))
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    return to.read_text().splitlines()
