@@ -20,7 +20,9 @@ FIRST_MB: builtins.float
 GradBucket: Any
 def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float) -> builtins.list[Any]:
     """Parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
-def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim they have. See torch.cat."""
+def flattened(tensors: Sequence[Tensor]) -> Tensor:
+    """All elements of all tensors, in a row."""
+def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
+    """Views of the parts of a flat tensor, in the shapes of ``like``."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Zeros in the shape of another tensor. See torch.zeros_like."""

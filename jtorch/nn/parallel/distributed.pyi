@@ -15,6 +15,7 @@ from jtorch._C import Any as Any
 from jtorch._api.checks import Callable as Callable
 from jtorch._api.op_docs import Iterator as Iterator
 from jtorch._base.pytree import flatten as flatten
+from jtorch.distributed.coalesced import broadcast_together as broadcast_together
 from jtorch.distributed.errors import DistBackendError as DistBackendError
 from jtorch.distributed.work import Work as Work
 from jtorch.nn.modules.module import Module as Module
@@ -31,8 +32,8 @@ Join: Any
 JoinHook: Any
 def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float) -> builtins.list[Any]:
     """Parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
-def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim they have. See torch.cat."""
+def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
+    """Views of the parts of a flat tensor, in the shapes of ``like``."""
 @overload
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload

@@ -1,0 +1,25 @@
+# Written by tools/stubs.py from the op records: change those, then run `python -m tools.stubs`.
+# mypy: disable-error-code="override, misc, overload-overlap, overload-cannot-match"
+# pyright: reportIncompatibleMethodOverride=false, reportOverlappingOverload=false
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
+
+import numpy as _np
+
+from jtorch.device import device as _device
+from jtorch.dtype import dtype as _dtype
+from jtorch._base.generator import Generator as _Generator
+from jtorch._base.size import Size as _Size
+from jtorch._api.foreach import Sequence as Sequence
+from jtorch.tensor import Tensor as Tensor
+
+_Number: TypeAlias = builtins.int | builtins.float | builtins.complex
+_DeviceLike: TypeAlias = _device | builtins.str | builtins.int
+
+def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along a dim they have. See torch.cat."""
+def flattened(tensors: Sequence[Tensor]) -> Tensor:
+    """All elements of all tensors, in a row."""
+def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
+    """Views of the parts of a flat tensor, in the shapes of ``like``."""
