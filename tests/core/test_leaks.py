@@ -27,8 +27,9 @@ def test_a_loop_leaves_nothing_behind(name):
 
 @pytest.mark.parametrize("name", ["training", "inference without a read"])
 def test_a_loop_does_not_grow(name):
-    more, _ = grown(LOOPS[name], 1500, 1000)
-    assert more < 16 << 20
+    """What is left behind grows in each stretch; what the system's allocator keeps, or another thread takes, does not."""
+    grown(LOOPS[name], 0, 1500)
+    assert min(grown(LOOPS[name], 0, 500)[0] for _ in range(3)) < 4 << 20
 
 
 @pytest.mark.parametrize("relu", [jtorch.relu, lambda t: jtorch.nn.functional.relu(t, inplace=True)])
