@@ -4,14 +4,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["ModuleWrapPolicy", "always_wrap_policy", "lambda_auto_wrap_policy", "size_based_auto_wrap_policy", "transformer_auto_wrap_policy"]
+__all__ = ["ModuleWrapPolicy", "always_wrap_policy", "lambda_auto_wrap_policy", "size_based_auto_wrap_policy",
+           "transformer_auto_wrap_policy"]
 
 
 class ModuleWrapPolicy:
     """Modules of these classes. See torch.distributed.fsdp.wrap.ModuleWrapPolicy.
 
-        >>> ModuleWrapPolicy({torch.nn.Linear})(torch.nn.ReLU(), recurse=False)
-        False
+    >>> ModuleWrapPolicy({torch.nn.Linear})(torch.nn.ReLU(), recurse=False)
+    False
 
     """
 
