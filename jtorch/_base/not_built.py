@@ -49,7 +49,6 @@ MODULES = {
     "nn.intrinsic": _QUANTIZED,
     "nested": "torch.nn.utils.rnn.pad_sequence makes a batch of sequences of different lengths.",
     "package": "torch.save keeps tensors and modules.",
-    "numa": "The operating system chooses the cores of a process.",
     "monitor": "torch.utils.tensorboard writes what is measured.",
     "mps": "The accelerators here are JAX's: cuda and xla.",
     "xpu": "The accelerators here are JAX's: cuda and xla.",
