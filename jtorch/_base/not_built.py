@@ -17,11 +17,22 @@ class NotBuiltError(NotImplementedError, AttributeError):
 # Module: what can be done instead, or what is the case.
 _SPREAD = "In one process, jax.sharding spreads a computation over several devices."
 _QUANTIZED = "Quantized tensors are not built; torch.bfloat16 halves memory."
+_CHECKPOINTS = "torch.distributed.checkpoint.save and load keep what ranks share; state_dict.get_model_state_dict gives it whole."
 _GRAPHS = "There is no graph of a module to work on; jax.make_jaxpr of a function that calls it gives JAX's."
 MODULES = {
     "distributed._functional_collectives": _SPREAD,
     "distributed._shard": _SPREAD,
     "distributed._state_dict_utils": _SPREAD,
+    "distributed.algorithms._checkpoint": "torch.utils.checkpoint.checkpoint computes again what a module would save.",
+    "distributed.algorithms.ddp_comm_hooks.post_localSGD_hook": "ddp_comm_hooks.default_hooks has hooks.",
+    "distributed.algorithms.ddp_comm_hooks.powerSGD_hook": "ddp_comm_hooks.default_hooks has hooks.",
+    "distributed.algorithms.model_averaging": "DistributedDataParallel averages gradients.",
+    "distributed.checkpoint._consolidate_hf_safetensors": _CHECKPOINTS,
+    "distributed.checkpoint.format_utils": _CHECKPOINTS,
+    "distributed.checkpoint.hf_storage": _CHECKPOINTS,
+    "distributed.checkpoint.optimizer": _CHECKPOINTS,
+    "distributed.checkpoint.planner": _CHECKPOINTS,
+    "distributed.fsdp.sharded_grad_scaler": "torch.bfloat16 needs no scaling of the loss.",
     "distributed.launcher": "torch.distributed.run starts processes.",
     "distributed.nn": _SPREAD,
     "distributed.pipelining": _SPREAD,

@@ -12,5 +12,5 @@ __getattr__ = names(__name__, {
     "_parallel.dtensor": "DTensor",
     "_parallel.create": "distribute_tensor empty full ones rand randn zeros",
     "_parallel.modules": "distribute_module",
-    "_parallel.placements": "Partial Placement Replicate Shard _StridedShard",
+    "_parallel.placements": "Partial Placement Replicate Shard",
 })

@@ -4,7 +4,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["always_wrap_policy", "lambda_auto_wrap_policy", "size_based_auto_wrap_policy", "transformer_auto_wrap_policy"]
+__all__ = ["ModuleWrapPolicy", "always_wrap_policy", "lambda_auto_wrap_policy", "size_based_auto_wrap_policy",
+           "transformer_auto_wrap_policy"]
+
+
+class ModuleWrapPolicy:
+    """Modules of these classes. See torch.distributed.fsdp.wrap.ModuleWrapPolicy.
+
+    >>> ModuleWrapPolicy({torch.nn.Linear})(torch.nn.ReLU(), recurse=False)
+    False
+
+    """
+
+    def __init__(self, module_classes: Iterable[type]):
+        self._module_classes = set(module_classes)
+
+    def __call__(self, module: Any, recurse: bool, *args: Any, **kwargs: Any) -> bool:
+        return transformer_auto_wrap_policy(module, recurse, -1, self._module_classes)
+
+    def __repr__(self) -> str:
+        return f"{object.__repr__(self)}({self._module_classes})"
 
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
@@ -15,6 +34,11 @@ def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
 def lambda_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable) -> bool:
     """Modules for which a function says so."""
     return recurse or bool(lambda_fn(module))
+
+
+def _or_policy(module: Any, recurse: bool, nonwrapped_numel: int, policies: Iterable[Callable]) -> bool:
+    """Modules for which any of some policies says so."""
+    return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for policy in policies)
 
 
 def transformer_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int,

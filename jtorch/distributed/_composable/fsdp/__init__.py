@@ -4,6 +4,6 @@ from __future__ import annotations
 from jtorch.distributed.later import names
 
 __getattr__ = names(__name__, {
-    "_parallel.fsdp.fully_shard": "FSDPModule UnshardHandle fully_shard register_fsdp_forward_method",
+    "_parallel.fsdp.fully_shard": "FSDPModule fully_shard register_fsdp_forward_method",
     "_parallel.fsdp.policies": "CPUOffloadPolicy MixedPrecisionPolicy OffloadPolicy",
 })
