@@ -1,10 +1,10 @@
 """Checkpoints: ``checkpoint.py save|load|async FOLDER``. Unmodified PyTorch, on any number of processes."""
-import os
 import sys
 
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from ranks import saying
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,
@@ -92,13 +92,5 @@ def main(say, how, folder):
 
 
 if __name__ == "__main__":
-    dist.init_process_group("gloo")
-    rank, n = dist.get_rank(), dist.get_world_size()
-    lines = []
-    main(lambda *things: lines.append(f"{rank}: " + " ".join(map(str, things))), sys.argv[1], sys.argv[2])
-    for turn in range(n):
-        dist.barrier()
-        if turn == rank:
-            with open(os.environ["PRINTED"], "a") as file:
-                print("\n".join(lines), file=file)
-    dist.destroy_process_group()
+    with saying() as (say, _, _):
+        main(say, sys.argv[1], sys.argv[2])

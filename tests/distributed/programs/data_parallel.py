@@ -1,8 +1,7 @@
 """What goes with DistributedDataParallel: join, communication hooks, ZeroRedundancyOptimizer, the older FSDP. Unmodified PyTorch."""
-import os
 
 import torch
-import torch.distributed as dist
+from ranks import saying
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.distributed.algorithms.join import Join
 from torch.distributed.optim import ZeroRedundancyOptimizer
@@ -64,13 +63,5 @@ def main(say, rank, n):
 
 
 if __name__ == "__main__":
-    dist.init_process_group("gloo")
-    rank, n = dist.get_rank(), dist.get_world_size()
-    lines = []
-    main(lambda *things: lines.append(f"{rank}: " + " ".join(map(str, things))), rank, n)
-    for turn in range(n):
-        dist.barrier()
-        if turn == rank:
-            with open(os.environ["PRINTED"], "a") as file:
-                print("\n".join(lines), file=file)
-    dist.destroy_process_group()
+    with saying() as (say, rank, n):
+        main(say, rank, n)

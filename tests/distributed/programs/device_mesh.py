@@ -1,8 +1,8 @@
 """DeviceMesh: dimensions, groups, slices, what is refused. Unmodified PyTorch."""
-import os
 
 import torch
 import torch.distributed as dist
+from ranks import saying
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 
@@ -34,13 +34,5 @@ def main(say, rank, n):
 
 
 if __name__ == "__main__":
-    dist.init_process_group("gloo")
-    rank, n = dist.get_rank(), dist.get_world_size()
-    lines = []
-    main(lambda *things: lines.append(f"{rank}: " + " ".join(map(str, things))), rank, n)
-    for turn in range(n):
-        dist.barrier()
-        if turn == rank:
-            with open(os.environ["PRINTED"], "a") as file:
-                print("\n".join(lines), file=file)
-    dist.destroy_process_group()
+    with saying() as (say, rank, n):
+        main(say, rank, n)

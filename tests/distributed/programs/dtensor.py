@@ -1,9 +1,8 @@
 """DTensor: made, moved, computed with, differentiated; what is refused. Unmodified PyTorch."""
-import os
 
 import torch
-import torch.distributed as dist
 import torch.nn.functional as F
+from ranks import saying
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import (
     DTensor,
@@ -108,18 +107,10 @@ def on_two_dimensions(say, n):
 
 
 if __name__ == "__main__":
-    dist.init_process_group("gloo")
-    rank, n = dist.get_rank(), dist.get_world_size()
-    lines, mesh = [], init_device_mesh("cpu", (n,))
-    say = lambda *things: lines.append(f"{rank}: " + " ".join(map(str, things)))
-    made(say, mesh, rank, n)
-    computed(say, mesh)
-    differentiated(say, mesh)
-    refused(say, mesh, n)
-    on_two_dimensions(say, n)
-    for turn in range(n):
-        dist.barrier()
-        if turn == rank:
-            with open(os.environ["PRINTED"], "a") as file:
-                print("\n".join(lines), file=file)
-    dist.destroy_process_group()
+    with saying() as (say, rank, n):
+        mesh = init_device_mesh("cpu", (n,))
+        made(say, mesh, rank, n)
+        computed(say, mesh)
+        differentiated(say, mesh)
+        refused(say, mesh, n)
+        on_two_dimensions(say, n)

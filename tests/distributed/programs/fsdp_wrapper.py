@@ -1,9 +1,8 @@
 """FullyShardedDataParallel: losses, clipping, state_dict, no_sync, wrapping. Unmodified PyTorch."""
 import functools
-import os
 
 import torch
-import torch.distributed as dist
+from ranks import saying
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.distributed.fsdp import ShardingStrategy
 from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
@@ -43,13 +42,5 @@ def main(say, rank, n):
 
 
 if __name__ == "__main__":
-    dist.init_process_group("gloo")
-    rank, n = dist.get_rank(), dist.get_world_size()
-    lines = []
-    main(lambda *things: lines.append(f"{rank}: " + " ".join(map(str, things))), rank, n)
-    for turn in range(n):
-        dist.barrier()
-        if turn == rank:
-            with open(os.environ["PRINTED"], "a") as file:
-                print("\n".join(lines), file=file)
-    dist.destroy_process_group()
+    with saying() as (say, rank, n):
+        main(say, rank, n)

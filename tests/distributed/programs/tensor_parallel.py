@@ -1,9 +1,8 @@
 """parallelize_module: columns, rows, sequences, inputs, a loss over classes; with fully_shard on another dimension."""
-import os
 
 import torch
-import torch.distributed as dist
 import torch.nn.functional as F
+from ranks import saying
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import Replicate, Shard
@@ -124,13 +123,5 @@ def main(say, rank, n):
 
 
 if __name__ == "__main__":
-    dist.init_process_group("gloo")
-    rank, n = dist.get_rank(), dist.get_world_size()
-    lines = []
-    main(lambda *things: lines.append(f"{rank}: " + " ".join(map(str, things))), rank, n)
-    for turn in range(n):
-        dist.barrier()
-        if turn == rank:
-            with open(os.environ["PRINTED"], "a") as file:
-                print("\n".join(lines), file=file)
-    dist.destroy_process_group()
+    with saying() as (say, rank, n):
+        main(say, rank, n)
