@@ -4,10 +4,12 @@ from __future__ import annotations
 import io
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from jtorch._base.pytree import flatten
 from jtorch.export._capture import Captured
@@ -63,6 +65,18 @@ def converter() -> Any:
     return to_onnx
 
 
+@contextmanager
+def _functions_of_jax_kept() -> Iterator[None]:
+    """JAX's functions are its own again behind this block: jax2onnx leaves another jax.numpy.cumsum, which takes less."""
+    modules = (jnp, jax.lax, jax.nn, jax.random)
+    before = [dict(vars(module)) for module in modules]
+    try:
+        yield
+    finally:
+        for module, names in zip(modules, before, strict=True):
+            vars(module).update({name: value for name, value in names.items() if vars(module).get(name) is not value})
+
+
 def program_of(model: Any, args: tuple, kwargs: dict[str, Any], opened: OpenSizes, *, input_names: Sequence[str] | None,
                output_names: Sequence[str] | None, opset: int) -> ONNXProgram:
     """The ONNX model of a module or function for inputs like these."""
@@ -102,7 +116,8 @@ def _converted(convert: Any, run: Any, captured: Captured, opened: OpenSizes, in
     quiet, before = logging.getLogger("onnx_ir"), logging.getLogger("onnx_ir").level
     quiet.setLevel(logging.ERROR)       # it warns of types that it leaves out of the file
     try:
-        return convert(run, inputs, model_name="main_graph", opset=opset, input_names=input_names, output_names=output_names)
+        with _functions_of_jax_kept():
+            return convert(run, inputs, model_name="main_graph", opset=opset, input_names=input_names, output_names=output_names)
     except NotOpenError as error:
         raise OnnxExporterError(str(error)) from error
     except NotImplementedError as error:

@@ -1,6 +1,7 @@
 """torch.onnx.export: onnxruntime gives the model's numbers."""
 import io
 
+import jax.numpy as jnp
 import pytest
 
 import jtorch as torch
@@ -132,3 +133,9 @@ def test_models_know_that_they_are_exported():
     torch.onnx.export(Asking(), (torch.ones(2),))
     assert set(seen) == {(True, False)}
     assert not torch.onnx.is_in_onnx_export()
+
+
+def test_an_export_leaves_jax_as_it_was():
+    torch.onnx.export(nn.Linear(2, 2), (torch.ones(1, 2),))
+    assert jnp.cumsum(jnp.ones(2), 0)[1] == 2
+    assert torch.segment_reduce(torch.ones(3), "sum", lengths=torch.tensor([1, 2])).tolist() == [1, 2]
