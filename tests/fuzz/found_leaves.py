@@ -218,4 +218,9 @@ t2.register_hook(lambda g: log.append(tuple(g.shape)))
 t8 = t3.sin()
 t8.sum().backward(retain_graph=True)
 """,
+    "a tensor assigned to itself through strides of size 1 that are not a view's": """
+t1 = xp.arange(3.).reshape(3, 1)
+t2 = t1.unfold(-1, 1, 2)
+t2[None, -3:] = t2
+""",
 }
