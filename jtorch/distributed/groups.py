@@ -103,4 +103,5 @@ def join(backend: str, init_method: str | None, timeout: timedelta, world_size: 
     if store is None:
         store, rank, world_size = next(iter(rendezvous(init_method or "env://", rank, world_size, timeout)))
         store.set_timeout(timeout)
-    return World(backend, PrefixStore("default_pg", store), rank, world_size, timeout)
+    times = store.add(f"joined/{rank}", 1)      # a store that outlives a job may hold what an earlier one said
+    return World(backend, PrefixStore(f"default_pg/{times}", store), rank, world_size, timeout)

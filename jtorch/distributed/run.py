@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from jtorch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+from jtorch.distributed.tcp_store import TCPStore
 
 _GRACE = 5.0        # seconds that a process has to end after SIGTERM
 _STREAMS = {0: (), 1: ("stdout",), 2: ("stderr",), 3: ("stdout", "stderr")}
@@ -60,20 +60,17 @@ def get_args_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _free_port(host: str) -> int:
-    with socket.create_server((host, 0)) as free:
-        return free.getsockname()[1]
-
-
 class Agent:
-    """What starts and watches the processes of one machine."""
+    """What starts and watches the processes of one machine; the first machine's serves the store by which all ranks meet."""
 
     def __init__(self, given: argparse.Namespace):
         self.given = given
         self.nodes = int(str(given.nnodes).rpartition(":")[2])
         self.here = _processes(given.nproc_per_node)
-        self.host, self.port = _master(given, self.nodes)
         self.node_rank = given.node_rank
+        self.host, self.port = _master(given, self.nodes)
+        self._store = TCPStore(self.host, self.port, is_master=True) if self.node_rank == 0 else None
+        self.port = self._store.port if self._store is not None else self.port
         self.run_id = given.rdzv_id if given.rdzv_id != "none" else uuid.uuid4().hex[:8] if given.standalone else "none"
         self.folder = Path(tempfile.mkdtemp(prefix=f"{self.run_id}_", dir=_made(given.log_dir) if given.log_dir else None))
         self.processes: list[subprocess.Popen] = []
@@ -98,7 +95,7 @@ class Agent:
                 "LOCAL_WORLD_SIZE": self.here, "WORLD_SIZE": world, "GROUP_WORLD_SIZE": self.nodes, "ROLE_WORLD_SIZE": world,
                 "MASTER_ADDR": self.host, "MASTER_PORT": self.port, "TORCHELASTIC_RESTART_COUNT": attempt,
                 "TORCHELASTIC_MAX_RESTARTS": self.given.max_restarts, "TORCHELASTIC_RUN_ID": self.run_id,
-                "TORCHELASTIC_USE_AGENT_STORE": False, "TORCHELASTIC_ERROR_FILE": self._error_file(local, attempt)}
+                "TORCHELASTIC_USE_AGENT_STORE": True, "TORCHELASTIC_ERROR_FILE": self._error_file(local, attempt)}
         threads = {"OMP_NUM_THREADS": "1"} if self.here > 1 and "OMP_NUM_THREADS" not in os.environ else {}
         return {**os.environ, **threads, **{k: str(v) for k, v in made.items()}}
 
@@ -194,23 +191,23 @@ def _of_rank(text: str, local: int) -> int:
 
 
 def _master(given: argparse.Namespace, nodes: int) -> tuple[str, int]:
-    """Where rank 0 serves the store."""
+    """Where the first machine serves the store; port 0 for one that is free."""
     if given.rdzv_backend not in ("static", "c10d"):
         raise NotImplementedError(f"torch.distributed.run: the rendezvous backend {given.rdzv_backend!r} is not built; static "
                                   "and c10d are")
     if given.rdzv_endpoint and not given.standalone:
         host, _, port = given.rdzv_endpoint.partition(":")
-        return host, int(port) if port not in ("", "0") else _only_here(nodes, host)
+        return host, int(port) if port not in ("", "0") else _any_port(nodes)
     host = given.master_addr or "127.0.0.1"
     if given.master_port is not None:
         return host, given.master_port
-    return host, 29500 if nodes > 1 else _only_here(nodes, host)
+    return host, 29500 if nodes > 1 else _any_port(nodes)
 
 
-def _only_here(nodes: int, host: str) -> int:
+def _any_port(nodes: int) -> int:
     if nodes > 1:
         raise ValueError("several machines need a port that all of them know: --master-port, or host:port as --rdzv-endpoint")
-    return _free_port(host)
+    return 0
 
 
 @contextlib.contextmanager

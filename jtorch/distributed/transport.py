@@ -46,6 +46,7 @@ class Transport:
         self._coordinator = _jax.get_distributed_runtime_client(
             address, rank, init_timeout=max(1, int(seconds)), shutdown_on_destruction=False,
             heartbeat_timeout=_NEVER, use_compression=False)
+        _meet(store, world_size, seconds)
         self._coordinator.connect()
         collectives = _jax.make_gloo_tcp_collectives(distributed_client=self._coordinator, hostname=host, interface=None)
         client: Any = xla_client.make_cpu_client(asynchronous=False, distributed_client=self._coordinator, node_id=rank,
@@ -69,6 +70,14 @@ class Transport:
                 return np.asarray(made.addressable_shards[0].data)[0]
         except jax.errors.JaxRuntimeError as error:
             raise DistBackendError(f"{error}") from None
+
+
+def _meet(store: Store, world_size: int, seconds: float) -> None:
+    """Waits for all ranks: JAX's client, where it waits long for another rank, connects anew, which its coordinator refuses."""
+    if store.add("connecting", 1) == world_size:
+        store.set("all connecting", b"1")
+    if store.wait_until(["all connecting"], seconds):
+        raise DistBackendError(f"not all of {world_size} ranks came within {seconds:g} seconds")
 
 
 def _start_coordinator(store: Store, world_size: int, host: str, seconds: float) -> None:

@@ -51,3 +51,12 @@ def test_restarts(tmp_path):
 
 def test_batch_normalization_over_ranks(tmp_path):
     assert written("jtorch", 2, "batch_norm.py", tmp_path / "ours") == ["True", "True"]
+
+
+def test_a_job_may_be_joined_again(tmp_path):
+    program = tmp_path / "again.py"
+    program.write_text("import torch, torch.distributed as dist\nfor turn in range(3):\n    dist.init_process_group('gloo')\n"
+                       "    t = torch.ones(2) * (dist.get_rank() + turn)\n    dist.all_reduce(t)\n    assert t.tolist() == [1 + 2 * turn] * 2\n"
+                       "    dist.destroy_process_group()\nprint('done', flush=True)\n")
+    ran = launched("jtorch", 2, str(program))
+    assert (ran.returncode, ran.stdout.count("done")) == (0, 2), ran.stderr[-2000:]
