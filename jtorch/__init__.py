@@ -19,9 +19,9 @@ from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
 from jtorch import random as random
 from jtorch import serialization as serialization
-from jtorch import shared_memory as _shared_memory
+from jtorch._api import shared_memory as _shared_memory
 from jtorch import storage as _storage_module
-from jtorch import typed_storage as _typed
+from jtorch._storage import typed as _typed
 from jtorch import utils as utils
 from jtorch import version as version
 from jtorch._api import aten_enums as _numbered
@@ -82,8 +82,8 @@ from jtorch.ops.linalg import LinAlgError as _LinAlgError
 from jtorch.serialization import load as load
 from jtorch.serialization import save as save
 from jtorch.tensor import Tensor as Tensor
-from jtorch.typed_storage import TypedStorage as TypedStorage
-from jtorch.untyped_storage import UntypedStorage as UntypedStorage
+from jtorch._storage.typed import TypedStorage as TypedStorage
+from jtorch._storage.untyped import UntypedStorage as UntypedStorage
 
 globals().update(_dtype_module.ALL)
 globals().update(_typed.LEGACY)

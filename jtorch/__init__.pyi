@@ -138,6 +138,7 @@ from jtorch._base.dtype_info import iinfo as iinfo
 from jtorch._base.generator import Generator as Generator
 from jtorch._base.layout import layout as layout
 from jtorch._base.size import Size as Size
+from jtorch._storage.untyped import UntypedStorage as UntypedStorage
 from jtorch._tensor_str import get_printoptions as get_printoptions
 from jtorch._tensor_str import set_printoptions as set_printoptions
 from jtorch.amp.autocast_mode import autocast as autocast
@@ -198,7 +199,6 @@ from jtorch.random import set_rng_state as set_rng_state
 from jtorch.serialization import load as load
 from jtorch.serialization import save as save
 from jtorch.tensor import Tensor as Tensor
-from jtorch.untyped_storage import UntypedStorage as UntypedStorage
 from jtorch._bound import aminmax_result
 from jtorch._bound import cummax_result
 from jtorch._bound import cummin_result

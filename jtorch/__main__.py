@@ -13,7 +13,7 @@ import runpy
 import sys
 
 import jtorch
-from jtorch.as_torch import install, install_in_children
+from jtorch._as_torch import install, install_in_children
 from jtorch.version import __version__, jtorch_version
 
 EPILOG = """\

@@ -1,6 +1,6 @@
 """torch.multiprocessing: Python's, with PyTorch's names beside it.
 
-Tensors that are sent to a process, or put on a queue, share their memory from then on (``jtorch/shared_memory.py``). Processes
+Tensors that are sent to a process, or put on a queue, share their memory from then on (``_api/shared_memory.py``). Processes
 are best started with ``spawn``, since JAX's threads do not survive a fork.
 """
 from __future__ import annotations

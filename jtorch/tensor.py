@@ -28,8 +28,8 @@ from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
 from jtorch.tape import AccumulateGrad, Node
-from jtorch.typed_storage import LEGACY, TypedStorage, warn_removal
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.typed import LEGACY, TypedStorage, warn_removal
+from jtorch._storage.untyped import UntypedStorage
 
 if TYPE_CHECKING:
     from jtorch._bound import Bound  # the methods that are made from op records, for type checkers

@@ -9,7 +9,7 @@ from jtorch._base.size import Size
 from jtorch.device import device
 from jtorch.dtype import dtype
 from jtorch.tensor import Tensor
-from jtorch.untyped_storage import UntypedStorage as Storage
+from jtorch._storage.untyped import UntypedStorage as Storage
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

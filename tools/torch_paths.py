@@ -1,4 +1,4 @@
-"""Writes jtorch/torch_paths.json: where PyTorch has what jtorch has too. ``python -m tools.torch_paths``; ``--check`` compares.
+"""Writes jtorch/_as_torch/paths.json: where PyTorch has what jtorch has too. ``python -m tools.torch_paths``; ``--check`` compares.
 
 By it ``import torch`` that gives jtorch has PyTorch's module paths, and classes and functions say them as their ``__module__``.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from tools.pages import write_or_check
 
-TABLE = Path(__file__).parent.parent / "jtorch" / "torch_paths.json"
+TABLE = Path(__file__).parent.parent / "jtorch" / "_as_torch" / "paths.json"
 # Packages of PyTorch's in which nothing is looked for: they are not here, or are other things than what is here by that name.
 LEFT_OUT = tuple("""
     _custom_op _custom_ops _decomp _dynamo _export _functorch _higher_order_ops _inductor _lazy _library _logging

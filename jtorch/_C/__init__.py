@@ -44,7 +44,7 @@ from jtorch.no_grad import mode as _mode
 from jtorch.ops.linalg import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
 from jtorch.tape import running as _running
 from jtorch.tensor import Tensor
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.untyped import UntypedStorage
 
 _TensorMeta: Any = type(Tensor)
 TensorBase, StorageBase = Tensor, UntypedStorage

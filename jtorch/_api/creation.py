@@ -25,8 +25,8 @@ from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import extent
 from jtorch.storage import Storage
 from jtorch.tensor import Tensor, alias, with_grad, wrap
-from jtorch.typed_storage import TypedStorage, untyped_as
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.typed import TypedStorage, untyped_as
+from jtorch._storage.untyped import UntypedStorage
 
 
 def place_of(device: Any) -> devices.device:

@@ -19,8 +19,8 @@ from jtorch.no_grad import no_grad
 from jtorch.ops import promotion
 from jtorch.ops.registry import OPS, T
 from jtorch.tensor import Tensor, with_grad
-from jtorch.typed_storage import TypedStorage
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.typed import TypedStorage
+from jtorch._storage.untyped import UntypedStorage
 
 
 def is_tensor(obj: Any) -> bool:

@@ -11,7 +11,10 @@ MOVED = {
     "layouts": "_base.layout",
     "legacy": "_api.typed_tensors",
     "lr_scheduler": "_optimizers.lr_scheduler",
+    "shared_memory": "_api.shared_memory",
     "size": "_base.size",
+    "typed_storage": "_storage.typed",
+    "untyped_storage": "_storage.untyped",
 }
 
 

@@ -28,7 +28,7 @@ from jtorch.ops.strided import extent
 from jtorch.storage import Storage, View
 from jtorch.tape import NotImplementedNode, node_class
 from jtorch.tensor import Tensor, keep_counter, wrap
-from jtorch.typed_storage import untyped_as
+from jtorch._storage.typed import untyped_as
 
 
 def _inplace_view(op: Op, form: InPlaceView):

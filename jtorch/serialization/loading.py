@@ -21,7 +21,7 @@ from jtorch.serialization.legacy import flat_storage, text
 from jtorch.serialization.rebuild import Stored
 from jtorch.serialization.settings import LoadEndianness, Settings
 from jtorch.storage import Storage, of_memory
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.untyped import UntypedStorage
 
 UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
           "With `weights_only=False` the file will likely load, but loading it can then run any code: do that only if you trust "

@@ -8,7 +8,7 @@ from typing import Any
 
 from jtorch.device import device as device_class
 from jtorch.device import interned, jax_devices
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.untyped import UntypedStorage
 
 Tagger = Callable[[UntypedStorage], str | None]
 Deserializer = Callable[[UntypedStorage, str], UntypedStorage | None]

@@ -18,7 +18,7 @@ from jtorch.nn.modules.module import Module
 from jtorch.nn.parallel import DataParallel
 from jtorch.nn.parameter import Buffer
 from jtorch.tensor import Parameter, Tensor
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.untyped import UntypedStorage
 
 # The dtypes whose storages have a class of their own in checkpoints; all others are bytes, with the dtype beside them.
 _CLASSIC = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128",

@@ -17,8 +17,8 @@ from jtorch.serialization import names, rebuild
 from jtorch.serialization.locations import location_tag
 from jtorch.storage import Storage, geometry_of
 from jtorch.tensor import Parameter, Tensor
-from jtorch.typed_storage import TypedStorage
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.typed import TypedStorage
+from jtorch._storage.untyped import UntypedStorage
 
 
 class _Part:

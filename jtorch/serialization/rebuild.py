@@ -16,8 +16,8 @@ from jtorch.ops.strided import contiguous_strides, extent
 from jtorch.serialization import locations, names
 from jtorch.storage import Storage, View
 from jtorch.tensor import Parameter, Tensor, with_grad, wrap
-from jtorch.typed_storage import TypedStorage
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.typed import TypedStorage
+from jtorch._storage.untyped import UntypedStorage
 
 MAX_DIMS, MAX_SIZE = 64, 2 ** 63
 

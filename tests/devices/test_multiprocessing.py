@@ -170,7 +170,7 @@ def test_share_memory(xp):
 
 def test_shared_memory_is_given_back():
     torch = library("jtorch")
-    shared = importlib.import_module("jtorch.shared_memory")
+    shared = importlib.import_module("jtorch._api.shared_memory")
     before = len(shared._storages), len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     tensors = [torch.ones(100).share_memory_() for _ in range(20)]
     assert len(shared._storages) == before[0] + 20
@@ -185,7 +185,7 @@ def test_shared_memory_is_given_back():
 
 def test_no_room_to_share(monkeypatch):
     torch = library("jtorch")
-    shared = importlib.import_module("jtorch.shared_memory")
+    shared = importlib.import_module("jtorch._api.shared_memory")
 
     def fail() -> int:
         raise OSError(24, "Too many open files")

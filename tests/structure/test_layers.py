@@ -25,13 +25,11 @@ LAYERS = [
     "_nodes",           # what nodes of the tape are made of
     "tape",             # nodes
     "_backward",        # walking the tape; histories of views
-    "untyped_storage",
-    "typed_storage",    # memory as elements of one type
+    "_storage",         # memory as bytes, and as elements of one type
     "tensor",           # state and conversions
     "_tensor_str",      # printing
     "dispatch",         # a call: checks, recording, writing, views
     "_api",             # PyTorch's functions that are more than one op, and names made from op records
-    "shared_memory",    # tensors that several processes have
     "distributed",      # processes that work together
     "futures",          # results that somebody else sets
     "_classes",
@@ -80,9 +78,7 @@ LAYERS = [
     "export",           # models as StableHLO
     "onnx",             # models as ONNX
     "fx",               # graphs of modules: traced, changed, written as Python
-    "torch_paths",      # PyTorch's module paths, where this package serves as torch
-    "as_torch",         # ``import torch`` that gives this package
-    "_as_torch",
+    "_as_torch",        # ``import torch`` that gives this package, by PyTorch's module paths
     "install",          # ``import torch`` for a whole environment
     "__init__",
     "doctor",           # what is installed, and whether it works
@@ -102,8 +98,8 @@ LATER = {
     ("serialization", "utils"): "files that the safetensors package writes are read with it",
     ("jit", "export"): "what was traced is saved and loaded as a program of torch.export",
     ("nn", "func"): "flex attention's functions of a position are mapped over all of them",
-    ("distributed", "as_torch"): "the launcher's processes get jtorch as torch",
-    ("utils", "as_torch"): "a DataLoader's worker imports a script that was run as torch the same way",
+    ("distributed", "_as_torch"): "the launcher's processes get jtorch as torch",
+    ("utils", "_as_torch"): "a DataLoader's worker imports a script that was run as torch the same way",
 }
 
 

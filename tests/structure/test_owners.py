@@ -24,7 +24,7 @@ ALSO = {
     **{("tensor.py", name): "a new tensor begins with it" for name in (
         "_node", "_output_nr", "_requires_grad", "_node_version", "_view", "_base", "_storage", "_counter")},
     **{("dispatch/views.py", name): "a new view begins with it" for name in ("_view", "_node_version", "_counter")},
-    ("untyped_storage.py", "_storage"): "the object of torch.UntypedStorage has one too",
+    ("_storage/untyped.py", "_storage"): "the object of torch.UntypedStorage has one too",
 }
 OF_TENSORS = {name for name in OWNERS if name.startswith("_")}
 SLOTS = {name.removeprefix("_") for name in OWNERS}
@@ -36,8 +36,8 @@ BY_NAME = {
     ("_api/torch_function.py", "setattr(made, name, getattr(t, name))"): "another object for all of a tensor",
     ("serialization/rebuild.py", "setattr(t, key, value)"): "what the user had set; names of tensors are refused",
 }
-ON_TENSORS = ("storage.py", "tensor.py", "untyped_storage.py", "_backward/", "_nodes/", "dispatch/", "autograd/", "func/", "_api/",
-              "serialization/rebuild.py", "utils/_swap.py", "shared_memory.py")
+ON_TENSORS = ("storage.py", "tensor.py", "_storage/untyped.py", "_backward/", "_nodes/", "dispatch/", "autograd/", "func/", "_api/",
+              "serialization/rebuild.py", "utils/_swap.py")
 
 
 def assigned(path: Path) -> Iterator[tuple[str, int]]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 # Headings of https://docs.pytorch.org/docs/stable/torch.html, with the files whose functions they have. ``*``: all others.
 TORCH = {
-    "Tensors": "tensor untyped_storage typed_tensors functional dtype dtype_info layout size storage device _tensor_str",
+    "Tensors": "tensor untyped typed typed_tensors functional dtype dtype_info layout size storage device _tensor_str",
     "Creation Ops": "create creation other_layouts",
     "Indexing, Slicing, Joining, Mutating Ops": "index join scatter view view_part view_copy masked indexing memory "
                                                 "fill inplace_views segment",

@@ -1,6 +1,6 @@
 """PyTorch's module paths, while ``import torch`` gives jtorch: where things are imported from, and what they say they are of.
 
-``torch_paths.json``, which a tool writes from PyTorch, has three tables of paths without ``torch.`` in front:
+``paths.json``, which a tool writes from PyTorch, has three tables of paths without ``torch.`` in front:
 
 - ``own``: the modules that are here by PyTorch's path, which take its name (``torch.nn.__name__`` is ``torch.nn``);
 - ``homes``: of a module here, what it has and where PyTorch defines that, which becomes its ``__module__``;

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import jtorch.dtype as dtypes
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.untyped import UntypedStorage
 
 _CLASSIC = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128",
             "complex64")

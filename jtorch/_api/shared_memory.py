@@ -23,7 +23,7 @@ from jtorch._backward.view_history import node_of
 from jtorch.engine import Value
 from jtorch.storage import Storage
 from jtorch.tensor import Parameter, Tensor
-from jtorch.untyped_storage import UntypedStorage
+from jtorch._storage.untyped import UntypedStorage
 
 AVAILABLE = sys.platform != "win32"     # whether descriptors can be sent
 _ONE_DESCRIPTOR: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}     # else mmap keeps one of its own

@@ -10,14 +10,15 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from jtorch import torch_paths
+from jtorch._as_torch import paths
 from jtorch._base import not_built
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
-PACKAGE = os.path.dirname(os.path.abspath(__file__))
-FOLDER = os.path.join(PACKAGE, "_as_torch")      # in it is a package called torch, which calls ``install``
+_HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGE = os.path.dirname(_HERE)
+FOLDER = os.path.join(_HERE, "environment")      # in it is a package called torch, which calls ``install``
 INSTALLER = "jtorch"        # the word by which our own metadata are known
 
 
@@ -54,7 +55,7 @@ def _own(name: str) -> importlib.machinery.ModuleSpec | None:
         return None
 
 
-_paths: torch_paths.Paths | None = None
+_paths: paths.Paths | None = None
 
 
 def _own_name(name: str) -> str:
@@ -88,7 +89,7 @@ def install() -> None:
         del sys.modules[name]
     sys.modules["torch"] = sys.modules["jtorch"]
     global _paths
-    _paths = torch_paths.install()
+    _paths = paths.install()
 
 
 def serves_processes() -> bool:

@@ -1,0 +1,1 @@
+"""torch.UntypedStorage and TypedStorage: a storage's memory as users see it."""
