@@ -63,12 +63,13 @@ _ALONE = 2      # the references of a storage that one tensor has, and getrefcou
 def _count(t: Tensor) -> int:
     """The references that PyTorch would count: Python, views, nodes that have saved it, and a tensor whose gradient it is."""
     referrers = gc.get_referrers(t)
-    views = sum([_held(r, "_base") is t for r in referrers])
-    views += sum([_held(s, "_through") is r for r in referrers if r.__class__ is tuple for s in gc.get_referrers(r)])
+    alive = [r for r in referrers if _held(r, "_base") is t]
+    views = len(alive) + sum([_held(s, "_through") is r for r in referrers if r.__class__ is tuple for s in gc.get_referrers(r)])
     grads = sum([_held(r, "_grad") is t for r in referrers])
     in_graph = any([_held(r, "variable") is t for r in referrers]) or any([is_leaf_edge(r) for r in referrers])
     known = in_graph or t._node is not None or weakref.getweakrefs(t) or sys.getrefcount(t._storage) > _ALONE
-    saved = sum([_uses(n, t) for n in _may_have_saved(t)]) if known else 0
+    nodes = _may_have_saved(t) if known else []
+    saved = sum([_uses(n, t) for n in nodes]) + len(_views_only_saved(nodes, t, alive))
     return 1 + views + saved + in_graph + grads
 
 
@@ -84,6 +85,22 @@ def _uses(node: OpNode, t: Tensor) -> int:
     if node.call.op.saves.result_only:      # of that the node holds the memory, not the tensor
         return 0
     return sum([u and _is_of(t, v, e) for v, u, e in zip(node.versions, _used(node), node.raw_edges, strict=False)])
+
+
+def _views_only_saved(near: list[OpNode], t: Tensor, alive: list) -> set:
+    """The edges of the tensor's views that nodes have saved and nobody else holds."""
+    edges: set = set()
+    views = [n for n in near if _of_view(n) and leads_to(n.raw_edges[0], t)]
+    while views:
+        users = _nodes_with_any(views)
+        edges |= {e for n in users if not n.call.op.saves.result_only
+                  for v, used, e in zip(n.versions, _used(n), n.raw_edges, strict=False) if used and v[0] is not None and e[0] in views}
+        views = [n for n in users if _of_view(n)]
+    return {e for e in edges if not any([isinstance(view, Tensor) and leads_to(e, view) for view in alive])}
+
+
+def _of_view(node: OpNode) -> bool:
+    return node.call.op.view is not None and node.raw_edges[0] is not None
 
 
 def _is_of(t: Tensor, version: tuple, edge: tuple | None) -> bool:
@@ -112,9 +129,14 @@ def _may_have_saved(t: Tensor) -> list[OpNode]:
     counters = [*refs, t._storage]
     before = _edge_before_detach(t)
     heads = [h for h in (t, t._node, lead_to_node(t), before and before[0], *counters) if h is not None]
+    return [n for n in _nodes_with_any(heads) if n.saved is not None]
+
+
+def _nodes_with_any(heads: list) -> list[OpNode]:
+    """The nodes that have an edge to one of these, or the version of one."""
     ids = {id(h) for h in heads}
     entries = [r for r in gc.get_referrers(*heads) if r.__class__ is tuple and len(r) == 2 and id(r[0]) in ids]
-    return list({id(n): n for n in nodes_with(entries) if n.saved is not None}.values())
+    return list({id(n): n for n in nodes_with(entries)}.values())
 
 
 def _used(node: OpNode) -> tuple[bool, ...]:
