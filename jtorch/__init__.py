@@ -19,9 +19,7 @@ from jtorch import no_grad as _no_grad_module
 from jtorch import optim as optim
 from jtorch import random as random
 from jtorch import serialization as serialization
-from jtorch._api import shared_memory as _shared_memory
 from jtorch import storage as _storage_module
-from jtorch._storage import typed as _typed
 from jtorch import utils as utils
 from jtorch import version as version
 from jtorch._api import aten_enums as _numbered
@@ -44,6 +42,7 @@ from jtorch._api import overloads as _overloads
 from jtorch._api import pytree as _trees
 from jtorch._api import scaled_mm as _scaled
 from jtorch._api import settings as _settings
+from jtorch._api import shared_memory as _shared_memory
 from jtorch._api import subclasses as _subclass
 from jtorch._api import torch_function as _torch_function
 from jtorch._api import typed_tensors as _legacy
@@ -67,6 +66,9 @@ from jtorch._base.layout import sparse_csc as sparse_csc
 from jtorch._base.layout import sparse_csr as sparse_csr
 from jtorch._base.layout import strided as strided
 from jtorch._base.size import Size as Size
+from jtorch._storage import typed as _typed
+from jtorch._storage.typed import TypedStorage as TypedStorage
+from jtorch._storage.untyped import UntypedStorage as UntypedStorage
 from jtorch._tensor_str import get_printoptions as get_printoptions
 from jtorch._tensor_str import set_printoptions as set_printoptions
 from jtorch.backends.precision import get_float32_matmul_precision as get_float32_matmul_precision
@@ -82,8 +84,6 @@ from jtorch.ops.linalg import LinAlgError as _LinAlgError
 from jtorch.serialization import load as load
 from jtorch.serialization import save as save
 from jtorch.tensor import Tensor as Tensor
-from jtorch._storage.typed import TypedStorage as TypedStorage
-from jtorch._storage.untyped import UntypedStorage as UntypedStorage
 
 globals().update(_dtype_module.ALL)
 globals().update(_typed.LEGACY)

@@ -21,6 +21,8 @@ from jtorch._base.size import of as size_of
 from jtorch._base.warned import warn_once
 from jtorch._nodes import hooks
 from jtorch._nodes.hooks import RemovableHandle
+from jtorch._storage.typed import LEGACY, TypedStorage, warn_removal
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.device import device as Device
 from jtorch.engine import Value
 from jtorch.no_grad import mode
@@ -28,8 +30,6 @@ from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
 from jtorch.storage import Storage, VersionCounter, View, geometry_of, value_of
 from jtorch.tape import AccumulateGrad, Node
-from jtorch._storage.typed import LEGACY, TypedStorage, warn_removal
-from jtorch._storage.untyped import UntypedStorage
 
 if TYPE_CHECKING:
     from jtorch._bound import Bound  # the methods that are made from op records, for type checkers

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from jtorch._base.size import Size
+from jtorch._storage.untyped import UntypedStorage as Storage
 from jtorch.device import device
 from jtorch.dtype import dtype
 from jtorch.tensor import Tensor
-from jtorch._storage.untyped import UntypedStorage as Storage
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

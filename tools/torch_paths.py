@@ -1,4 +1,4 @@
-"""Writes jtorch/_as_torch/paths.json: where PyTorch has what jtorch has too. ``python -m tools.torch_paths``; ``--check`` compares.
+"""Writes jtorch/_as_torch/paths.json: where PyTorch has what is here. ``python -m tools.torch_paths``; ``--check`` compares.
 
 By it ``import torch`` that gives jtorch has PyTorch's module paths, and classes and functions say them as their ``__module__``.
 """

@@ -35,6 +35,7 @@ from jtorch._library.dispatch_keys import DispatchKeySet as DispatchKeySet
 from jtorch._library.dispatch_keys import ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard  # noqa: F401
 from jtorch._library.schema import FunctionSchema as FunctionSchema
 from jtorch._library.schema import parse_schema as parse_schema
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.device import accelerator_type as _accelerator_type
 from jtorch.device import device as device
 from jtorch.device import get_default_device as _default_device
@@ -44,7 +45,6 @@ from jtorch.no_grad import mode as _mode
 from jtorch.ops.linalg import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
 from jtorch.tape import running as _running
 from jtorch.tensor import Tensor
-from jtorch._storage.untyped import UntypedStorage
 
 _TensorMeta: Any = type(Tensor)
 TensorBase, StorageBase = Tensor, UntypedStorage

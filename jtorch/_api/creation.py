@@ -16,6 +16,8 @@ from jtorch._api.argument_errors import MISSING
 from jtorch._backward.view_history import set_requires_grad
 from jtorch._base.deterministic import number_for_new_memory
 from jtorch._base.size import Size
+from jtorch._storage.typed import TypedStorage, untyped_as
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.dispatch import call_view
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
@@ -25,8 +27,6 @@ from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import extent
 from jtorch.storage import Storage
 from jtorch.tensor import Tensor, alias, with_grad, wrap
-from jtorch._storage.typed import TypedStorage, untyped_as
-from jtorch._storage.untyped import UntypedStorage
 
 
 def place_of(device: Any) -> devices.device:

@@ -12,6 +12,8 @@ from jtorch._api import functions
 from jtorch._api.creation import from_host
 from jtorch._api.names import put
 from jtorch._base.deterministic import Deterministic, choose
+from jtorch._storage.typed import TypedStorage
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.dispatch import call
 from jtorch.dtype import can_cast
 from jtorch.engine import call_of
@@ -19,8 +21,6 @@ from jtorch.no_grad import no_grad
 from jtorch.ops import promotion
 from jtorch.ops.registry import OPS, T
 from jtorch.tensor import Tensor, with_grad
-from jtorch._storage.typed import TypedStorage
-from jtorch._storage.untyped import UntypedStorage
 
 
 def is_tensor(obj: Any) -> bool:

@@ -20,10 +20,10 @@ import numpy as np
 from jtorch import engine
 from jtorch._api.names import put
 from jtorch._backward.view_history import node_of
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.engine import Value
 from jtorch.storage import Storage
 from jtorch.tensor import Parameter, Tensor
-from jtorch._storage.untyped import UntypedStorage
 
 AVAILABLE = sys.platform != "win32"     # whether descriptors can be sent
 _ONE_DESCRIPTOR: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}     # else mmap keeps one of its own

@@ -18,6 +18,7 @@ from jtorch._backward.view_history import (
 )
 from jtorch._base.deterministic import number_for_new_memory
 from jtorch._nodes import tangents
+from jtorch._storage.typed import untyped_as
 from jtorch.dispatch import call_view, check_inplace, rebase
 from jtorch.engine import Value, call_of
 from jtorch.no_grad import mode
@@ -28,7 +29,6 @@ from jtorch.ops.strided import extent
 from jtorch.storage import Storage, View
 from jtorch.tape import NotImplementedNode, node_class
 from jtorch.tensor import Tensor, keep_counter, wrap
-from jtorch._storage.typed import untyped_as
 
 
 def _inplace_view(op: Op, form: InPlaceView):

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.serialization import legacy, locations, names, settings, weights_only
 from jtorch.serialization.archive import Reader, failed
 from jtorch.serialization.legacy import flat_storage, text
 from jtorch.serialization.rebuild import Stored
 from jtorch.serialization.settings import LoadEndianness, Settings
 from jtorch.storage import Storage, of_memory
-from jtorch._storage.untyped import UntypedStorage
 
 UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
           "With `weights_only=False` the file will likely load, but loading it can then run any code: do that only if you trust "

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.device import device as device_class
 from jtorch.device import interned, jax_devices
-from jtorch._storage.untyped import UntypedStorage
 
 Tagger = Callable[[UntypedStorage], str | None]
 Deserializer = Callable[[UntypedStorage, str], UntypedStorage | None]

@@ -10,6 +10,7 @@ from typing import Any
 from jtorch._base.generator import Generator
 from jtorch._base.size import Size
 from jtorch._nodes.hooks import RemovableHandle
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.device import device as device_class
 from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import named
@@ -18,7 +19,6 @@ from jtorch.nn.modules.module import Module
 from jtorch.nn.parallel import DataParallel
 from jtorch.nn.parameter import Buffer
 from jtorch.tensor import Parameter, Tensor
-from jtorch._storage.untyped import UntypedStorage
 
 # The dtypes whose storages have a class of their own in checkpoints; all others are bytes, with the dtype beside them.
 _CLASSIC = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128",

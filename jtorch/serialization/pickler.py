@@ -11,14 +11,14 @@ import numpy as np
 from jtorch import engine
 from jtorch._base.layout import layout, strided
 from jtorch._nodes.hooks import warn_not_saved
+from jtorch._storage.typed import TypedStorage
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import uint8
 from jtorch.serialization import names, rebuild
 from jtorch.serialization.locations import location_tag
 from jtorch.storage import Storage, geometry_of
 from jtorch.tensor import Parameter, Tensor
-from jtorch._storage.typed import TypedStorage
-from jtorch._storage.untyped import UntypedStorage
 
 
 class _Part:

@@ -10,14 +10,14 @@ import numpy as np
 from jtorch import engine, storage
 from jtorch._api.creation import from_host
 from jtorch._base.layout import IN_WORDS
+from jtorch._storage.typed import TypedStorage
+from jtorch._storage.untyped import UntypedStorage
 from jtorch.dtype import dtype as dtype_class
 from jtorch.engine import Value
 from jtorch.ops.strided import contiguous_strides, extent
 from jtorch.serialization import locations, names
 from jtorch.storage import Storage, View
 from jtorch.tensor import Parameter, Tensor, with_grad, wrap
-from jtorch._storage.typed import TypedStorage
-from jtorch._storage.untyped import UntypedStorage
 
 MAX_DIMS, MAX_SIZE = 64, 2 ** 63
 

@@ -93,8 +93,8 @@ def _views_only_saved(near: list[OpNode], t: Tensor, alive: list) -> set:
     views = [n for n in near if _of_view(n) and leads_to(n.raw_edges[0], t)]
     while views:
         users = _nodes_with_any(views)
-        edges |= {e for n in users if not n.call.op.saves.result_only
-                  for v, used, e in zip(n.versions, _used(n), n.raw_edges, strict=False) if used and v[0] is not None and e[0] in views}
+        edges.update([e for n in users for v, used, e in zip(n.versions, _used(n), n.raw_edges, strict=False)
+                      if used and v[0] is not None and e[0] in views and not n.call.op.saves.result_only])
         views = [n for n in users if _of_view(n)]
     return {e for e in edges if not any([isinstance(view, Tensor) and leads_to(e, view) for view in alive])}
 

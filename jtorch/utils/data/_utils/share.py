@@ -24,8 +24,8 @@ import numpy as np
 
 from jtorch import engine, storage
 from jtorch._api.creation import from_host
-from jtorch._backward.view_history import node_of
 from jtorch._api.shared_memory import NOT_A_LEAF
+from jtorch._backward.view_history import node_of
 from jtorch.tensor import Tensor
 
 SMALL = 128 << 10       # bytes that go through a pipe as quickly as through a file
