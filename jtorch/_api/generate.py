@@ -64,9 +64,14 @@ def _bad_tensor(op: Op, name: str, position: int, given: Any, *others: Any):
         return given
     if has_overloads(op):
         raise invalid_combination(op, sys._getframe(1))
+    raise _not_a(given, "Tensor", op, name, position)
+
+
+def _not_a(given: Any, wanted: str, op: Op, name: str, position: int) -> TypeError:
+    """What an argument of another type raises. Not made in the frame that raises it, which would hold it, and it the frame."""
     where = f"argument '{name}' (position {position})"
-    error = TypeError(f"{op.name.split('.')[-1]}(): {where} must be Tensor, not {_type_name(given)}")
-    raise advised(error, instead_of(given)) if instead_of(given) else error
+    error = TypeError(f"{op.name.split('.')[-1]}(): {where} must be {wanted}, not {_type_name(given)}")
+    return advised(error, instead_of(given)) if instead_of(given) else error
 
 
 def _type_name(given: Any) -> str:
@@ -89,10 +94,7 @@ def _operand(op: Op, name: str, position: int, given: Any, *others: Any):
             return kind(given), NUMBERS[kind]       # type: ignore[arg-type]
     if given is None and any(p.name == name and "None" in p.annotation for p in op.params):
         return None, None
-    where = f"argument '{name}' (position {position})"
-    wanted = "Number" if any(p.name == name and p.kind == "number" for p in op.params) else "Tensor"
-    error = TypeError(f"{op.name.split('.')[-1]}(): {where} must be {wanted}, not {_type_name(given)}")
-    raise advised(error, instead_of(given)) if instead_of(given) else error
+    raise _not_a(given, "Number" if any(p.name == name and p.kind == "number" for p in op.params) else "Tensor", op, name, position)
 
 
 def _static(given: Any):

@@ -373,7 +373,7 @@ def _is_fitting_mask(t: Tensor, index: Any) -> bool:
 def _assign(viewed: Tensor, value: Tensor) -> None:
     size = tuple(viewed.shape)
     value = _fitting(value, size)
-    if value._storage is viewed._storage and tuple(value.shape) != size:    # their strides tell whether they overlap, of size 1 too
+    if value._storage is viewed._storage and tuple(value.shape) != size:    # strides tell whether they overlap, of size 1 too
         value = value.view(value.shape).expand(size)        # type: ignore[attr-defined]
     copy_(viewed, value)
 

@@ -86,7 +86,10 @@ class Paths:
             if file is not None:
                 self.files.setdefault(home, file)
             self._let_hints_be_read(sys.modules.get(thing.__module__), home)
+        line = vars(thing).get("__firstlineno__")
         thing.__module__ = home
+        if line is not None:        # Python 3.13 takes it away from a class of another module; inspect.getsource reads it
+            thing.__firstlineno__ = line        # type: ignore[union-attr]
 
     def _let_hints_be_read(self, written_in: ModuleType | None, home: str) -> None:
         """``typing.get_type_hints`` evaluates a class's annotations in the module of ``sys.modules`` that it says it is of."""

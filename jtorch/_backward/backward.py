@@ -268,8 +268,11 @@ def _in_another_thread(run: Callable[[], Any]) -> Any:
     thread.start()
     thread.join()
     found, error = made.pop()
-    if error is not None:
-        raise error
+    try:
+        if error is not None:
+            raise error
+    finally:
+        del error       # which holds this frame
     return found
 
 

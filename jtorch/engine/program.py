@@ -290,14 +290,13 @@ class Program:
         flags = (wait.host(outs[-1]) if self.runs_on else np.asarray(outs[-1])).tolist()
         for k, s in enumerate(self.checks):
             if flags[2 * k]:
-                error = value_error(s.call, s.kernel.avals, flags[2 * k + 1])
-                name_line(error, s)
-                raise error
+                raise naming_line(value_error(s.call, s.kernel.avals, flags[2 * k + 1]), s)
 
 
-def name_line(error: Exception, state: State) -> None:
-    """Adds to an error that is raised late which call it comes from."""
+def naming_line(error: Exception, state: State) -> Exception:
+    """An error that is raised late, with a note of which call it comes from."""
     error.add_note(f"raised by {state.call.op.name} called at {state.line}")
+    return error
 
 
 def _markers(template: tuple) -> list[Marker]:

@@ -22,7 +22,7 @@ from jtorch import speedups
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import memory, policy, schedule, stats, wait
 from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
-from jtorch.engine.program import liveness_of, name_line
+from jtorch.engine.program import liveness_of, naming_line
 from jtorch.engine.trie import State, Trie
 from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
 from jtorch.speedups.constants import DEFERRED, EAGER, EMPTY
@@ -323,7 +323,7 @@ def _check_late(state: State, arrays: list) -> None:
     try:
         state.kernel.raise_if_bad(arrays)
     except Exception as error:
-        name_line(error, state)
+        naming_line(error, state)
         raise
 
 

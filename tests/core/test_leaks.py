@@ -106,3 +106,29 @@ def test_a_batch_of_shared_memory_copies_the_batch_only():
     kept = batches()
     assert resident() - before < 4 << 20        # 20 batches of 32 kB, of 8 MB
     assert len(kept) == 20
+
+
+def of_a_size(n):
+    x = jtorch.ones(n, 3, requires_grad=True)
+    (x @ x.t()).softmax(-1).cumsum(0).sum().backward()
+    return weakref.ref(x)
+
+
+def refused(n):
+    x = jtorch.ones(n, 3, requires_grad=True)
+    held = weakref.ref(x)
+    for mistake in (lambda: jtorch.add(x, "no"), lambda: x + "no", lambda: x[99], lambda: x.view(7, 7), lambda: x.add_(1),
+                    lambda: jtorch.cat([x, 3]), lambda: (x.exp() + jtorch.ones(n, 11)).sum()):
+        with pytest.raises((TypeError, IndexError, RuntimeError)):
+            mistake()
+    return held
+
+
+@pytest.mark.parametrize("function", [of_a_size, refused])
+def test_what_a_function_held_is_given_back_when_it_ends_not_when_garbage_is_collected(function):
+    gc.collect()
+    gc.disable()
+    try:
+        assert [held() for held in [function(n) for n in range(3, 9)]] == [None] * 6
+    finally:
+        gc.enable()

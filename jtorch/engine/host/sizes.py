@@ -22,12 +22,13 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 class Unknown:
     """An integer ``n`` that a trace leaves open: an example of it, and what has been asked of it."""
 
-    __slots__ = ("_asked", "_closed", "value")
+    __slots__ = ("_asked", "_closed", "_raised", "value")
 
     def __init__(self, value: int):
         self.value = value
         self._asked: dict[tuple, bool] = {}
         self._closed = False
+        self._raised: list[TypeError] = []
 
     def size(self, *coefficients: int) -> Any:
         """The polynomial in ``n`` with these coefficients, that of 1 first: an int if it does not depend on ``n``."""
@@ -45,9 +46,23 @@ class Unknown:
             self._asked[compare, coefficients] = answer
         return answer
 
+    def not_known(self) -> TypeError:
+        """What is raised where the integer itself is asked for."""
+        error = TypeError("'Size' object cannot be interpreted as an integer")
+        if not self._closed:
+            self._raised.append(error)
+        return error
+
     def close(self) -> None:
-        """Ends the trace. What is asked from now on, by caches that hold sizes of it, does not count."""
+        """Ends the trace. What is asked from now on, by caches that hold sizes of it, does not count.
+
+        Errors that were raised and caught let go of their frames: JAX keeps them in variables of these very frames, and such a
+        circle would hold what the user's functions hold until garbage is collected.
+        """
         self._closed = True
+        for error in self._raised:
+            error.__traceback__ = error.__context__ = None
+        self._raised.clear()
 
     def admits(self, n: int) -> bool:
         """Whether all that was asked has been answered as it is for ``n``."""
@@ -98,6 +113,9 @@ class Size:
 
     def __hash__(self):
         return hash((id(self.unknown), self.coefficients))
+
+    def __index__(self):
+        raise self.unknown.not_known()
 
     def __bool__(self):
         return self != 0
