@@ -94,7 +94,8 @@ def _operand(op: Op, name: str, position: int, given: Any, *others: Any):
             return kind(given), NUMBERS[kind]       # type: ignore[arg-type]
     if given is None and any(p.name == name and "None" in p.annotation for p in op.params):
         return None, None
-    raise _not_a(given, "Number" if any(p.name == name and p.kind == "number" for p in op.params) else "Tensor", op, name, position)
+    wants_number = any(p.name == name and p.kind == "number" for p in op.params)
+    raise _not_a(given, "Number" if wants_number else "Tensor", op, name, position)
 
 
 def _static(given: Any):

@@ -5,9 +5,8 @@ once it has run so often that compiling it is expected to pay. On an accelerator
 """
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -145,9 +144,8 @@ class Kernel:
         return cost.Work(seconds, seconds)
 
     def _traced(self):
-        with traced_again():
-            place = placed_on(self.outs[0].device) if self.outs and not self.avals else {}
-            return jax.jit(self._flat, **place).trace(*[a.placed for a in self._placed()])
+        place = placed_on(self.outs[0].device) if self.outs and not self.avals else {}
+        return for_xla(lambda: jax.jit(self._flat, **place).trace(*[a.placed for a in self._placed()]))
 
     def _run_compiled(self, arrays: list) -> list:
         if self.foreign:
@@ -170,12 +168,11 @@ class Kernel:
     def _compile(self) -> None:
         _require_xla(self.call)
         start = perf_counter()
-        with traced_again():
-            traced = self._traced()
-            if self._work is None and self.on_host is None:     # or it would be traced once more
-                self._work = self._work_of(traced)
-            on = Threads(inline=True, pool=self.work.host > policy.POOL) if self.on_cpu else ELSEWHERE
-            self.compiled = cache.compiled(traced.lower(), on, self.outs[0].device if self.outs else None)
+        traced = self._traced()
+        if self._work is None and self.on_host is None:     # or it would be traced once more
+            self._work = self._work_of(traced)
+        on = Threads(inline=True, pool=self.work.host > policy.POOL) if self.on_cpu else ELSEWHERE
+        self.compiled = for_xla(lambda: cache.compiled(traced.lower(), on, self.outs[0].device if self.outs else None))
         stats.kernel_compiled(self, perf_counter() - start)
 
     def _flat(self, *arrays):
@@ -194,12 +191,21 @@ class Kernel:
             raise value_error(self.call, self.avals, int(detail))
 
 
-@contextlib.contextmanager
-def traced_again() -> Iterator[None]:
-    """Around a trace for the compiler: what an op warns of it has warned of when it was called."""
+def for_xla(make: Callable[[], Any]) -> Any:
+    """What is traced or compiled for XLA by ``make``. What an op warns of it has warned of when it was called.
+
+    An exception at an unlucky moment, an interrupt say, leaves an entry of one of JAX's caches half made for good: whoever asks
+    for it again is told that he calls himself. Then the caches are emptied, and it is made once more.
+    """
     with warnings.catch_warnings(), jax.enable_x64(True):
         warnings.simplefilter("ignore")
-        yield
+        try:
+            return make()
+        except RecursionError as error:
+            if not str(error).startswith("Recursively calling"):
+                raise
+        jax.clear_caches()
+        return make()
 
 
 def _check_function(call: Call, avals: tuple):

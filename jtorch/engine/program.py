@@ -18,7 +18,7 @@ import numpy as np
 
 from jtorch import speedups
 from jtorch.engine import cache, launch, memory, stats, threads, wait
-from jtorch.engine.kernel import flatten, traced_again, value_error
+from jtorch.engine.kernel import flatten, for_xla, value_error
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.engine.values import CPU, Value, aval_of, device_array, placed_on, put
 from jtorch.ops.registry import Marker
@@ -206,10 +206,9 @@ class Program:
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
         donated = tuple(range(len(packed), len(packed) + len(self.donated)))
         memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
-        with traced_again():
-            place = {} if placed else placed_on(device)
-            lowered = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place).lower(*placed)
-            return cache.compiled(lowered, on if device is CPU else ELSEWHERE, device)
+        place = {} if placed else placed_on(device)
+        jitted = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place)
+        return for_xla(lambda: cache.compiled(jitted.lower(*placed), on if device is CPU else ELSEWHERE, device))
 
     def _pack(self, numbers: list) -> None:
         """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""
