@@ -26,6 +26,7 @@ from jtorch.engine.kernel import for_xla
 pytestmark = pytest.mark.core
 OURS = (str(Path(jtorch.__file__).parent), str(Path(jax.__file__).parent))
 BEHIND = {"RESUME", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
+WITHOUT = {"is_constant_dim"}      # functions of JAX that take any exception for an answer
 _names: dict = {}
 
 
@@ -43,7 +44,7 @@ class Places:
         self.at, self.error, self.count, self.before = at, error, 0, {}
 
     def __call__(self, frame, event, arg):
-        if not frame.f_code.co_filename.startswith(OURS):
+        if not frame.f_code.co_filename.startswith(OURS) or frame.f_code.co_name in WITHOUT:
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         self.before[id(frame)] = "RESUME"       # of which Python 3.11 tells as the call only
@@ -149,6 +150,7 @@ def interrupt_often(make, first, tries, error):
     assert hit > tries // 6     # a turn that goes on in a program has half to a fifth of the places of the one that was counted
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")      # it may come where a generator is closed
 @pytest.mark.parametrize("make", LOOPS)
 def test_a_loop_that_has_a_program_goes_on_behind_an_error_at_any_place(make):
     def warm():
