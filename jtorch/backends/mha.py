@@ -10,5 +10,5 @@ def get_fastpath_enabled() -> bool:
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Allow the fast path or not; XLA has one path. See torch.backends.mha."""
+    """Allow the fast path or not: here that says only how outputs lie in memory. See torch.backends.mha."""
     _fastpath["enabled"] = value

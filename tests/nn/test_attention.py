@@ -188,3 +188,40 @@ def test_embeddings_of_a_given_table(xp):
     assert bag(xp.tensor([[2, 0]])).tolist() == [[4, 6]]
     assert not bag.weight.requires_grad
     assert xp.embedding(table, xp.tensor([1])).tolist() == [[2, 3]]
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("mask", [None, "bool", "float"])
+@pytest.mark.parametrize("options", ["", ", batch_first=True", ", batch_first=True, bias=False", ", batch_first=True, add_zero_attn=True"])
+def test_how_the_output_lies_in_memory(torch, options, mask):
+    import jtorch
+
+    def strides(xp):
+        layer = eval(f"nn.MultiheadAttention(8, 2{options})", {"nn": xp.nn})
+        x = xp.tensor(numbers(SOURCE, SOURCE, 8))
+        masks = {} if mask is None else {"key_padding_mask": xp.zeros(SOURCE, SOURCE, dtype=getattr(xp, mask))}
+        found = []
+        for train, grad in ((True, True), (True, False), (False, True), (False, False)):
+            with xp.set_grad_enabled(grad):
+                found.append(layer.train(train)(x, x, x, **masks)[0].stride())
+                found.append(layer(x, x.clone(), x, **masks)[0].stride())
+        return found
+    assert strides(jtorch) == strides(torch)
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("build", [
+    "nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True)",
+    "nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True, norm_first=True)",
+    "nn.Transformer(8, 2, 1, 1, 16, dropout=0.3, batch_first=True)"])
+def test_dropout_of_what_attention_gives_comes_in_the_order_of_its_memory(torch, build):
+    import jtorch
+
+    def trained(xp):
+        xp.manual_seed(0)
+        layer, x = eval(build, {"nn": xp.nn}), xp.tensor(numbers(BATCH, SOURCE, 8))
+        out = layer(x, x) if isinstance(layer, xp.nn.Transformer) else layer(x)
+        out.square().cumsum(1).sum().backward()
+        return [out.detach().numpy(), *[p.grad.numpy() for p in layer.parameters()]]
+    for a, b in zip(trained(jtorch), trained(torch), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4 * max(1, np.abs(b).max()))

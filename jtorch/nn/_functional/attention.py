@@ -147,6 +147,8 @@ def attend(query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, wei
                bool(need_weights and average), batch_first)
     made = _call(given, statics)
     out, w = made if need_weights else (made, None)
+    if batch_first:     # a view, as in PyTorch: random numbers for what is made of it come in the order of its memory
+        out = out.transpose(0, 1)
     if batched:
         return out, w
     return out.squeeze(1), None if w is None else w.squeeze(0)

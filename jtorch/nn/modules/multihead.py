@@ -3,11 +3,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from jtorch._base import seam
+from jtorch.backends import mha
 from jtorch.nn import init
 from jtorch.nn._functional.attention import attend, check_mask
 from jtorch.nn.modules._make import parameter
 from jtorch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from jtorch.nn.modules.module import Module
+from jtorch.no_grad import mode
 from jtorch.tensor import Tensor
 
 __all__ = ["MultiheadAttention"]
@@ -105,10 +108,23 @@ class MultiheadAttention(Module):
             weights = [self.in_proj_weight]
         else:
             weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
-        return attend(query, key, value, self.embed_dim, self.num_heads, weights, self.in_proj_bias, self.bias_k, self.bias_v,
-                      self.add_zero_attn, self.dropout if self.training else 0.0, self.out_proj.weight, self.out_proj.bias,
-                      key_padding_mask, need_weights, attn_mask, average=average_attn_weights, is_causal=is_causal,
-                      batch_first=self.batch_first, warned=True)
+        out, w = attend(query, key, value, self.embed_dim, self.num_heads, weights, self.in_proj_bias, self.bias_k, self.bias_v,
+                        self.add_zero_attn, self.dropout if self.training else 0.0, self.out_proj.weight, self.out_proj.bias,
+                        key_padding_mask, need_weights, attn_mask, average=average_attn_weights, is_causal=is_causal,
+                        batch_first=self.batch_first, warned=True)
+        fast = query is key is value and self._takes_fast_path(query, attn_mask, key_padding_mask)
+        return (out.contiguous() if fast else out), w
+
+    def _takes_fast_path(self, x: Any, attn_mask: Any, padding: Any) -> bool:
+        """Whether PyTorch calls a kernel of its own, whose output lies in the order of its dims, for attention of x to itself."""
+        plain = self.batch_first and not self.training and x.dim() == 3 and self.num_heads % 2 == 0 and self.bias_k is None \
+            and not self.add_zero_attn and self.in_proj_weight is not None and self.in_proj_bias is not None
+        if not plain or not mha.get_fastpath_enabled() or seam.autocast is not None:
+            return False
+        if any([m is not None and m.is_floating_point() for m in (attn_mask, padding)]):
+            return False
+        own = (x, self.in_proj_weight, self.in_proj_bias, self.out_proj.weight, self.out_proj.bias)
+        return not (mode.grad and any([t.requires_grad for t in own]))
 
     def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
                     query: Any) -> tuple[Any, int | None]:

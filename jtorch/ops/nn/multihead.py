@@ -105,8 +105,9 @@ def multi_head_attention(query: Tensor, key: Tensor | None, value: Tensor | None
                          need_weights: bool, average: bool, batch_first: bool):
     """Attention of several heads with its projections: the output, and the weights if they are asked for.
 
-    ``query`` is (time, batch, features) or, with ``batch_first``, (batch, time, features). No ``value`` means the key, and no
-    ``key`` either that all three are the query. ``weights`` are those of queries, keys and values, in one tensor or three.
+    ``query`` is (time, batch, features) or, with ``batch_first``, (batch, time, features); the output is
+    (time, batch, features) in any case. No ``value`` means the key, and no ``key`` either that all three are the query.
+    ``weights`` are those of queries, keys and values, in one tensor or three.
     """
     q, k, v = _projections(query, key, value, weights, in_bias)
     if batch_first:
@@ -129,5 +130,4 @@ def multi_head_attention(query: Tensor, key: Tensor | None, value: Tensor | None
     if kept is not None:
         w = w * (promotion.cast(kept.reshape(w.shape), w.dtype) * (1 / (1 - dropout_p) if dropout_p < 1 else 0.0))
     out = _project(_flatten_heads(jnp.matmul(w, v)), out_weight, out_bias)
-    out = jnp.swapaxes(out, 0, 1) if batch_first else out
     return (out, jnp.mean(w, axis=1) if average else w) if need_weights else out

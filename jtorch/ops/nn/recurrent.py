@@ -256,7 +256,7 @@ def _weights(net: Network, params: list[jax.Array], projected: bool) -> list[Wei
 
 
 def _network(net: Network, input, hx: list, params: list, masks: list, valid, layer: Callable) -> list[jax.Array]:
-    """Output and last states. ``layer(x, start, weights, reverse)`` gives a path."""
+    """Output, time first, and last states. ``layer(x, start, weights, reverse)`` gives a path."""
     x = jnp.swapaxes(input, 0, 1) if net.batch_first else input
     check.require(x.shape[0] > 0, "Expected sequence length to be larger than 0 in RNN")
     weights, last = _weights(net, params, len(hx) == 2 and hx[0].shape[2] != hx[1].shape[2]), []
@@ -270,8 +270,7 @@ def _network(net: Network, input, hx: list, params: list, masks: list, valid, la
         x = made[0] if len(made) == 1 else jnp.concatenate(made, axis=-1)
         if masks and number < net.num_layers - 1:
             x = x * (promotion.cast(masks[number], x.dtype) * (1 / (1 - net.dropout) if net.dropout < 1 else 0.0))
-    out = jnp.swapaxes(x, 0, 1) if net.batch_first else x
-    return [out, *[jnp.stack(s) for s in zip(*last, strict=True)]]
+    return [x, *[jnp.stack(s) for s in zip(*last, strict=True)]]
 
 
 @op(name="_recurrent", function=False, method=False, out=False, tested=False, differentiable=False, loops=True)
