@@ -211,6 +211,15 @@ def _turned(shape: tuple[int, ...], operands: Sequence[Geometry], template: tupl
     return tuple(stride)
 
 
+def _attended(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
+    """Like the query where PyTorch takes its flash kernel: four dims, rows that lie close, masks of two or four dims."""
+    (q, k, v), masks = [size for size, _ in operands[:3]], [size for size, _ in operands[3:]]
+    flash = len(q) == len(k) == len(v) == 4 and k[:2] == v[:2] and q[0] == k[0] and q[3] == k[3] == v[3] and q[2] and k[2] \
+        and (q[1] == k[1] or template[-1]) and all([stride[-1] == 1 for _, stride in operands[:3]]) \
+        and all([len(m) in (2, 4) for m in masks])
+    return preserved(*operands[0]) if flash else contiguous_strides(shape)
+
+
 def _suggested_by(which: Callable, shape: tuple[int, ...], operands: Sequence[Geometry]) -> tuple[int, ...]:
     fits = len(shape) in _CHANNELS_LAST and which([suggests_channels_last(*g) for g in operands if len(g[0]) == len(shape)])
     return channels_last(shape) if fits else contiguous_strides(shape)
@@ -317,6 +326,7 @@ RMS_NORMED = Layout(_rms_normed)
 PADDED, HALVES, STACKED, ROLLED = Layout(_padded), Layout(_halves), Layout(_stacked), Layout(_rolled)
 TURNED = Layout(_turned, always=True)
 COLUMNS = Layout(_columns)
+ATTENDED = Layout(_attended)
 INDEXED = Layout(indexed)
 DIFFERENCES = Layout(_differences)
 KEPT = Layout(None, kept=True)

@@ -225,3 +225,23 @@ def test_dropout_of_what_attention_gives_comes_in_the_order_of_its_memory(torch,
         return [out.detach().numpy(), *[p.grad.numpy() for p in layer.parameters()]]
     for a, b in zip(trained(jtorch), trained(torch), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4 * max(1, np.abs(b).max()))
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("mask", [None, (SOURCE,), (5, SOURCE), (2, 1, 5, SOURCE), (3, 5, SOURCE)])
+def test_attention_of_transposed_heads_lies_in_memory_as_the_query(torch, mask):
+    import jtorch
+
+    def strides(xp):
+        def heads(time, n=3, size=4):
+            return xp.tensor(numbers(2, time, n, size)).transpose(1, 2)
+        given = [(heads(5), heads(SOURCE), heads(SOURCE)), (heads(5), heads(SOURCE, 1), heads(SOURCE, 1)),
+                 (heads(5).contiguous(), heads(SOURCE), heads(SOURCE)), (heads(5), heads(SOURCE), heads(SOURCE, size=2)),
+                 (heads(5), xp.ones(2, 3, 4, SOURCE).transpose(2, 3), heads(SOURCE)), (heads(5)[0], heads(SOURCE)[0], heads(SOURCE)[0])]
+        given = given[:-1] if mask is not None and len(mask) > 3 else given
+        bias = None if mask is None else xp.zeros(mask)
+        attend = xp.nn.functional.scaled_dot_product_attention
+        grouped = attend(heads(5, 6), heads(SOURCE), heads(SOURCE), enable_gqa=True).stride()
+        empty = attend(heads(5), heads(0), heads(0), None if mask is None else bias[..., :0]).tolist()
+        return [attend(*each, bias).stride() if bias is None or len(bias.shape) > 1 else None for each in given], grouped, empty
+    assert strides(jtorch) == strides(torch)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jtorch.ops import check
+from jtorch.ops.layout import ATTENDED
 from jtorch.ops.nn._common import functional, widen
 from jtorch.ops.registry import Tensor, op
 
@@ -57,8 +58,10 @@ def _masked(scores: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> 
     return jnp.where(mask, scores, -jnp.inf) if mask.dtype == jnp.bool_ else scores + mask.astype(scores.dtype)
 
 
-def _safe_softmax(scores: jax.Array) -> jax.Array:
-    """softmax along the last axis that is 0, not nan, in rows where all is masked."""
+def safe_softmax(scores: jax.Array) -> jax.Array:
+    """softmax along the last axis that is 0, not nan, in rows where all is masked, or that are empty."""
+    if scores.shape[-1] == 0:
+        return scores
     empty = jnp.all(scores == -jnp.inf, axis=-1, keepdims=True)
     return jnp.where(empty, 0, jax.nn.softmax(jnp.where(empty, 0, scores), axis=-1))
 
@@ -69,10 +72,10 @@ def _weights(query, key, attn_mask, is_causal: bool, scale: float | None, enable
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf
     scores = _matmul(widen(query), widen(jnp.swapaxes(key, -1, -2))) * scale
-    return _safe_softmax(_masked(scores, attn_mask, is_causal)).astype(query.dtype)
+    return safe_softmax(_masked(scores, attn_mask, is_causal)).astype(query.dtype)
 
 
-@functional(backward_name="ScaledDotProductFlashAttentionForCpuBackward0")
+@functional(backward_name="ScaledDotProductFlashAttentionForCpuBackward0", layout=ATTENDED)
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
                                  enable_gqa: bool = False):

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from jtorch.ops import check, promotion
 from jtorch.ops.nn._common import widen
+from jtorch.ops.nn.attention import safe_softmax
 from jtorch.ops.registry import Tensor, op
 
 
@@ -76,19 +77,11 @@ def _causal(target: int, source: int, dtype) -> jax.Array:
     return _additive(~jnp.tril(jnp.ones((target, source), bool)), dtype)[None, None]
 
 
-def _softmax(scores: jax.Array, safe: bool) -> jax.Array:
-    """softmax along the last axis; ``safe``: 0, not nan, in rows where all is masked, as in scaled_dot_product_attention."""
-    if not safe:
-        return jax.nn.softmax(scores, axis=-1)
-    empty = jnp.all(scores == -jnp.inf, axis=-1, keepdims=True)
-    return jnp.where(empty, 0, jax.nn.softmax(jnp.where(empty, 0, scores), axis=-1))
-
-
 def _attention_weights(q: jax.Array, k: jax.Array, mask: jax.Array | None, *, safe: bool) -> jax.Array:
     scores = widen(jnp.matmul(q * (1 / math.sqrt(q.shape[-1])), jnp.swapaxes(k, 2, 3)))
     if mask is not None:
         scores = scores + jnp.broadcast_to(mask.astype(scores.dtype), scores.shape)
-    return _softmax(scores, safe).astype(q.dtype)
+    return (safe_softmax(scores) if safe else jax.nn.softmax(scores, axis=-1)).astype(q.dtype)
 
 
 def _flatten_heads(x: jax.Array) -> jax.Array:
