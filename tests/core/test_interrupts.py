@@ -73,13 +73,18 @@ def interrupted(fn, at: int, error: BaseException) -> int:
     sys.settrace(places)
     try:
         fn()
-    except type(error) as raised:
-        if raised is not error:
+    except (type(error), ValueError) as raised:
+        if raised is not error and not came_in_a_comparison(raised):
             raise
         return 0
     finally:
         sys.settrace(before)
     return places.count
+
+
+def came_in_a_comparison(raised: BaseException) -> bool:
+    """Whether JAX's C++ has made a ValueError of an exception that came while a cache of it compared keys."""
+    return isinstance(raised, ValueError) and "Cache keys should be comparable" in str(raised)
 
 
 def optimizer_loop():
@@ -227,8 +232,8 @@ def test_signals_at_random_moments(make):
                     step()
             except KeyboardInterrupt:
                 pass
-            except ValueError as error:     # JAX's C++ makes one of what comes within a comparison that a cache of it asks for
-                assert "KeyboardInterrupt" in str(error)
+            except ValueError as error:
+                assert came_in_a_comparison(error)
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             check_all_is_there(tensors())
