@@ -388,7 +388,7 @@ class _Writer:
 
     def _tensor_or_static(self, p: Param, at: int):
         mark = f"m_{p.name}"
-        return [f"if {p.name}.__class__ is Tensor: flat.append({p.name}); {mark} = T",
+        return [f"if {p.name}.__class__ is Tensor or {p.name}.__class__ is Parameter: flat.append({p.name}); {mark} = T",
                 f"elif {p.name}.__class__ in _PLAIN: {mark} = {p.name}",
                 *_foreign(None, f"if isinstance({p.name}, Tensor): flat.append({p.name}); {mark} = T",
                           f"else: {mark} = _static({self._checked(p)})")], mark, ""

@@ -9,6 +9,7 @@ import pytest
 from libraries import HAS_TORCH, NO_TORCH, library
 
 import jtorch
+from jtorch._api.torch_function import NOT_OVERRIDDEN
 
 pytestmark = pytest.mark.core
 
@@ -189,3 +190,22 @@ def test_signatures_stay_where_functions_ask_first():
     with jtorch.overrides.TorchFunctionMode():
         assert [inspect.signature(f) for f in functions] == before
     assert [inspect.signature(f) for f in functions] == before
+
+
+def test_nobody_is_asked_where_arguments_are_tensors_and_parameters(monkeypatch):
+    """Who takes over a call is only looked for where an argument's class may: to look costs as much as ten calls."""
+    nn, asked = jtorch.nn, []
+    scope = nn.functional.linear.__globals__
+    monkeypatch.setitem(scope, "_overridden", lambda func, given: asked.append(func.__name__) or NOT_OVERRIDDEN)
+    x, image = jtorch.ones(2, 4, 8), jtorch.ones(2, 4, 6, 6)
+    for layer in (nn.Linear(8, 3), nn.LayerNorm(8), nn.RMSNorm(8), nn.LSTM(8, 3), nn.GRU(8, 3), nn.MultiheadAttention(8, 2),
+                  nn.Bilinear(8, 8, 2), nn.TransformerEncoderLayer(8, 2, 16)):
+        layer(*[x] * {nn.MultiheadAttention: 3, nn.Bilinear: 2}.get(type(layer), 1))
+    for layer in (nn.Conv2d(4, 3, 3), nn.ConvTranspose2d(4, 3, 3), nn.BatchNorm2d(4), nn.GroupNorm(2, 4), nn.PReLU(4), nn.MaxPool2d(2),
+                  nn.InstanceNorm2d(4, affine=True)):
+        layer(image)
+    nn.Embedding(5, 3)(jtorch.tensor([1, 2]))
+    nn.functional.cross_entropy(x, jtorch.zeros(2, 8, dtype=jtorch.int64), nn.Parameter(jtorch.ones(4)))
+    jtorch.addmm(nn.Parameter(jtorch.ones(3)), jtorch.ones(2, 8), nn.Parameter(jtorch.ones(8, 3)))
+    jtorch.where(x > 0, nn.Parameter(x), 1.0).clamp(nn.Parameter(x), x)
+    assert asked == []
