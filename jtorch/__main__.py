@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> None:
     """The command."""
     given = _arguments(sys.argv[1:] if argv is None else argv)
     if given.script == "doctor" and not given.module and not os.path.exists("doctor"):
-        from jtorch.doctor import main as doctor
+        from jtorch.install.doctor import main as doctor
         sys.exit(doctor())
     install()
     if given.seed is not None:

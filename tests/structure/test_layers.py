@@ -79,9 +79,8 @@ LAYERS = [
     "onnx",             # models as ONNX
     "fx",               # graphs of modules: traced, changed, written as Python
     "_as_torch",        # ``import torch`` that gives this package, by PyTorch's module paths
-    "install",          # ``import torch`` for a whole environment
     "__init__",
-    "doctor",           # what is installed, and whether it works
+    "install",          # ``import torch`` for a whole environment; what is there, and whether it works
     "__main__",
 ]
 LAYER = {name: i for i, name in enumerate(LAYERS)}

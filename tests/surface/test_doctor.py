@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from jtorch import doctor, speedups
+from jtorch import speedups
+from jtorch.install import doctor
 from jtorch.version import jtorch_version
 
 ROOT = Path(__file__).resolve().parents[2]

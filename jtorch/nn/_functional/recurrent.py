@@ -24,8 +24,8 @@ def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tenso
     """The output of a recurrent network and its last states; of packed rows if there are ``batch_sizes``."""
     masks = _masks(input, batch_sizes, hx[0], num_layers, dropout, bidirectional, batch_first) if dropout and train else []
     if batch_sizes is None:
-        out, *last = _run(mode, input, None, hx, params, masks, has_biases, num_layers, dropout, bidirectional, batch_first)
-        return [out.transpose(0, 1) if batch_first else out, *last]     # a view, as in PyTorch
+        made = _run(mode, input, None, hx, params, masks, has_biases, num_layers, dropout, bidirectional, batch_first)
+        return [made[0].transpose(0, 1), *made[1:]] if batch_first else made     # a view, as in PyTorch
     order = Order(batch_sizes._numpy_copy(), input.device)
     valid = from_host(order.place >= 0, input.device)
     padded, *masks = [order.pad(x) for x in (input, *masks)]

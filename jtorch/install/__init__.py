@@ -154,7 +154,3 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     sys.stdout.write(said + "\n")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,6 @@
+"""``python -m jtorch.install``."""
+import sys
+
+from jtorch.install import main
+
+sys.exit(main())
