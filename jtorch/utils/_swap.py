@@ -69,7 +69,7 @@ def _count(t: Tensor) -> int:
     in_graph = any([_held(r, "variable") is t for r in referrers]) or any([is_leaf_edge(r) for r in referrers])
     known = in_graph or t._node is not None or weakref.getweakrefs(t) or sys.getrefcount(t._storage) > _ALONE
     nodes = _may_have_saved(t) if known else []
-    saved = sum([_uses(n, t) for n in nodes]) + len(_views_only_saved(nodes, t, alive))
+    saved = sum([_is_of(t, v, e) for n in nodes for v, e in _saved_by(n)]) + len(_views_only_saved(nodes, t, alive))
     return 1 + views + saved + in_graph + grads
 
 
@@ -80,11 +80,11 @@ def _held(o: Any, name: str) -> Any:
     return getattr(o, name, None) if isinstance(o, (Tensor, AccumulateGrad)) else None
 
 
-def _uses(node: OpNode, t: Tensor) -> int:
-    """How often the tensor is among what a node has saved and uses in its backward."""
+def _saved_by(node: OpNode) -> list[tuple[tuple, tuple | None]]:
+    """The version and the edge of each argument that a node has saved and uses in its backward."""
     if node.call.op.saves.result_only:      # of that the node holds the memory, not the tensor
-        return 0
-    return sum([u and _is_of(t, v, e) for v, u, e in zip(node.versions, _used(node), node.raw_edges, strict=False)])
+        return []
+    return [(v, e) for v, used, e in zip(node.versions, _used(node), node.raw_edges, strict=False) if used]
 
 
 def _views_only_saved(near: list[OpNode], t: Tensor, alive: list) -> set:
@@ -93,8 +93,8 @@ def _views_only_saved(near: list[OpNode], t: Tensor, alive: list) -> set:
     views = [n for n in near if _of_view(n) and leads_to(n.raw_edges[0], t)]
     while views:
         users = _nodes_with_any(views)
-        edges.update([e for n in users for v, used, e in zip(n.versions, _used(n), n.raw_edges, strict=False)
-                      if used and v[0] is not None and e[0] in views and not n.call.op.saves.result_only])
+        edges.update([e for user in users for v, e in _saved_by(user)
+                      if v[0] is not None and e is not None and any([e[0] is n for n in views])])
         views = [n for n in users if _of_view(n)]
     return {e for e in edges if not any([isinstance(view, Tensor) and leads_to(e, view) for view in alive])}
 

@@ -234,4 +234,10 @@ xp.utils.swap_tensors(t7, xp.ones(2))
 t8 = t4.t()[0].exp()
 xp.utils.swap_tensors(t4, xp.ones(2))
 """,
+    "a tensor whose view was multiplied by a constant can be swapped": """
+t1 = xp.ones(2, 3, requires_grad=True) * 1
+t2 = t1.reshape(-1) * xp.arange(6.)
+t3 = xp.ones(1)
+xp.utils.swap_tensors(t3, t1)
+""",
 }
