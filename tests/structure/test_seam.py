@@ -13,7 +13,7 @@ import jtorch
 from jtorch._base import seam
 
 PACKAGE = Path(__file__).resolve().parents[2] / "jtorch"
-FILES = sorted(p for p in PACKAGE.rglob("*.py") if "_as_torch" not in p.parts and p.name != "__main__.py")
+FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.parts[-2:] != ("_as_torch", "__init__.py") and p.name != "__main__.py")
 SLOTS = set(seam.FILLED_BY)
 
 # (file, what it sets): why that is no injection.
