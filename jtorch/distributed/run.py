@@ -68,9 +68,9 @@ class Agent:
         self.nodes = int(str(given.nnodes).rpartition(":")[2])
         self.here = _processes(given.nproc_per_node)
         self.node_rank = given.node_rank
-        self.host, self.port = _master(given, self.nodes)
-        self._store = TCPStore(self.host, self.port, is_master=True) if self.node_rank == 0 else None
-        self.port = self._store.port if self._store is not None else self.port
+        self.host, port = _master(given, self.nodes)
+        self._store = TCPStore(self.host, port, is_master=True) if self.node_rank == 0 else None
+        self.port = self._store.port if self._store is not None else port
         self.run_id = given.rdzv_id if given.rdzv_id != "none" else uuid.uuid4().hex[:8] if given.standalone else "none"
         self.folder = Path(tempfile.mkdtemp(prefix=f"{self.run_id}_", dir=_made(given.log_dir) if given.log_dir else None))
         self.processes: list[subprocess.Popen] = []

@@ -107,6 +107,14 @@ class Store:
         return True
 
 
+def arrive(store: Store, key: str, world_size: int) -> str:
+    """Counts this process at a key; the key that is there once all of ``world_size`` have come."""
+    all_there = f"{key}/all"
+    if store.add(key, 1) == world_size:
+        store.set(all_there, b"1")
+    return all_there
+
+
 def changed(old: bytes | None, change: tuple) -> tuple[bytes | None, bytes | None]:
     """What a key holds after a change, and what the caller is told."""
     kind, *args = change

@@ -10,7 +10,7 @@ from datetime import timedelta
 from multiprocessing.connection import Connection
 
 from jtorch.distributed.errors import DistNetworkError, DistStoreError
-from jtorch.distributed.store import DEFAULT_TIMEOUT, HashStore, Store
+from jtorch.distributed.store import DEFAULT_TIMEOUT, HashStore, Store, arrive
 
 GREETING = b"jtorch-store-1"
 _WORKERS = "\0workers"
@@ -145,10 +145,8 @@ class TCPStore(Store):
         return made
 
     def _meet(self, world_size: int, wait: bool) -> None:
-        here = self.add(_WORKERS, 1)
-        if here == world_size:
-            self.set(f"{_WORKERS}/all", b"1")
-        if wait and self.wait_until([f"{_WORKERS}/all"], self._timeout.total_seconds()):
+        all_there = arrive(self, _WORKERS, world_size)
+        if wait and self.wait_until([all_there], self._timeout.total_seconds()):
             raise DistStoreError(f"Timed out after {int(self._timeout.total_seconds()) + 1} seconds waiting for clients. "
                                  f"{self.add(_WORKERS, 0)}/{world_size} clients joined.")
 

@@ -19,7 +19,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jtorch.distributed import coordinator
 from jtorch.distributed.errors import DistBackendError
-from jtorch.distributed.store import Store
+from jtorch.distributed.store import Store, arrive
 from jtorch.engine.spmd import by_rows
 
 _NEVER = 10**6      # seconds: that a process has ended is heard from its connections, not from heartbeats
@@ -74,9 +74,7 @@ class Transport:
 
 def _meet(store: Store, world_size: int, seconds: float) -> None:
     """Waits for all ranks: JAX's client, where it waits long for another rank, connects anew, which its coordinator refuses."""
-    if store.add("connecting", 1) == world_size:
-        store.set("all connecting", b"1")
-    if store.wait_until(["all connecting"], seconds):
+    if store.wait_until([arrive(store, "connecting", world_size)], seconds):
         raise DistBackendError(f"not all of {world_size} ranks came within {seconds:g} seconds")
 
 

@@ -30,12 +30,18 @@ def test_a_rank_that_does_otherwise_is_named(case, says):
     assert says in ran.stdout, (ran.stdout[-500:], ran.stderr[-2000:])
 
 
+def launched_text(tmp_path, text):
+    """A program on two ranks, from its text."""
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    return launched("jtorch", 2, str(program))
+
+
 def test_a_rank_that_fails_ends_the_others(tmp_path):
-    program = tmp_path / "fails.py"
-    program.write_text("import os, time\nfrom torch.distributed.elastic.multiprocessing.errors import record\n"
-                       "@record\ndef main():\n    if os.environ['RANK'] == '1':\n        raise ValueError('rank one says no')\n"
-                       "    time.sleep(500)\nmain()\n")
-    ran = launched("jtorch", 2, str(program))
+    ran = launched_text(
+        tmp_path, "import os, time\nfrom torch.distributed.elastic.multiprocessing.errors import record\n"
+                  "@record\ndef main():\n    if os.environ['RANK'] == '1':\n        raise ValueError('rank one says no')\n"
+                  "    time.sleep(500)\nmain()\n")
     assert ran.returncode == 1
     assert "ValueError: rank one says no" in ran.stderr and "rank      : 1 (local_rank: 1)" in ran.stderr
 
@@ -54,9 +60,8 @@ def test_batch_normalization_over_ranks(tmp_path):
 
 
 def test_a_job_may_be_joined_again(tmp_path):
-    program = tmp_path / "again.py"
-    program.write_text("import torch, torch.distributed as dist\nfor turn in range(3):\n    dist.init_process_group('gloo')\n"
-                       "    t = torch.ones(2) * (dist.get_rank() + turn)\n    dist.all_reduce(t)\n    assert t.tolist() == [1 + 2 * turn] * 2\n"
-                       "    dist.destroy_process_group()\nprint('done', flush=True)\n")
-    ran = launched("jtorch", 2, str(program))
+    ran = launched_text(
+        tmp_path, "import torch, torch.distributed as dist\nfor turn in range(3):\n    dist.init_process_group('gloo')\n"
+                  "    t = torch.ones(2) * (dist.get_rank() + turn)\n    dist.all_reduce(t)\n    assert t.tolist() == [1 + 2 * turn] * 2\n"
+                  "    dist.destroy_process_group()\nprint('done', flush=True)\n")
     assert (ran.returncode, ran.stdout.count("done")) == (0, 2), ran.stderr[-2000:]
