@@ -30,6 +30,9 @@ from jtorch.engine.threads import ELSEWHERE, Threads
 
 MAX_BYTES = 512 * 2**20     # the files used longest ago go first
 FORMAT = "1"
+# XLA would leave out the rounding of 16-bit floats between operations that it fuses: a program gave other numbers than its calls
+# one by one.
+EXACT = {"xla_allow_excess_precision": False}
 
 
 def _default() -> str | None:
@@ -90,7 +93,7 @@ def compiled(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | Non
 
 def _compiled_or_read(lowered: Any, on: Threads, place: jax.Device) -> Any:
     text = lowered.as_text() if on.pool or _directory is not None else ""
-    options = on.options | convolutions.options(text) if on.pool else on.options
+    options = on.options | (EXACT if place.platform == "cpu" else {}) | (convolutions.options(text) if on.pool else {})
     if _directory is None or not _usable(_directory):
         return threads.compiled(lowered, on, options)
     path = Path(_directory) / _name(text, options, on, place)

@@ -21,6 +21,7 @@ from jtorch.ops.elementwise import (
     rest,
     trunc_div,
     unsupported,
+    widen,
     zero_division,
 )
 from jtorch.ops.facts import Memory, Out, Saves
@@ -28,7 +29,7 @@ from jtorch.ops.layout import ITERATED, POWER, RECIPROCAL
 from jtorch.ops.registry import OPS, Number, T, Tensor, op
 
 
-@op(numbers_only=True, promote="numeric", operators=("__add__", "__radd__", "__iadd__"), saves="none")
+@op(numbers_only=True, promote="numeric", opmath=True, operators=("__add__", "__radd__", "__iadd__"), saves="none")
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Adds ``alpha`` times ``other``. See torch.add."""
     return input + _scaled(other, alpha)
@@ -59,8 +60,8 @@ def no_bools(dtypes):
                            "mask, use the `~` or `logical_not()` operator instead.")
 
 
-@op(numbers_only=True, promote="numeric", aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"), saves="none",
-    refuses=no_bools, backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1",
+@op(numbers_only=True, promote="numeric", opmath=True, aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"),
+    saves="none", refuses=no_bools, backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1",
     memory=Memory(dtypes_first=True))
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
@@ -78,14 +79,15 @@ def _times_minus_one(x):
     return lax.complex(-x.real - x.imag * 0, x.real * 0 - x.imag)
 
 
-@op(promote="numeric", saves="none", method=False, inplace=False, out=False, refuses=no_bools,
+@op(promote="numeric", opmath=True, saves="none", method=False, inplace=False, out=False, refuses=no_bools,
     backward_name=numbered("Rsub", 1, tensor=0, number=1))
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
     """``other`` minus ``alpha`` times ``input``. See torch.rsub."""
     return _less(other, input, alpha)
 
 
-@op(numbers_only=True, promote="numeric", aliases=("multiply",), operators=("__mul__", "__rmul__", "__imul__"))
+@op(numbers_only=True, promote="numeric", opmath=True, exact="other", aliases=("multiply",),
+    operators=("__mul__", "__rmul__", "__imul__"))
 def mul(input: Tensor | Number, other: Tensor | Number):
     """The product. See torch.mul."""
     return input * other
@@ -106,9 +108,9 @@ def _rounded(input, other, rounding_mode: str):
     return lax.stop_gradient(exact(input, other))
 
 
-@op(numbers_only=True, promote="numeric", aliases=("divide",), backward_name=_div_backward, value_check=(
-    lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER,
-    zero_division))
+@op(numbers_only=True, promote="numeric", opmath=True, exact="other", aliases=("divide",), backward_name=_div_backward,
+    value_check=(lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER,
+                 zero_division))
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None):
     """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
     if rounding_mode not in _ROUNDING:
@@ -120,18 +122,20 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
     return divide(input.astype(to), other.astype(to))
 
 
-@op(numbers_only=True, promote="int_to_float", operators=("__truediv__", "__itruediv__"), backward_name="DivBackward0")
+@op(numbers_only=True, promote="int_to_float", opmath=True, exact="other", operators=("__truediv__", "__itruediv__"),
+    backward_name="DivBackward0")
 def true_divide(input: Tensor | Number, other: Tensor | Number):
     """The quotient. See torch.true_divide."""
     return divide(input, other)
 
 
 @op(promote="numeric", operators=("__rtruediv__", "__rdiv__"), function=False, method=False, inplace=False, out=False,
-    backward_name="MulBackward0", saves=Saves(checks=check.nothing), layout=RECIPROCAL)
+    backward_name="MulBackward0", saves=Saves(checks=check.nothing), layout=RECIPROCAL, exact="input")
 def rdiv(input: Tensor | Number, other: Tensor):
     """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
     other = other.astype(promotion.to_float(np.dtype(other.dtype)))
-    return divide(like(other, 1), other) * input.astype(other.dtype)
+    wide = promotion.opmath(np.dtype(other.dtype))
+    return (divide(like(other, 1), other).astype(wide) * input.astype(wide)).astype(other.dtype)
 
 
 @op(numbers_only=True, promote="numeric", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
@@ -204,8 +208,15 @@ def _static_power(x, exponent):
     if exponent in (0.5, -0.5):
         return _branch_cuts.sqrt(x) if exponent > 0 else lax.rsqrt(x)
     if kind(x) == "i" or (not isinstance(exponent, complex) and float(exponent).is_integer() and abs(exponent) <= 16):
-        return lax.integer_pow(x, int(exponent))
+        return _whole_power(x, int(exponent))
     return _power(x, like(x, exponent))
+
+
+def _whole_power(x, exponent: int):
+    """``x`` to a whole power, rounded once; of bfloat16 PyTorch rounds the square in the powers 3 and -2."""
+    if x.dtype == jnp.bfloat16 and exponent in (3, -2):
+        return x * x * x if exponent == 3 else like(x, 1) / (x * x)
+    return lax.integer_pow(widen(x), exponent).astype(x.dtype)
 
 
 def _pow_backward(template) -> str:
@@ -253,14 +264,14 @@ def square(input: Tensor):
     return pow(input, 2)
 
 
-@op(promote="numeric", saves=Saves(frees=beyond_first))
+@op(promote="numeric", opmath=True, exact="value", saves=Saves(frees=beyond_first))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
     unsupported("addcmul_cpu_out", input, "b")
     return input + _scaled(tensor1, value) * tensor2
 
 
-@op(promote="numeric")
+@op(promote="numeric", opmath=True, exact="value")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
     check.require(kind(input) not in "ib", _ADDCDIV)
@@ -283,11 +294,11 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
         check.require(x.dtype == input.dtype or (name == "weight" and x.ndim == 0),
                       f"expected dtype {_c_name(input)} for `{name}` but got dtype {_c_name(x)}")
     unsupported("lerp_kernel_tensor" if weight.ndim else "lerp_kernel_scalar", input, "ib")
-    weight = weight.astype(input.dtype)
-    input, end, weight = broadcast(input, end, weight)
+    dtype = np.dtype(input.dtype)
+    input, end, weight = broadcast(*[x.astype(promotion.opmath(dtype)) for x in (input, end, weight)])
     near = jnp.abs(lax.stop_gradient(weight)) < 0.5
     from_end = end - (end - input) * (1 - weight)
-    return jnp.where(near, input + weight * (end - input), from_end)
+    return jnp.where(near, input + weight * (end - input), from_end).astype(dtype)
 
 
 def _c_name(x) -> str:

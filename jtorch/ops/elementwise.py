@@ -33,6 +33,11 @@ def only_double(kernel: str, x) -> None:
     unsupported(kernel, x, "c" if np.dtype(x.dtype).itemsize > 2 else "cf")
 
 
+def widen(x: jax.Array) -> jax.Array:
+    """``x``, in float32 if it has 16 bits: PyTorch's kernels compute those in float32."""
+    return x.astype(promotion.opmath(np.dtype(x.dtype)))
+
+
 def broadcast(*arrays) -> list:
     """The arrays in their common shape; RuntimeError where there is none."""
     shape = check.broadcast_shapes(*[a.shape for a in arrays])
@@ -44,21 +49,23 @@ def like(x, value):
     return jnp.asarray(value, x.dtype)
 
 
-def derivative(*partials: Callable | None) -> Callable[[Callable], Callable[..., jax.Array]]:
+def derivative(*partials: Callable | None, opmath: bool = False) -> Callable[[Callable], Callable[..., jax.Array]]:
     """Gives a function its derivatives: ``partial(t, result, *arguments)`` is what an argument's tangent ``t`` adds.
 
-    For functions whose gradient PyTorch defines otherwise than JAX, at ties, edges and infinities. None: no gradient.
+    For functions whose gradient PyTorch defines otherwise than JAX, at ties, edges and infinities. None: no gradient. ``opmath``:
+    PyTorch has a kernel for the backward, so that of 16-bit floats it is computed in float32 and rounded once.
     """
     def decorate(fn: Callable) -> Callable:
         wrapped = jax.custom_jvp(fn)
+        wide = widen if opmath else lambda x: x
 
         def rule(primals, tangents):
             result = wrapped(*primals)
-            terms = [partial(t, result, *primals) for t, partial in zip(tangents, partials, strict=True)
+            terms = [partial(wide(t), wide(result), *map(wide, primals)) for t, partial in zip(tangents, partials, strict=True)
                      if partial is not None and not isinstance(t, SymbolicZero)]
             if not terms:
                 return result, SymbolicZero.from_primal_value(result)
-            return result, jnp.broadcast_to(sum(terms[1:], terms[0]), result.shape)
+            return result, jnp.broadcast_to(sum(terms[1:], terms[0]), result.shape).astype(result.dtype)
 
         wrapped.defjvp(rule, symbolic_zeros=True)
         return wrapped
@@ -122,7 +129,12 @@ def divide(a, b):
 
 def logistic(x):
     """1 / (1 + exp(-x))."""
-    return quotient(like(x, 1), 1 + jnp.exp(-x)) if kind(x) == "c" else lax.logistic(x)
+    return quotient(like(x, 1), 1 + jnp.exp(-x)) if kind(x) == "c" else _logistic(x)
+
+
+@derivative(lambda t, r, x: t * (1 - r) * r, opmath=True)
+def _logistic(x):
+    return lax.logistic(widen(x)).astype(x.dtype)
 
 
 def divides_by_zero(input, other, *_, **__):

@@ -75,12 +75,17 @@ def _scaled(array, factor):
     return array * jax.lax.convert_element_type(factor, array.dtype)
 
 
+def _unrounded(a, b):
+    """``product``, of 16-bit floats in float32: what is done with it before it is rounded is said by ``_plus_scaled``."""
+    return jnp.matmul(a, b, precision=_FULL, preferred_element_type=promotion.opmath(np.dtype(a.dtype)))
+
+
 def _plus_scaled(input, beta, term, alpha):
-    """beta * input + alpha * term; a beta of 0 drops the input even where it is nan."""
-    term = _scaled(term, alpha)
-    if isinstance(beta, check.Int):
-        return input + term
-    return jnp.where(beta == 0, jnp.zeros((), input.dtype), _scaled(input, beta)) + term
+    """beta * input + alpha * term, computed in the dtype of ``term``; a beta of 0 drops the input even where it is nan."""
+    dtype, input, term = input.dtype, input.astype(term.dtype), _scaled(term, alpha)
+    if not isinstance(beta, check.Int):
+        input = jnp.where(beta == 0, jnp.zeros((), input.dtype), _scaled(input, beta))
+    return (input + term).astype(dtype)
 
 
 def _check_mm(a, b) -> None:
@@ -278,7 +283,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     check.require(input.dtype == mat2.dtype, "self and mat2 must have the same dtype, but got "
                   f"{check.scalar_name(input.dtype)} and {check.scalar_name(mat2.dtype)}")
     _check_mm(mat1, mat2)
-    return _plus_scaled(input, beta, product(mat1, mat2), alpha)
+    return _plus_scaled(input, beta, _unrounded(mat1, mat2), alpha)
 
 
 @op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
@@ -291,7 +296,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     check.require(len(set(names)) == 1,
                   f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}")
     _no_bool("addmv_impl_cpu", mat, mat)
-    return _plus_scaled(expand(input, mat.shape[:1]), beta, product(mat, vec), alpha)
+    return _plus_scaled(expand(input, mat.shape[:1]), beta, _unrounded(mat, vec), alpha)
 
 
 @op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
@@ -317,7 +322,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
                   f"Input dtypes must be the same, got: input {c_name(input)}, batch1: {c_name(batch1)}, "
                   f"batch2: {c_name(batch2)}")
     _check_bmm(batch1, batch2, "baddbmm")
-    return _plus_scaled(input, beta, product(batch1, batch2), alpha)
+    return _plus_scaled(input, beta, _unrounded(batch1, batch2), alpha)
 
 
 @op(promote="numeric", broadcast=False, saves=Saves(frees=beyond_first))

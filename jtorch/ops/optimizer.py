@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jtorch.ops import promotion
+from jtorch.ops.elementwise import widen
 from jtorch.ops.registry import Tensor, op
 
 
@@ -21,8 +23,13 @@ def split(x: jax.Array) -> jax.Array:
 
 
 def joined(x: jax.Array, like: jax.Array) -> jax.Array:
-    """The reverse of ``split``, where ``like`` is complex."""
-    return jax.lax.complex(x[..., 0], x[..., 1]) if jnp.iscomplexobj(like) else x
+    """The reverse of ``split``, where ``like`` is complex; rounded to its dtype."""
+    return jax.lax.complex(x[..., 0], x[..., 1]) if jnp.iscomplexobj(like) else x.astype(like.dtype)
+
+
+def _rounded(x: jax.Array, like: jax.Array) -> jax.Array:
+    """``x``, rounded where ``like`` has 16 bits."""
+    return x.astype(like.dtype) if np.dtype(like.dtype) in promotion.OPMATH else x
 
 
 class Options(SimpleNamespace):
@@ -39,6 +46,7 @@ def _counted(o, step):
 def rule(name: str, shared: Callable = _counted, real: bool = True):
     """Declares the op ``name`` from a rule; ``shared`` gives the new shared scalars from the old ones.
 
+    Of 16-bit floats a rule is computed in float32 and rounded once: a ``beta2`` of 0.999 is 1 in bfloat16.
     ``numbers`` are runtime scalars, ``names`` says which, ``options`` are static. ``of`` has
     the place of each parameter's scalars among ``scalars``, of which ``width`` belong together. Results are the new parameters,
     the new ``columns`` and those that the rule begins, each for all parameters, and the new scalars.
@@ -54,11 +62,12 @@ def rule(name: str, shared: Callable = _counted, real: bool = True):
             for i, (p, g) in enumerate(zip(params, grads, strict=True)):
                 state = columns[i::n]
                 parts = split if real else (lambda x: x)
-                given = [parts(x) for x in (p, -g if o.maximize else g, *state)]
+                given = [parts(widen(x)) for x in (p, -g if o.maximize else g, *state)]
                 b, a = (before[of[i]], after[of[i]]) if of else ((), ())
                 made = one(o, *given, SimpleNamespace(before=b, after=a))
                 likes = chain((p, *state), repeat(p))
-                out.append([joined(x, like) if real else x for x, like in zip(made, likes, strict=False)])
+                whole = joined if real else _rounded
+                out.append([whole(x, like) for x, like in zip(made, likes, strict=False)])
             flat = [row[k] for k in range(len(out[0])) for row in out]
             return flat + [x.astype(s.dtype) for x, s in zip([x for a in after for x in a], scalars, strict=True)]
         body.__doc__ = one.__doc__

@@ -153,14 +153,14 @@ def conj_physical(input: Tensor):
     return jnp.conj(input) if kind(input) == "c" else input
 
 
-@op(promote="int_to_float", saves="none", backward_name="Deg2RadBackward0")
+@op(promote="int_to_float", opmath=True, saves="none", backward_name="Deg2RadBackward0")
 def deg2rad(input: Tensor):
     """Degrees to radians. See torch.deg2rad."""
     check.require(kind(input) != "c", "deg2rad is not supported for complex tensors.")
     return input * like(input, np.pi / 180)
 
 
-@op(promote="int_to_float", saves="none", backward_name="Rad2DegBackward0")
+@op(promote="int_to_float", opmath=True, saves="none", backward_name="Rad2DegBackward0")
 def rad2deg(input: Tensor):
     """Radians to degrees. See torch.rad2deg."""
     check.require(kind(input) != "c", "rad2deg is not supported for complex tensors.")
@@ -308,7 +308,7 @@ def sin(input: Tensor):
     return jnp.sin(input)
 
 
-@op(promote="int_to_float", aliases=("special.sinc",))
+@op(promote="int_to_float", opmath=True, aliases=("special.sinc",))
 def sinc(input: Tensor):
     """sin(pi x) / (pi x), 1 at 0. See torch.sinc."""
     return jnp.sinc(input)
@@ -335,7 +335,12 @@ def tan(input: Tensor):
 @op(promote="int_to_float", saves=Saves("result", change=from_result.of_tanh), aliases=("nn.functional.tanh",))
 def tanh(input: Tensor):
     """The hyperbolic tangent. See torch.tanh."""
-    return jnp.tanh(input)
+    return jnp.tanh(input) if kind(input) == "c" else _tanh(input)
+
+
+@derivative(lambda t, r, x: t * (1 - r * r), opmath=True)
+def _tanh(x):
+    return jnp.tanh(x)
 
 
 @op(promote="int_to_float", aliases=("special.logit",))
@@ -500,7 +505,7 @@ def _hypot(a, b):
     return jnp.hypot(a, b)
 
 
-@op(promote="numeric",
+@op(promote="numeric", opmath=True,
     saves=Saves("both", checks=lambda template, edges: (*[i for i, e in enumerate(edges) if e is not None], "result"),
                 change=from_result.of_hypot, takes=(2,)))
 def hypot(input: Tensor, other: Tensor):
@@ -522,7 +527,7 @@ def _logaddexp(a, b):
     return high + jnp.log1p(jnp.exp(low - high))
 
 
-@op(promote="numeric", inplace=False)
+@op(promote="numeric", opmath=True, inplace=False)
 def logaddexp(input: Tensor, other: Tensor):
     """log(exp(input) + exp(other)). See torch.logaddexp."""
     unsupported("logaddexp_cpu", input, "bi")
@@ -534,7 +539,7 @@ def _logaddexp2(a, b):
     return jnp.logaddexp2(a, b)
 
 
-@op(promote="numeric", inplace=False)
+@op(promote="numeric", opmath=True, inplace=False)
 def logaddexp2(input: Tensor, other: Tensor):
     """log2(2**input + 2**other). See torch.logaddexp2."""
     unsupported("logaddexp2_cpu", input, "bic")

@@ -17,7 +17,13 @@ from jtorch.ops.named import by_name
 
 NUMBER, ZERO_DIM, DIM = 0, 1, 2     # what an operand is, in rising order of its say in the result
 
+OPMATH = {np.dtype(jnp.bfloat16): np.dtype(np.float32), np.dtype(np.float16): np.dtype(np.float32)}
 _UNSIGNED = {np.dtype(n) for n in ("uint16", "uint32", "uint64")}
+
+
+def opmath(d: np.dtype) -> np.dtype:
+    """What PyTorch's kernels compute ``d`` in: float32 for the 16-bit floats. Its name for it is ``opmath_type``."""
+    return OPMATH.get(d, d)
 
 
 def is_float(d: np.dtype) -> bool:

@@ -149,6 +149,8 @@ class Op:
     out: Out = WITH_OUT
     promote: Any = None         # a name in promotion.RULES
     promotes: tuple[str, ...] = ()
+    opmath: bool = False
+    exact: tuple[str, ...] = ()
     broadcast: bool = True
     view: Any = None            # a ViewRule
     through_storage: bool = False
@@ -260,10 +262,10 @@ def _bound(op: Op, template: tuple, body: Callable) -> Callable:
     def run(*arrays):
         left = iter(arrays)
         args = [_fill(t, left) for t in template]
-        if op.promote is not None:
-            _promote(op, template, args)
+        compute = None if op.promote is None else _promote(op, template, args)
         positional = [a for a, k in zip(args, kw, strict=True) if not k]
-        return body(*positional, **{p.name: a for p, a, k in zip(op.params, args, kw, strict=True) if k})
+        made = body(*positional, **{p.name: a for p, a, k in zip(op.params, args, kw, strict=True) if k})
+        return made.astype(compute) if op.opmath and compute in promotion.OPMATH and body is op.body else made
 
     run.__name__ = op.name.replace(".", "_")
     return run
@@ -282,21 +284,31 @@ def _marks(t: tuple) -> bool:
     return any(x.__class__ is Marker or (x.__class__ is tuple and _marks(x)) for x in t)
 
 
-def _promote(op: Op, template: tuple, args: list) -> None:
-    """Casts the promoted arguments to the dtype the op computes in and gives them one shape, in place."""
+def _promote(op: Op, template: tuple, args: list) -> np.dtype:
+    """Casts the promoted arguments to the dtype the op computes in and gives them one shape, in place; that dtype."""
     taking = [i for i, p in enumerate(op.params) if template[i].__class__ is Marker
               and (p.name in op.promotes if op.promotes else p.kind.startswith("tensor"))]
     if op.refuses is not None:
         op.refuses([np.dtype(args[i].dtype) for i in taking])
     compute = promotion.RULES[op.promote](promotion.result_type(_operand(template[i], args[i]) for i in taking))
+    wide = promotion.opmath(compute)
     for i, (p, mark) in enumerate(zip(op.params, template, strict=True)):
         if i in taking or (mark.__class__ is Marker and p.kind == "number"):
-            args[i] = _cast(args[i], compute, mark, p.name, in_result=i in taking)
+            to = wide if _is_exact(op, p, mark, args[i]) else compute
+            args[i] = _cast(args[i], to, mark, p.name, in_result=i in taking)
+            if op.opmath and wide != compute:
+                args[i] = args[i].astype(wide)
     if op.broadcast and len(taking) > 1:
         shape = check.broadcast_shapes(*[args[i].shape for i in taking])
         for i in taking:
             if args[i].ndim and args[i].shape != shape:
                 args[i] = jnp.broadcast_to(args[i], shape)
+    return compute
+
+
+def _is_exact(op: Op, p: Param, mark: Marker, array) -> bool:
+    """Whether a number is not rounded to the tensors' dtype, if that has 16 bits; a 0-dim tensor only where it is named."""
+    return bool(op.exact) and not array.ndim and (p.name in op.exact or (mark is not T and p.kind != "number"))
 
 
 def _operand(mark: Marker, array) -> tuple[np.dtype, int]:
@@ -316,7 +328,8 @@ OPS: dict[str, Op] = {}
 
 
 def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool | None = None, promotes: str = "",
-       aliases: Sequence[str] = (), operators: Sequence[str] = (), returns: str = "", writes: str = "", **facts) -> Any:
+       aliases: Sequence[str] = (), operators: Sequence[str] = (), returns: str = "", writes: str = "", exact: str = "",
+       **facts) -> Any:
     """Declares an op. All arguments say what is not the default.
 
     name:       PyTorch's dotted name (``linalg.inv``) where it is not the body's.
@@ -328,6 +341,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     promote:    ``numeric`` (compute and return the common dtype), ``int_to_float`` (integers become the default dtype),
                 ``bool`` (compute in the common dtype, the body returns bool). The promoted arguments are cast and
                 broadcast against each other before the body sees them. ``promotes``: their names, where not all tensors.
+    opmath:     16-bit floats are computed in float32, PyTorch's ``opmath_type``: the body gets and returns that, and its result
+                is rounded once. ``exact``: the arguments whose numbers are not rounded to 16 bits before.
     through_storage: the result shows elements of the storage that the argument itself may not show (as_strided).
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
@@ -355,12 +370,13 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     """
     if fn is None:
         return lambda f: op(f, name=name, method=method, promotes=promotes, aliases=aliases, operators=operators,
-                            returns=returns, writes=writes, **facts)
+                            returns=returns, writes=writes, exact=exact, **facts)
     full = name or fn.__name__
     assert full not in OPS, f"op {full} is declared twice"
     OPS[full] = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
                    method=("." not in full and not facts.get("creates")) if method is None else method,
                    promotes=tuple(promotes.split()), returns=tuple(returns.split()), writes=tuple(writes.split()),
+                   exact=tuple(exact.split()),
                    **_completed(full, facts))
     return fn
 

@@ -279,7 +279,7 @@ def _i1e(x):
     return lax.bessel_i1e(x)
 
 
-@op(promote="int_to_float", aliases=("special.i0",))
+@op(promote="int_to_float", opmath=True, aliases=("special.i0",))
 def i0(input: Tensor):
     """The modified Bessel function I0. See torch.i0."""
     unsupported("i0_vml_cpu", input, "c")

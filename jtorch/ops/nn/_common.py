@@ -41,11 +41,6 @@ def not_implemented(kernel: str, dtype) -> NotImplementedError:
     return NotImplementedError(f"\"{kernel}\" not implemented for '{check.scalar_name(dtype)}'")
 
 
-def widen(x: jax.Array) -> jax.Array:
-    """``x``, in float32 if it has 16 bits: PyTorch's kernels accumulate those in float32."""
-    return x.astype(jnp.float32) if x.dtype in (jnp.bfloat16, jnp.float16) else x
-
-
 def common_dtype(*dtypes) -> np.dtype:
     """The smallest dtype that holds all of ``dtypes``."""
     return functools.reduce(promotion.promote_types, map(np.dtype, dtypes))

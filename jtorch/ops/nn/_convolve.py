@@ -17,7 +17,7 @@ import numpy as np
 from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
-from jtorch.ops.nn._common import widen
+from jtorch.ops.elementwise import widen
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 MAX_TAPS, MAX_DEPTHWISE_TAPS = 25, 81
@@ -39,10 +39,14 @@ class _How(NamedTuple):
 
 
 def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups: int, spread=None) -> jax.Array:
-    """The cross-correlation of ``x`` (N, C, …) with filters (O, C/groups, …); ``padding``: pairs, which may be negative."""
+    """The cross-correlation of ``x`` (N, C, …) with filters (O, C/groups, …); ``padding``: pairs, which may be negative.
+
+    Of 16-bit floats a CPU gives it in float32, in which it computes them, so that it is rounded with the bias added.
+    """
     how = _How(tuple(stride), tuple(map(tuple, padding)), tuple(dilation), tuple(spread or (1,) * len(stride)))
     if _is_accelerated():
         return _library(x, weight, how, groups)
+    x, weight = widen(x), widen(weight)
     taps = math.prod(weight.shape[2:])
     if spread is None and taps <= MAX_DEPTHWISE_TAPS and groups == x.shape[1] == weight.shape[0] > 1:
         return (_depthwise if taps <= MAX_TAPS else _depthwise_of_many_taps)(x, weight, how)
@@ -189,11 +193,10 @@ def _parts(x: jax.Array, kernel, stride, padding, dilation) -> list[jax.Array]:
 # 7x7 filters the gradient of the filters became slower.
 def _depthwise(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
     """The convolution of each channel with a filter of its own: a sum over the filter's places."""
-    dtype = x.dtype
-    parts, weight = _parts(widen(x), weight.shape[2:], *how[:3]), widen(weight)
+    parts = _parts(x, weight.shape[2:], *how[:3])
     taps = weight.reshape(weight.shape[0], -1).T
     return functools.reduce(operator.add, [part * tap.reshape(1, -1, *[1] * (x.ndim - 2))
-                                           for part, tap in zip(parts, taps, strict=True)]).astype(dtype)
+                                           for part, tap in zip(parts, taps, strict=True)])
 
 
 # 96 channels of 28x28 at batch 8, 7x7: 4.6 for XLA's 20; its gradients 17 or more for XLA's 21 and 26 (PyTorch 1.2 1.2 28).

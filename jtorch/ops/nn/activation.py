@@ -11,10 +11,10 @@ import numpy as np
 
 from jtorch.ops import check, promotion
 from jtorch.ops import derivatives_from_result as from_result
-from jtorch.ops.elementwise import derivative, logistic
+from jtorch.ops.elementwise import derivative, logistic, widen
 from jtorch.ops.facts import InPlace, Memory, Saves
 from jtorch.ops.layout import HALVES, ITERATED, LIKE_FIRST
-from jtorch.ops.nn._common import functional, not_implemented, require_float, widen
+from jtorch.ops.nn._common import functional, not_implemented, require_float
 from jtorch.ops.registry import Tensor, op
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -74,7 +74,12 @@ def relu6(input: Tensor):
 def leaky_relu(input: Tensor, negative_slope: float = 0.01):
     """The input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
     require_float(input, "leaky_relu_cpu")
-    return jnp.where(input > 0, input, input * negative_slope)
+    return _leaky(input, negative_slope)
+
+
+def _leaky(x: jax.Array, slope: float) -> jax.Array:
+    wide = widen(x)
+    return jnp.where(wide > 0, wide, wide * slope).astype(x.dtype)
 
 
 @functional(inplace=True, backward_name="RreluWithNoiseBackward0", aliases=("rrelu",), layout=ITERATED)
@@ -84,7 +89,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     if training:
         raise NotImplementedError("rrelu draws its slopes outside this op where training=True")
     require_float(input, "leaky_relu_cpu")
-    return jnp.where(input > 0, input, input * ((lower + upper) / 2))
+    return _leaky(input, (lower + upper) / 2)
 
 
 @op(name="_rrelu_with_noise", function=False, method=False, out=False, tested=False,
@@ -150,7 +155,7 @@ def mish(input: Tensor):
 def hardswish(input: Tensor):
     """``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
     require_float(input, "hardswish_cpu")
-    return _hardswish(input)
+    return _hardswish(widen(input)).astype(input.dtype)
 
 
 @derivative(lambda t, r, x: jnp.where(x <= -3, 0, t * jnp.where((x > -3) & (x < 3), x / 3 + 0.5, 1)))
@@ -162,7 +167,7 @@ def _hardswish(x):
 def hardsigmoid(input: Tensor):
     """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
     require_float(input, "hardsigmoid_cpu")
-    return _hardsigmoid(input)
+    return _hardsigmoid(widen(input)).astype(input.dtype)
 
 
 @derivative(lambda t, r, x: jnp.where((x > -3) & (x < 3), t / 6, 0))
@@ -184,8 +189,9 @@ def softshrink(input: Tensor, lambd: float = 0.5):
     check.require(0 <= lambd <= float(jnp.finfo(input.dtype).max), "lambda must be in range [0, "
                   f"{float(jnp.finfo(input.dtype).max):g}] for input dtype {check.scalar_name(input.dtype)}, but found "
                   f"{lambd:g}")
-    moved = jnp.where(input > lambd, input - lambd, input + lambd)
-    return jnp.where((input >= -lambd) & (input <= lambd), jnp.zeros_like(input), moved)
+    wide = widen(input)
+    moved = jnp.where(wide > lambd, wide - lambd, wide + lambd)
+    return jnp.where((wide >= -lambd) & (wide <= lambd), jnp.zeros_like(wide), moved).astype(input.dtype)
 
 
 @functional(backward_name="SubBackward0", saves=Saves(checks=check.nothing), layout=ITERATED)
@@ -255,5 +261,5 @@ def glu(input: Tensor, dim: int = -1):
     check.require(input.shape[axis] % 2 == 0, f"Halving dimension must be even, but dimension {axis} is size "
                   f"{input.shape[axis]}")
     require_float(input, "glu_cpu")
-    first, gate = jnp.split(input, 2, axis=axis)
-    return first * jax.nn.sigmoid(gate)
+    first, gate = jnp.split(widen(input), 2, axis=axis)
+    return (first * logistic(gate)).astype(input.dtype)

@@ -9,9 +9,10 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check
+from jtorch.ops.elementwise import widen
 from jtorch.ops.facts import Saves
 from jtorch.ops.layout import AS_FIRST_SUGGESTS
-from jtorch.ops.nn._common import functional, ntuple, require_float, widen
+from jtorch.ops.nn._common import functional, ntuple, require_float
 from jtorch.ops.nn.window_max import window_maximum
 from jtorch.ops.registry import Tensor
 

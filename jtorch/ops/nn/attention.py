@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 
 from jtorch.ops import check
+from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import ATTENDED
-from jtorch.ops.nn._common import functional, widen
+from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor, op
 
 

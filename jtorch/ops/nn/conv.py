@@ -66,10 +66,11 @@ def _batched(input: jax.Array, n: int, name: str) -> jax.Array:
     return input if input.ndim == n + 2 else input[None]
 
 
-def _finished(out: jax.Array, bias: jax.Array | None, unbatched: bool) -> jax.Array:
+def _finished(out: jax.Array, bias: jax.Array | None, like: jax.Array, unbatched: bool) -> jax.Array:
+    """The result with the bias added, in the dtype of ``like``."""
     if bias is not None:
-        out = out + bias.reshape((1, -1) + (1,) * (out.ndim - 2))
-    return out[0] if unbatched else out
+        out = out + bias.astype(out.dtype).reshape((1, -1) + (1,) * (out.ndim - 2))
+    return (out[0] if unbatched else out).astype(like.dtype)
 
 
 def _padding_pairs(padding, n: int, kernel, stride, dilation) -> list[tuple[int, int]]:
@@ -101,7 +102,7 @@ def _conv(n: int, input, weight, bias, stride, padding, dilation, groups: int) -
     check.require(all(p >= r for p, r in zip(padded, reach, strict=True)), "Calculated padded input size per channel: "
                   f"({by(map(str, padded))}). Kernel size: ({by(map(str, reach))}). Kernel size can't be greater than "
                   "actual input size")
-    return _finished(convolve(x, weight, stride, pairs, dilation, groups), bias, input.ndim == n + 1)
+    return _finished(convolve(x, weight, stride, pairs, dilation, groups), bias, input, input.ndim == n + 1)
 
 
 @functional(aliases=("conv1d",), backward_name="ConvolutionBackward0")
@@ -165,7 +166,7 @@ def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding
                   f"size per channel: ({by(map(str, sizes))}). Output size is too small")
     pairs = [(r - p, r - p + o) for r, p, o in zip(reach, padding, output_padding, strict=True)]
     out = convolve(x, _flipped(weight, groups), (1,) * n, pairs, dilation, groups, stride)
-    return _finished(out, bias, input.ndim == n + 1)
+    return _finished(out, bias, input, input.ndim == n + 1)
 
 
 @functional(aliases=("conv_transpose1d",), backward_name="ConvolutionBackward0")

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from jtorch.ops import check
+from jtorch.ops.elementwise import widen
 from jtorch.ops.facts import Saves
-from jtorch.ops.nn._common import common_dtype, functional, not_implemented, reduction_of, require_float, widen
+from jtorch.ops.nn._common import common_dtype, functional, not_implemented, reduction_of, require_float
 from jtorch.ops.registry import Tensor
 
 

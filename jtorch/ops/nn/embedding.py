@@ -7,6 +7,7 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check
+from jtorch.ops.elementwise import widen
 from jtorch.ops.nn._common import functional, size_text
 from jtorch.ops.nn.distance import vector_norm
 from jtorch.ops.registry import Tensor, op
@@ -154,16 +155,18 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     flat = input.reshape(-1)
     result = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
     rows, new_weight = result if max_norm is not None else (result, None)
+    rows = widen(rows)
     kept = jnp.ones(flat.shape, bool) if pad is None else flat != pad
     if mode == "max":
         out = _bag_maximum(rows, bag, bags, kept)
     else:
         if per_sample_weights is not None:
-            rows = rows * per_sample_weights.reshape(-1, 1)
+            rows = rows * widen(per_sample_weights).reshape(-1, 1)
         out = jax.ops.segment_sum(jnp.where(kept[:, None], rows, 0), bag, bags)
     if mode == "mean":
         count = jax.ops.segment_sum(kept.astype(out.dtype), bag, bags)
         out = out / jnp.maximum(count, 1)[:, None]
+    out = out.astype(weight.dtype)
     return out if new_weight is None else (out, new_weight)
 
 

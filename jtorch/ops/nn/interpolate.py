@@ -15,8 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
+from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import AS_FIRST_SUGGESTS
-from jtorch.ops.nn._common import functional, not_implemented, widen
+from jtorch.ops.nn._common import functional, not_implemented
 from jtorch.ops.nn.adaptive_pool import adaptive_mean
 from jtorch.ops.registry import Tensor, op
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 import jtorch.dtype as dtypes
 from jtorch._base.advice import INNER_SIZES, advised
-from jtorch.ops import check
+from jtorch.ops import check, promotion
 from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor
 
@@ -84,12 +85,15 @@ def _linear_name(template: tuple) -> str:
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``. See torch.nn.functional.linear."""
     _check_linear(input, weight, bias)
-    out = lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())),
-                          preferred_element_type=input.dtype)
-    if bias is None:
-        return out
-    if bias.ndim == 2 and input.ndim != 2:      # a bias per row applies to the flattened input
-        return (out.reshape(-1, weight.shape[0]) + bias).reshape(out.shape)
+    made = input.dtype if bias is None else promotion.opmath(np.dtype(input.dtype))    # 16 bits are rounded with the bias added
+    out = lax.dot_general(input, weight, (((input.ndim - 1,), (weight.ndim - 1,)), ((), ())), preferred_element_type=made)
+    return out if bias is None else _plus(out, bias.astype(made)).astype(input.dtype)
+
+
+def _plus(out: jax.Array, bias: jax.Array) -> jax.Array:
+    """The bias added; one for each row applies to the flattened result."""
+    if bias.ndim == 2 and out.ndim != 2:
+        return (out.reshape(-1, out.shape[-1]) + bias).reshape(out.shape)
     return out + jnp.broadcast_to(bias, out.shape)
 
 

@@ -11,6 +11,7 @@ from jax.scipy.special import xlogy
 
 from jtorch.ops import check, promotion
 from jtorch.ops.arithmetic import no_bools
+from jtorch.ops.elementwise import widen
 from jtorch.ops.facts import Saves
 from jtorch.ops.layout import ITERATED
 from jtorch.ops.nn._common import (
@@ -23,7 +24,6 @@ from jtorch.ops.nn._common import (
     require_float,
     size_text,
     warn_of_reduction,
-    widen,
 )
 from jtorch.ops.registry import Tensor
 
@@ -94,8 +94,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
         return reduced(magnitude(x - y), reduction)
     check.require(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
     require_float(x, "smooth_l1_cpu")
-    z = magnitude(x - y)
-    return reduced(jnp.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta), reduction)
+    z = magnitude(widen(x) - widen(y))
+    return reduced(jnp.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta).astype(x.dtype), reduction)
 
 
 @functional(backward_name="HuberLossBackward0", warns=_warn_of_broadcast, layout=ITERATED)
@@ -162,14 +162,15 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     check.require(target.shape == input.shape, f"Target size ({size_text(target.shape)}) must be the same as input "
                   f"size ({size_text(input.shape)})", ValueError)
     require_float(input, "log_sigmoid_cpu")
+    dtype, input, target = common_dtype(input.dtype, target.dtype), widen(input), widen(target)
     log_p = jax.nn.log_sigmoid(input)
     if pos_weight is None:
         loss = (1 - target) * input - log_p
     else:
         shape = check.broadcast_shapes(target.shape, pos_weight.shape)
         x, y, log_p = (jnp.broadcast_to(a, shape) for a in (input, target, log_p))
-        loss = (1 - y) * x - (1 + (jnp.broadcast_to(pos_weight, shape) - 1) * y) * log_p
-    return reduced(loss if weight is None else _product(loss, weight), reduction)
+        loss = (1 - y) * x - (1 + (jnp.broadcast_to(widen(pos_weight), shape) - 1) * y) * log_p
+    return reduced((loss if weight is None else _product(loss, widen(weight))).astype(dtype), reduction)
 
 
 def _product(a: jax.Array, b: jax.Array) -> jax.Array:

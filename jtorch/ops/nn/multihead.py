@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jtorch.ops import check, promotion
-from jtorch.ops.nn._common import widen
+from jtorch.ops.elementwise import widen
 from jtorch.ops.nn.attention import safe_softmax
 from jtorch.ops.registry import Tensor, op
 

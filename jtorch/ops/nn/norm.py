@@ -13,8 +13,9 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
+from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import AS_FIRST_SUGGESTS, LIKE_FIRST, RMS_NORMED, UNLESS_CONTIGUOUS
-from jtorch.ops.nn._common import functional, not_implemented, require_float, size_text, widen
+from jtorch.ops.nn._common import functional, not_implemented, require_float, size_text
 from jtorch.ops.registry import Number, Tensor, op
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops import check, promotion
+from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import AS_FIRST_SUGGESTS
-from jtorch.ops.nn._common import clamp_min, functional, magnitude, not_implemented, ntuple, widen
+from jtorch.ops.nn._common import clamp_min, functional, magnitude, not_implemented, ntuple
 from jtorch.ops.nn.window_max import lowest, window_maximum
 from jtorch.ops.registry import Tensor
 

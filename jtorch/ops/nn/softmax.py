@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import jtorch.dtype as dtypes
 from jtorch.ops import check, out_dtypes
 from jtorch.ops import derivatives_from_result as from_result
+from jtorch.ops.elementwise import widen
 from jtorch.ops.facts import Out, Saves
-from jtorch.ops.nn._common import functional, require_float, widen
+from jtorch.ops.nn._common import functional, require_float
 from jtorch.ops.registry import Tensor, op
 
 
