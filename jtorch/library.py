@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import functools
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jtorch._base import warned
 from jtorch._library.batching import make_batched
 from jtorch._library.custom_ops import (
     OPDEFS,
@@ -117,8 +117,8 @@ def register_fake(op: Any, func: Callable | None = None, /, *, lib: Library | No
 
 def impl_abstract(qualname: Any, func: Callable | None = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Any:
     """The old name of ``register_fake``."""
-    warnings.warn("`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will "
-                  "remove `torch.library.impl_abstract` in a future version of PyTorch.", FutureWarning, stacklevel=2)
+    warned.warn("`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will "
+                "remove `torch.library.impl_abstract` in a future version of PyTorch.", FutureWarning)
     return register_fake(qualname, func, lib=lib)
 
 

@@ -16,12 +16,13 @@ import tempfile
 import threading
 import time
 import traceback
-import warnings
 import weakref
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403
 from multiprocessing import connection as _connection
 from typing import Any
+
+from jtorch._base import warned
 
 __all__ = [*_multiprocessing.__all__, "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException",
            "SpawnContext", "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn",
@@ -87,8 +88,8 @@ def spawn(fn: Callable, args: tuple = (), nprocs: int = 1, join: bool = True, da
     Where one fails the others are ended, and its exception is raised. Without ``join`` returns a ``ProcessContext``.
     """
     if start_method != "spawn":
-        warnings.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:"
-                      "\n\t\t torch.multiprocessing.start_processes(...)", FutureWarning, stacklevel=2)
+        warned.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:"
+                    "\n\t\t torch.multiprocessing.start_processes(...)", FutureWarning)
     return start_processes(fn, args, nprocs, join, daemon)
 
 
@@ -185,7 +186,7 @@ class SpawnContext(ProcessContext):
     """The name that ProcessContext had once."""
 
     def __init__(self, processes: list, error_files: list[str]):
-        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
+        warned.warn("SpawnContext is renamed to ProcessContext since 1.4 release.")
         super().__init__(processes, error_files)
 
 

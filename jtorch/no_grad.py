@@ -4,12 +4,11 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jtorch import speedups
-from jtorch._base import seam
+from jtorch._base import seam, warned
 from jtorch.device import choose_devices, chosen_devices
 
 
@@ -79,9 +78,9 @@ class _Context:
 
     def __call__(self, func):
         if inspect.isclass(func):
-            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
-                          "functions or methods. To preserve the current behavior of class decoration, you can directly "
-                          "decorate the `__init__` method and nothing else.", FutureWarning, stacklevel=2)
+            warned.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                        "functions or methods. To preserve the current behavior of class decoration, you can directly "
+                        "decorate the `__init__` method and nothing else.", FutureWarning)
         if inspect.isgeneratorfunction(func):
             return self._wrap_generator(func)
 

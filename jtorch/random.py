@@ -304,7 +304,7 @@ def _normal_into(out: Tensor, mean: Any, std: Any, generator: Generator | None) 
         draw.check_stds(std._numpy_copy())
     given = mean, std if isinstance(std, Tensor) else out
     shape = check.broadcast_shapes(*[tuple(x.shape) for x in given if isinstance(x, Tensor)])
-    warn_of_resizing(out, shape, stacklevel=4)
+    warn_of_resizing(out, shape)
 
     def fill(t: Any) -> Tensor:
         if not isinstance(std, Tensor):

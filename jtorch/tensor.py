@@ -1,7 +1,6 @@
 """Tensor and Parameter: state and conversions, no mathematics. Operators and ops are bound on by ``bind``."""
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable
 from sys import getrefcount
@@ -13,7 +12,7 @@ import jtorch.dtype as dtypes
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import view_history
 from jtorch._backward.view_history import drop_history, node_of, requires_grad, set_requires_grad
-from jtorch._base import seam
+from jtorch._base import seam, warned
 from jtorch._base.advice import UNDER_JIT, advised
 from jtorch._base.layout import strided
 from jtorch._base.size import Size
@@ -137,7 +136,7 @@ class Tensor(Bound):
     @property
     def volatile(self) -> bool:
         """False: it was removed from PyTorch."""
-        warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+        warned.warn("volatile was removed (Variable.volatile is always False)")
         return False
 
     nbytes = property(lambda self: storage.aval_of(self).nbytes, doc="Bytes of all elements.")
@@ -284,12 +283,11 @@ class Tensor(Bound):
     def grad(self) -> Tensor | None:
         """The gradient that ``backward`` has accumulated."""
         if self._grad is None and self._node is not None and not self._retains_grad:
-            import warnings
-            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                          "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
-                          "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf "
-                          "Tensor by mistake, make sure you access the leaf Tensor instead. See "
-                          "github.com/pytorch/pytorch/pull/30531 for more informations.", UserWarning, stacklevel=2)
+            warned.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                        "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                        "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf "
+                        "Tensor by mistake, make sure you access the leaf Tensor instead. See "
+                        "github.com/pytorch/pytorch/pull/30531 for more informations.")
         return self._grad
 
     @grad.setter
@@ -460,7 +458,7 @@ class Tensor(Bound):
     def _warn_of_gradient(self) -> None:
         if requires_grad(self):
             warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-                      "tensor.detach() first.", stacklevel=4)
+                      "tensor.detach() first.")
 
     def _number(self):
         if self.numel() != 1:

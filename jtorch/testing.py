@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from jtorch._api import functions
 from jtorch._api.creation import as_tensor, tensor
+from jtorch._base import warned
 from jtorch._base.dtype_info import finfo, iinfo
 from jtorch.dtype import dtype as Dtype
 from jtorch.dtype import named
@@ -217,8 +217,8 @@ def _limits(dtype: Dtype, low: Any, high: Any) -> tuple[Any, Any]:
     if any(isinstance(x, float) and math.isnan(x) for x in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low == high and floating:
-        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
-                      "and will be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning, stacklevel=3)
+        warned.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
+                    "and will be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning)
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     least, most = _range(dtype)

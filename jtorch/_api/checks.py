@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import builtins
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jtorch._api import functions
+from jtorch._base import warned
 from jtorch.tensor import Tensor
 
 _NO_MESSAGE = ("Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
@@ -44,8 +44,8 @@ _check_not_implemented = _checking("_check_not_implemented", NotImplementedError
 
 def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
     """RuntimeError unless ``i`` is a size. See torch._check_is_size."""
-    warnings.warn("_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious.     "
-                  "Use _check(i >= 0) instead.", FutureWarning, stacklevel=2)
+    warned.warn("_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious.     "
+                "Use _check(i >= 0) instead.", FutureWarning)
     _check(i >= 0, message)
     if max is not None:
         _check(i <= max, message)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import jax
@@ -14,6 +13,7 @@ from jtorch import engine, storage
 from jtorch._api import sequences
 from jtorch._api.argument_errors import MISSING
 from jtorch._backward.view_history import set_requires_grad
+from jtorch._base import warned
 from jtorch._base.deterministic import number_for_new_memory
 from jtorch._base.size import Size
 from jtorch._storage.typed import TypedStorage, untyped_as
@@ -57,9 +57,8 @@ def tensor(data: Any = MISSING, *, dtype: dtypes.dtype | None = None, device: An
     place = place_of(device) if device is not None or not isinstance(data, Tensor) else data.device
     dtype = dtypes.as_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
-                      stacklevel=2)
+        warned.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                    "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).")
         made = data.detach().to(device=place, dtype=dtype, copy=True)       # type: ignore[attr-defined]
     elif isinstance(data, (UntypedStorage, TypedStorage)):
         made = as_tensor(data, dtype, place)
@@ -156,8 +155,8 @@ def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
     elif isinstance(obj, (Tensor, np.ndarray)) and (copy or _is_0_dim_array(obj)) and (made is obj or made.dtype.np == obj.dtype):
         made = made.clone()     # type: ignore[attr-defined]
     if requires_grad is None and isinstance(obj, Tensor) and obj.requires_grad:
-        warnings.warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
-                      "requires_grad=False explicitly to get the old behavior and silence this warning.", stacklevel=2)
+        warned.warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                    "requires_grad=False explicitly to get the old behavior and silence this warning.")
         requires_grad = True
     if requires_grad:
         return with_grad(made, True)
@@ -189,10 +188,10 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     dtypes.of_numpy(ndarray.dtype)
     _check_strides(ndarray)
     if not ndarray.flags.writeable:
-        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
-                      "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
-                      "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
-                      "the rest of this program.", UserWarning, stacklevel=2)
+        warned.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+                    "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+                    "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
+                    "the rest of this program.")
     return _sharing(ndarray)
 
 
@@ -252,10 +251,10 @@ def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int
         raise TypeError(f"frombuffer(): argument 'dtype' must be torch.dtype, not {sequences.type_name(dtype)}")
     nbytes, readonly = _buffer_of(buffer)
     if readonly:
-        warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
-                      "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
-                      "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
-                      "will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+        warned.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
+                    "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
+                    "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
+                    "will be suppressed for the rest of this program.")
     _check_buffer(nbytes, dtype.itemsize, count, offset)
     return with_grad(_sharing(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
 

@@ -6,12 +6,12 @@ arguments by position up to there is an old overload, or an error. So a normal c
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from jtorch._api.argument_errors import GUARD, MISSING, NUMPY_NAMES, has_overloads, invalid_combination
 from jtorch._api.torch_function import as_written
+from jtorch._base import warned
 from jtorch.ops.registry import Op, Param
 from jtorch.tensor import Tensor
 
@@ -72,5 +72,5 @@ def _too_many(function: Any, op: Op, taken: int, given: int) -> TypeError:
 def _warn(name: str, tensors: Sequence[str], numbers: Sequence[str]) -> None:
     old = ", ".join([f"Number {n}" for n in numbers] + [f"Tensor {n}" for n in tensors])
     new = ", ".join([f"Tensor {n}" for n in tensors] + ["*"] + [f"Number {n} = 1" for n in numbers])
-    warnings.warn(f"This overload of {name} is deprecated:\n\t{name}({old})\n"
-                  f"Consider using one of the following signatures instead:\n\t{name}({new})", UserWarning, stacklevel=4)
+    warned.warn(f"This overload of {name} is deprecated:\n\t{name}({old})\n"
+                f"Consider using one of the following signatures instead:\n\t{name}({new})")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from jtorch._api.names import put
 from jtorch._api.op_docs import OpDoc
 from jtorch._api.sequences import type_name
 from jtorch._backward.view_history import requires_grad
+from jtorch._base import warned
 from jtorch._nodes import tangents
 from jtorch.dispatch import (
     call,
@@ -149,10 +149,9 @@ def _as_tuple(index: Any) -> tuple:
     if isinstance(index, tuple):
         return index
     if isinstance(index, list) and len(index) < 32 and any(isinstance(x, _NOT_NUMBERS) for x in index):
-        warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
-                      "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
-                      "x[torch.tensor(seq)], which will result either in an error or a different result",
-                      UserWarning, stacklevel=4)
+        warned.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+                    "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+                    "x[torch.tensor(seq)], which will result either in an error or a different result")
         return tuple(index)
     return (index,)
 
@@ -253,8 +252,7 @@ def _columns(t: Tensor, dim: int, item: Tensor, filled: bool = False) -> list[Te
     if item.dtype.name not in _MASKS:
         return [item if item.dtype is _LONG else item.to(_LONG)]        # type: ignore[attr-defined]
     if item.dtype.name == "uint8" and not filled:
-        warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
-                      stacklevel=5)
+        warned.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
     for k, n in enumerate(item.shape):
         if n != t.shape[dim + k]:
             raise IndexError(f"The shape of the mask {list(item.shape)} at index {k} does not match the shape of the indexed "

@@ -1,11 +1,11 @@
 """Functions of ``torch`` with an underscore, or long out of use, that packages call."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jtorch._api.creation import tensor
+from jtorch._base import warned
 from jtorch.dtype import int64, named
 from jtorch.tensor import Tensor
 
@@ -29,13 +29,13 @@ globals().update({name: _cast_to(name, dtype) for name, dtype in _CASTS.items()}
 
 def set_vital(vital: str, attr: str, value: str, force: bool = False) -> bool:
     """False: nothing is noted of runs. See torch.set_vital."""
-    warnings.warn("'set_vital' is deprecated, please do not call", stacklevel=2)
+    warned.warn("'set_vital' is deprecated, please do not call")
     return False
 
 
 def read_vitals() -> str:
     """Empty. See torch.read_vitals."""
-    warnings.warn("'read_vitals' is deprecated, please do not call", stacklevel=2)
+    warned.warn("'read_vitals' is deprecated, please do not call")
     return ""
 
 

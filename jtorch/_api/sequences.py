@@ -1,13 +1,13 @@
 """Python numbers in nested sequences, item by item: the dtype, shape and errors that ``torch.tensor`` has for them."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import jtorch.dtype as dtypes
+from jtorch._base import warned
 from jtorch.ops import promotion
 from jtorch.tensor import Tensor
 
@@ -63,8 +63,8 @@ def _items(data: Any, shape: tuple[int, ...], dim: int) -> Iterator[Any]:
     if len(data) != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
     if dim == 0 and any(isinstance(x, np.ndarray) for x in data):
-        warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "
-                      "to a single numpy.ndarray with numpy.array() before converting to a tensor.", UserWarning, stacklevel=7)
+        warned.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "
+                    "to a single numpy.ndarray with numpy.array() before converting to a tensor.")
     for x in data:
         yield from _items(x, shape, dim + 1)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -81,8 +80,8 @@ def set_default_tensor_type(t: Any, /) -> None:
         importlib.import_module(t.rpartition(".")[0] or t)
     if cls is None:
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
-    warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
-                  "torch.set_default_device() as alternatives.", UserWarning, stacklevel=2)
+    warned.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+                "torch.set_default_device() as alternatives.")
     set_default_dtype(cls.dtype)
 
 

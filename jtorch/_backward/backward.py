@@ -9,7 +9,6 @@ import heapq
 import itertools
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,7 +16,7 @@ import jax.numpy as jnp
 
 from jtorch import engine, speedups, storage, tape
 from jtorch._backward import untracked_writes
-from jtorch._base import caller, seam
+from jtorch._base import seam, warned
 from jtorch._nodes import replay, tangents
 from jtorch._nodes.hooks import as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
 from jtorch._nodes.replay import Walk, is_watched
@@ -492,24 +491,24 @@ def _run_watched(node: Node, grads: dict, create_graph: bool, needs: list[bool])
 
 
 def _show_origin(node: Node) -> None:
-    name, level = node.name(), caller.level()
+    name = node.name()
     if node.trace is None:
         _warn(f"Error detected in {name}. No forward pass information available. Enable detect anomaly during "
-              "forward pass for more information.", level)
+              "forward pass for more information.")
         return
     text, parent = node.trace
-    _warn(f"Error detected in {name}. Traceback of forward call that caused the error:\n{text}", level)
+    _warn(f"Error detected in {name}. Traceback of forward call that caused the error:\n{text}")
     while parent is not None:
         name, (text, above) = parent.name(), parent.trace or ("No forward pass information available.\n", None)
         _warn(f"\n\nPrevious calculation was induced by {name}. Traceback of forward call that induced the previous "
-              f"calculation:\n{text}", level)
+              f"calculation:\n{text}")
         parent = above
 
 
-def _warn(message: str, level: int) -> None:
+def _warn(message: str) -> None:
     """A warning; on stderr where warnings are errors, since another error is on its way."""
     try:
-        warnings.warn(message, UserWarning, stacklevel=level + 1)
+        warned.warn(message)
     except UserWarning:
         sys.stderr.write(f"{message}\n")
 

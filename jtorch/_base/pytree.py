@@ -7,11 +7,12 @@ from __future__ import annotations
 import operator
 import threading
 import types
-import warnings
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from jtorch._base import warned
 
 Context = Any
 
@@ -33,7 +34,7 @@ def register(cls: Any, flatten_fn: Callable, unflatten_fn: Callable, flatten_wit
     """Makes a class a container; a warning where it is one already."""
     with _lock:
         if cls in SUPPORTED_NODES:
-            warnings.warn(f"{cls} is already registered as pytree node. Overwriting the previous registration.", stacklevel=3)
+            warned.warn(f"{cls} is already registered as pytree node. Overwriting the previous registration.")
         SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 

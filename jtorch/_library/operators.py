@@ -1,11 +1,11 @@
 """What is registered for each operator, and which kernel a call of it gets."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from jtorch._api import torch_function as protocol
+from jtorch._base import warned
 from jtorch._library.arguments import Binder
 from jtorch._library.dispatch_keys import AUTOGRAD, BACKENDS, AutoDispatchBelowAutograd, excluded
 from jtorch._library.schema import FunctionSchema
@@ -135,14 +135,13 @@ def device_of(tensors: list) -> str | None:
 
 def _warn_in_backward(name: str, made: Any) -> None:
     def warn(grad: Tensor) -> None:
-        warnings.warn(f"{name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
-                      "through "
-                      "it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a "
-                      "future version of PyTorch. If your operator is differentiable, please ensure you have registered an "
-                      "autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, DispatchKey::"
-                      "CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning and use the "
-                      "previous behavior, please register torch::CppFunction::makeFallthrough() to DispatchKey::Autograd.",
-                      stacklevel=2)
+        warned.warn(f"{name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
+                    "through "
+                    "it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a "
+                    "future version of PyTorch. If your operator is differentiable, please ensure you have registered an "
+                    "autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, DispatchKey::"
+                    "CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning and use the "
+                    "previous behavior, please register torch::CppFunction::makeFallthrough() to DispatchKey::Autograd.")
     for t in tensors_of(made if isinstance(made, (tuple, list)) else [made]):
         if t.requires_grad:
             t.register_hook(warn)

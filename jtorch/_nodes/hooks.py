@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
-from jtorch._base import seam
+from jtorch._base import seam, warned
 from jtorch.engine import Value
 from jtorch.storage import value_of
 
@@ -70,9 +69,8 @@ def warn_not_saved(hooks: dict | None) -> None:
     """UserWarning for each of a tensor's hooks: pickles do not hold them."""
     for key, hook in (hooks or {}).items():
         if key != RETAIN and not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
-                          "function with @torch.utils.hooks.unserializable_hook to suppress this warning", UserWarning,
-                          stacklevel=3)
+            warned.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                        "function with @torch.utils.hooks.unserializable_hook to suppress this warning")
 
 
 RETAIN = "retain_grad"      # the key of the hook that keeps a tensor's gradient: it runs after the others

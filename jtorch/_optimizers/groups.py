@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections import defaultdict
 from itertools import chain
 from typing import Any
 
 import jtorch.dtype as dtypes
 from jtorch._api.creation import tensor
+from jtorch._base import warned
 from jtorch.tensor import Tensor
 
 
@@ -43,8 +43,8 @@ def add_group(given: dict[str, Any], defaults: dict[str, Any], groups: list[dict
         new.setdefault(name, given.get(name, default))
     ids = [id(p) for p in new["params"]]
     if len(ids) != len(set(ids)):
-        warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
-                      "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=4)
+        warned.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                    "see github.com/pytorch/pytorch/issues/40967 for more information")
     _check_against({**given, **new}, groups)
     given.update(new)
     groups.append(given)

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import math
 import types
-import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from jtorch._base import warned
 from jtorch._optimizers.optimizer import Optimizer
 from jtorch._optimizers.scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, _per_group, _set
 
@@ -528,7 +528,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Notes the metric of an epoch, and lowers the rates if it has been bad for too long."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warned.warn(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         better = self._is_better(current, self.best)
         self.best = current if better else self.best

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from typing import Any
 
+from jtorch._base import warned
 from jtorch._optimizers.optimizer import Optimizer
 from jtorch.tensor import Tensor
 
@@ -144,8 +144,7 @@ class LRScheduler:
 
     def _warn_if_asked(self) -> None:
         if not self._get_lr_called_within_step:
-            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning,
-                          stacklevel=3)
+            warned.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
 
     def _lrs(self) -> list:
         return [_copy(g["lr"]) for g in self.optimizer.param_groups]
@@ -158,7 +157,7 @@ class LRScheduler:
         self._warn_about_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warned.warn(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -178,6 +177,6 @@ class LRScheduler:
     def _warn_about_order(self) -> None:
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn(_OVERRIDDEN, UserWarning, stacklevel=3)
+                warned.warn(_OVERRIDDEN)
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn(_ORDER, UserWarning, stacklevel=3)
+                warned.warn(_ORDER)

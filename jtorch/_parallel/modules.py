@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from fnmatch import fnmatch
 from typing import Any
 
+from jtorch._base import warned
 from jtorch._parallel.create import distribute_tensor
 from jtorch._parallel.dtensor import DTensor
 from jtorch._parallel.placements import Replicate
@@ -56,8 +56,8 @@ def distribute_module(module: Module, device_mesh: DeviceMesh | None = None, par
 def _with_mesh(fn: Callable, mesh: DeviceMesh, name: str, what: str) -> Callable[[Module, Any], Any]:
     n = len(inspect.signature(fn).parameters)
     if n == 2:
-        warnings.warn(f"Deprecating {name} that takes two arguments ({what}, device_mesh), please use {name} that takes in "
-                      f"(module, {what}, device_mesh) instead!", FutureWarning, stacklevel=3)
+        warned.warn(f"Deprecating {name} that takes two arguments ({what}, device_mesh), please use {name} that takes in "
+                    f"(module, {what}, device_mesh) instead!", FutureWarning)
         return lambda mod, x: fn(x, mesh)
     if n != 3:
         raise ValueError(f"{name} should take in 3 arguments, but got {n} arguments!")
@@ -80,8 +80,8 @@ def parallelize_module(module: Module, device_mesh: DeviceMesh | None = None, pa
     """
     mesh = device_mesh or current_mesh()
     if parallelize_plan is None:
-        warnings.warn("No parallelize_plan is provided and auto-parallel is not supported at the moment, so this "
-                      "parallelize_module call will do nothing.", stacklevel=2)
+        warned.warn("No parallelize_plan is provided and auto-parallel is not supported at the moment, so this "
+                    "parallelize_module call will do nothing.")
         return module
     if isinstance(parallelize_plan, ParallelStyle):
         parallelize_plan.src_data_rank = src_data_rank
@@ -101,7 +101,7 @@ def _parallelize_at(module: Module, mesh: DeviceMesh, path: str, style: Parallel
         return
     found = [child for name, child in module.named_children() if fnmatch(name, token)]
     if not found:
-        warnings.warn(f"Parallelize plan key '{path}' could not be resolved: no submodule matching token '{token}' in module "
-                      f"{module}, skipping this plan entry.", stacklevel=4)
+        warned.warn(f"Parallelize plan key '{path}' could not be resolved: no submodule matching token '{token}' in module "
+                    f"{module}, skipping this plan entry.")
     for child in found:
         parallelize_module(child, mesh, {rest: style} if rest else style, src_data_rank=source)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import jtorch.dtype as dtypes
+from jtorch._base import warned
 from jtorch._storage.untyped import UntypedStorage
 
 _CLASSIC = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128",
@@ -26,10 +27,10 @@ class _Warned:
     once = False
 
 
-def warn_removal(stacklevel: int = 2) -> None:
+def warn_removal() -> None:
     """UserWarning, once in a process: typed storages are deprecated."""
     if _Warned.always or not _Warned.once:
-        warnings.warn(_MESSAGE, UserWarning, stacklevel=stacklevel + 1)
+        warned.warn(_MESSAGE)
         _Warned.once = True
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ import jtorch.dtype as dtypes
 from jtorch import cuda
 from jtorch._api import functions
 from jtorch._api.names import put
+from jtorch._base import warned
 from jtorch.amp import state as states
 from jtorch.amp.state import check_type, state
 from jtorch.tensor import Tensor
@@ -144,16 +144,15 @@ class autocast:  # noqa: N801
 
     def _possible(self) -> bool:
         """Whether autocast can be on; a warning says why not."""
-        level = 3 + (type(self) is not autocast)
         if self.device == "cuda":
             if not cuda.is_available():
-                warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=level)
+                warned.warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
             return cuda.is_available()
         if self.fast_dtype in (dtypes.bfloat16, dtypes.float16):
             return True
         name = self.device.upper()
-        warnings.warn(f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast only "
-                      "supports dtypes of torch.bfloat16, torch.float16 currently.", stacklevel=level)
+        warned.warn(f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast only "
+                    "supports dtypes of torch.bfloat16, torch.float16 currently.")
         return False
 
     def __enter__(self):
@@ -314,8 +313,8 @@ def _of(device_type: str) -> dict[str, Callable]:
 def _deprecated(old: str, function: Callable, device_type: str) -> Callable:
     def call(*args: Any) -> Any:
         given = ", ".join([f"'{device_type}'", *(["dtype"] if old.endswith("dtype") else ["enabled"])][:1 + len(args)])
-        warnings.warn(f"torch.{old}({'' if not args else given.split(', ')[1]}) is deprecated. Please use "
-                      f"torch.{function.__name__}({given}) instead.", DeprecationWarning, stacklevel=2)
+        warned.warn(f"torch.{old}({'' if not args else given.split(', ')[1]}) is deprecated. Please use "
+                    f"torch.{function.__name__}({given}) instead.", DeprecationWarning)
         return function(device_type, *args)
     call.__name__ = call.__qualname__ = old
     call.__doc__ = f"{function.__name__} of {device_type}. See torch.{old}."

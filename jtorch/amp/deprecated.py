@@ -3,18 +3,17 @@ from __future__ import annotations
 
 import sys
 import types
-import warnings
 from typing import Any
 
 import jtorch.dtype as dtypes
 from jtorch import cuda
+from jtorch._base import warned
 from jtorch.amp import autocast_mode, grad_scaler
 
 
 def _warn(device_type: str, name: str, instead: str = "") -> None:
     instead = instead or f"torch.amp.{name}('{device_type}', args...)"
-    warnings.warn(f"`torch.{device_type}.amp.{name}(args...)` is deprecated. Please use `{instead}` instead.", FutureWarning,
-                  stacklevel=3)
+    warned.warn(f"`torch.{device_type}.amp.{name}(args...)` is deprecated. Please use `{instead}` instead.", FutureWarning)
 
 
 class _CudaAutocast(autocast_mode.autocast):

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
@@ -11,6 +10,7 @@ from typing import Any
 import jtorch.dtype as dtypes
 from jtorch import cuda
 from jtorch._api.creation import tensor
+from jtorch._base import warned
 from jtorch.amp.scaling import unscale_, update_scale_
 from jtorch.optim import Optimizer
 from jtorch.tensor import Tensor
@@ -71,8 +71,7 @@ class GradScaler:
                  growth_interval: int = 2000, enabled: bool = True):
         self._device, self._enabled = device, enabled
         if device == "cuda" and enabled and not cuda.is_available():
-            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
-                          stacklevel=2 + (type(self) is not GradScaler))
+            warned.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         if not self._enabled:
             return
@@ -149,9 +148,9 @@ class GradScaler:
     def _step_scaled(self, optimizer: Any, state: dict[str, Any], args: tuple, kwargs: dict) -> Any:
         """The step of an optimizer that looks at ``grad_scale`` and ``found_inf`` by itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
-                          "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
-                          "let the optimizer use them directly.", FutureWarning, stacklevel=3)
+            warned.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
+                        "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
+                        "let the optimizer use them directly.", FutureWarning)
             made = optimizer.step(*args, **kwargs, grad_scaler=self)
             state["stage"] = OptState.STEPPED
             return made

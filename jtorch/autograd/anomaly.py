@@ -1,8 +1,7 @@
 """Anomaly detection: backward that stops at the first nan and shows the forward call that it belongs to."""
 from __future__ import annotations
 
-import warnings
-
+from jtorch._base import warned
 from jtorch.no_grad import mode as modes
 
 
@@ -59,8 +58,8 @@ class detect_anomaly(_Restores):
 
     def __init__(self, check_nan: bool = True):
         self.check_nan = check_nan
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-                      "debugging.", UserWarning, stacklevel=2)
+        warned.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+                    "debugging.")
 
     def __enter__(self) -> None:
         self.prev = (modes.anomaly, modes.anomaly_check_nan)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jtorch import tape
 from jtorch._backward.view_history import edge_of, note_version, requires_grad, start_history
+from jtorch._base import warned
 from jtorch._nodes import tangents
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch._nodes.version_errors import FREED
@@ -59,8 +59,8 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs) -> None:
         """Does nothing, as in PyTorch, which finds out by itself."""
-        warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that "
-                      "calls to `set_()` are not tracked", FutureWarning, stacklevel=2)
+        warned.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that "
+                    "calls to `set_()` are not tracked", FutureWarning)
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -94,7 +94,7 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def saved_variables(self) -> tuple:
         """The old name of ``saved_tensors``."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warned.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     def apply(self, *grads) -> Any:
@@ -216,9 +216,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     boxed_grads_call = False
 
     def __init__(self, *args, **kwargs):
-        warnings.warn(f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you "
-                      "should invoke them on the class itself. Instantiating an autograd function will raise an error in a "
-                      "future version of PyTorch.", DeprecationWarning, stacklevel=2)
+        warned.warn(f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you "
+                    "should invoke them on the class itself. Instantiating an autograd function will raise an error in a "
+                    "future version of PyTorch.", DeprecationWarning)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
@@ -363,8 +363,8 @@ def _check_dirty(ctx: BackwardCFunction, inputs: list, outs) -> None:
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs "
                                "that are modified inplace must all be outputs of the Function.")
         if not any(t is x for x in inputs):
-            warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-                          "should be passed to ctx.mark_dirty().", UserWarning, stacklevel=5)
+            warned.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                        "should be passed to ctx.mark_dirty().")
 
 
 def _output(ctx: BackwardCFunction, t: Tensor, nr: int, inputs: list, executable: bool) -> Tensor:

@@ -1,12 +1,12 @@
 """torch.autograd.gradcheck and gradgradcheck: gradients against finite differences."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtorch._base import warned
 from jtorch.autograd._calls import zeros_like
 from jtorch.autograd._differences import (
     GradcheckError,
@@ -188,10 +188,9 @@ def _check_inputs(inputs: tuple) -> None:
         if not isinstance(t, Tensor) or not t.requires_grad:
             continue
         if t.dtype.name not in ("float64", "complex128"):
-            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This "
-                          f"check will "
-                          "likely fail if all the inputs are not of double precision floating point or complex. ", UserWarning,
-                          stacklevel=4)
+            warned.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This "
+                        f"check will "
+                        "likely fail if all the inputs are not of double precision floating point or complex. ")
         if any(s == 0 and n > 1 for s, n in zip(t.stride(), t.shape, strict=True)):
             raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                                "non-overlapping to be able to compute the numerical gradients correctly. You should call "

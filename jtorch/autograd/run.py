@@ -1,7 +1,6 @@
 """torch.autograd.backward and torch.autograd.grad."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
@@ -9,6 +8,7 @@ from jtorch import engine, storage
 from jtorch._api import functions
 from jtorch._backward.backward import run_backward
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
+from jtorch._base import warned
 from jtorch._base.advice import advised
 from jtorch._base.size import Size
 from jtorch._nodes.hooks import as_tensor
@@ -139,6 +139,12 @@ def _roots(tensors: tuple, gradients: list, create_graph: bool) -> list:
 
 # ---------------------------------------------------------------- the two functions
 
+_CYCLE = ("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
+          "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
+          "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
+          "the leak.")
+
+
 def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
              grad_variables: Any = None, inputs: Any = None) -> None:
     """Accumulates the gradients of ``tensors`` into the leaves they were made from. See torch.autograd.backward.
@@ -171,6 +177,8 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
         run_backward([(*edge_of(tensors), ones_of(storage.aval_of(tensors)))], retain_graph=bool(retain_graph),   # type: ignore[misc]
                      create_graph=False)
         return
+    if create_graph:
+        warned.warn_once(_CYCLE)
     if grad_variables is not None:
         grad_tensors = _renamed(grad_tensors, grad_variables)
     wanted = () if inputs is None else _inputs(inputs, "backward")
@@ -189,7 +197,7 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
 
 
 def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
-    warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
+    warned.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
     if grad_tensors is not None:
         raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please "
                            "only use `grad_tensors`.")
@@ -244,8 +252,8 @@ def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: 
     outputs, wanted = _as_tuple(outputs), _inputs(inputs, "grad")
     given, wanted = wanted, tuple([getattr(t, "entries", t) for t in wanted])      # of a sparse tensor, its values
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-                      "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
+        warned.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+                    "other parts of the graph, please use torch.autograd.backward.", FutureWarning)
     gradients = _root_gradients(outputs, _gradients_of(outputs, grad_outputs), is_grads_batched)
     run = _batched if is_grads_batched else _gradients
     found = run(outputs, wanted, gradients, create_graph if retain_graph is None else retain_graph, create_graph,

@@ -4,7 +4,7 @@ It is remembered and answered as in PyTorch, but makes no difference: products o
 """
 from __future__ import annotations
 
-import warnings
+from jtorch._base import warned
 
 PRECISIONS = ("none", "ieee", "tf32", "bf16")
 _MATMUL = {"highest": "ieee", "high": "tf32", "medium": "bf16"}
@@ -20,8 +20,8 @@ def get_float32_matmul_precision() -> str:
 def set_float32_matmul_precision(precision: str) -> None:
     """Choose how exact products of float32 may be: highest, high or medium. See torch.set_float32_matmul_precision."""
     if precision not in _MATMUL:
-        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
-                      "setFloat32MatmulPrecision call has no effect.", UserWarning, stacklevel=2)
+        warned.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+                    "setFloat32MatmulPrecision call has no effect.")
         return
     _matmul["precision"] = precision
     _chosen["matmul"] = "ieee" if precision == "highest" else "tf32"

@@ -1,10 +1,10 @@
 """``out=``: calls whose results are written into tensors that are given."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 from jtorch import engine, storage
+from jtorch._base import warned
 from jtorch._nodes import tangents
 from jtorch.dispatch.calls import NUMBER_TYPES, any_requires_grad, computing_in, layout_of, record, value_aval
 from jtorch.dispatch.returns import return_type
@@ -102,11 +102,11 @@ def write_resized(t: Tensor, value: Value, warn: bool = True, stride: tuple[int,
     storage.write(t, value)
 
 
-def warn_of_resizing(t: Tensor, shape: tuple[int, ...], stacklevel: int = 5) -> None:
+def warn_of_resizing(t: Tensor, shape: tuple[int, ...]) -> None:
     """PyTorch's warning where ``out=`` that holds something gets another shape."""
     if storage.aval_of(t).numel and storage.aval_of(t).shape != shape:
-        warnings.warn("An output with one or more elements was resized since it had shape "
-                      f"{list(t.shape)}, which does not match the required output shape {list(shape)}. This "
-                      "behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
-                      "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
-                      "with t.resize_(0).", UserWarning, stacklevel=stacklevel)
+        warned.warn("An output with one or more elements was resized since it had shape "
+                    f"{list(t.shape)}, which does not match the required output shape {list(shape)}. This "
+                    "behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+                    "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
+                    "with t.resize_(0).")

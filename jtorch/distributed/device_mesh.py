@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from jtorch._api.creation import tensor as as_tensor
+from jtorch._base import warned
 from jtorch.distributed import membership
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.dtype import named
@@ -146,8 +146,8 @@ class DeviceMesh:
         if any(name not in valid for name in names):
             raise KeyError(f"Invalid mesh_dim_names {names} specified. Valid mesh_dim_names are {valid}.")
         if len(names) == 1 and names[0] in flattened:
-            warnings.warn("Slicing a flattened dim from root mesh will be deprecated in PT 2.11. Users need to bookkeep the "
-                          "flattened mesh directly. ", stacklevel=2)
+            warned.warn("Slicing a flattened dim from root mesh will be deprecated in PT 2.11. Users need to bookkeep the "
+                        "flattened mesh directly. ")
             return flattened[names[0]]
         if any(name in flattened for name in names):
             raise NotImplementedError("a mesh of a flattened dimension and others is not built: slice, then flatten")

@@ -1,10 +1,10 @@
 """Joining and leaving a job, and its groups. See torch.distributed.init_process_group."""
 from __future__ import annotations
 
-import warnings
 from datetime import timedelta
 from typing import Any
 
+from jtorch._base import warned
 from jtorch.distributed import groups
 from jtorch.distributed.groups import NonGroupMember, ProcessGroup, World, default_pg_timeout
 from jtorch.distributed.store import Store
@@ -165,7 +165,7 @@ def _rank_not_in_group(group: Any) -> bool:
 def _group_of_call(group: Any, name: str) -> ProcessGroup | None:
     """The group that a call is of; None, and a warning, where this process is not in it."""
     if _rank_not_in_group(group):
-        warnings.warn(f"Running {name} on global rank {_world().rank} which does not belong to the given group.", stacklevel=4)
+        warned.warn(f"Running {name} on global rank {_world().rank} which does not belong to the given group.")
         return None
     return _group_or_default(group)
 

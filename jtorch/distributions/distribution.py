@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jtorch import autograd
 from jtorch._api import functions
 from jtorch._api.creation import tensor
+from jtorch._base import warned
 from jtorch._base.dtype_info import finfo
 from jtorch._base.size import Size
 from jtorch.distributions.constraints import Constraint, is_dependent
@@ -117,7 +117,7 @@ class Distribution:
             return {}
 
     def _warn_of_missing(self, what: str) -> None:
-        warnings.warn(f"{type(self)} does not define {what} `validate_args=False` to turn off validation.", stacklevel=5)
+        warned.warn(f"{type(self)} does not define {what} `validate_args=False` to turn off validation.")
 
     def _check_parameter(self, name: str, constraint: Constraint) -> None:
         value = getattr(self, name)
@@ -185,7 +185,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Any:
         """``sample((n,))``."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        warned.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Any:

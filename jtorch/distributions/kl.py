@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jtorch._api import nn_functions
+from jtorch._base import warned
 from jtorch.distributions.continuous import EULER, Cauchy, Exponential, Laplace, Normal, Uniform
 from jtorch.distributions.counts import Binomial
 from jtorch.distributions.discrete import Bernoulli, Categorical, Geometric, OneHotCategorical, Poisson
@@ -37,8 +37,8 @@ def kl_divergence(p: Any, q: Any) -> Any:
     far = {pair: (type(p).__mro__.index(pair[0]), type(q).__mro__.index(pair[1])) for pair in found}
     nearest, other = min(found, key=lambda pair: far[pair]), min(found, key=lambda pair: far[pair][::-1])
     if _KNOWN[nearest] is not _KNOWN[other]:
-        warnings.warn(f"Ambiguous kl_divergence({type(p).__name__}, {type(q).__name__}). Please register_kl("
-                      f"{nearest[0].__name__}, {other[1].__name__})", RuntimeWarning, stacklevel=2)
+        warned.warn(f"Ambiguous kl_divergence({type(p).__name__}, {type(q).__name__}). Please register_kl("
+                    f"{nearest[0].__name__}, {other[1].__name__})", RuntimeWarning)
     return _KNOWN[nearest](p, q)
 
 

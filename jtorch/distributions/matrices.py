@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from jtorch._api import functions
 from jtorch._api.creation import tensor
+from jtorch._base import warned
 from jtorch._base.dtype_info import finfo
 from jtorch.distributions import constraints
 from jtorch.distributions.distribution import Distribution, ExponentialFamily, Number, broadcast_all, checked
@@ -48,8 +48,7 @@ class Wishart(OfCovariance, ExponentialFamily):
         if bool((self.df <= n - 1).any()):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")
         if bool((self.df < n).any()):
-            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-                          stacklevel=3)
+            warned.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.")
 
     @property
     def arg_constraints(self) -> dict:      # type: ignore[override]

@@ -1,9 +1,9 @@
 """Arguments that are given values when a function is traced: ``concrete_args``."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from jtorch._base import warned
 from jtorch.fx._assertion import _assert
 from jtorch.fx._wrapped import wrap
 from jtorch.fx.node import base_types
@@ -45,9 +45,9 @@ def check_input(tracer: Any, made: Any, name: str, x: Any) -> Any:
         tracer.create_proxy("call_function", _assert_is_none, (made, f"{name} has been specialized to have value None but got "
                                                                "another value"), {})
     else:
-        warnings.warn("Was not able to add assertion to guarantee correct input "
-                      f"{name} to specialized function. It is up to the user to make sure that your inputs match the inputs you "
-                      "specialized the function with.", stacklevel=2)
+        warned.warn("Was not able to add assertion to guarantee correct input "
+                    f"{name} to specialized function. It is up to the user to make sure that your inputs match the inputs you "
+                    "specialized the function with.")
     return x
 
 

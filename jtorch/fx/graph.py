@@ -5,11 +5,11 @@ import contextlib
 import copy
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from jtorch._api.settings import typename
+from jtorch._base import warned
 from jtorch.fx import _pytree as fx_pytree
 from jtorch.fx._codegen import CodeGen, PythonCode, _BoxedCodeGen, _PyTreeCodeGen, _PyTreeInfo
 from jtorch.fx._magic import inplace_methods, magic_methods, reflectable_magic_methods
@@ -178,17 +178,17 @@ class Graph:
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """An attribute of the module that the graph belongs to."""
         if self.owning_module is not None and not _is_registered(self.owning_module, qualified_name):
-            warnings.warn("Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
-                          "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "
-                          "necessary Parameter, or nn.Module.register_buffer to add the necessary buffer", stacklevel=2)
+            warned.warn("Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
+                        "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "
+                        "necessary Parameter, or nn.Module.register_buffer to add the necessary buffer")
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(self, module_name: str, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
                     type_expr: Any = None) -> Node:
         """A call of a submodule."""
         if self.owning_module is not None and self.owning_module.get_submodule(module_name) is None:
-            warnings.warn("Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
-                          "GraphModule.add_submodule to add the necessary submodule", stacklevel=2)
+            warned.warn("Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! Call "
+                        "GraphModule.add_submodule to add the necessary submodule")
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(self, method_name: str, args: tuple | None = None, kwargs: dict[str, Any] | None = None,
@@ -256,7 +256,7 @@ class Graph:
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
-            warnings.warn(f"erase_node({to_erase}) on an already erased node", stacklevel=2)
+            warned.warn(f"erase_node({to_erase}) on an already erased node")
             return
         for hook in getattr(self.owning_module, "_erase_node_hooks", ()):
             hook(to_erase)
@@ -394,7 +394,7 @@ def _is_registered(module: Any, qualified_name: str) -> bool:
     try:
         owner = module.get_submodule(path)
     except AttributeError:
-        warnings.warn(f"Failed to fetch module {path}!", stacklevel=3)
+        warned.warn(f"Failed to fetch module {path}!")
         return False
     return isinstance(getattr(owner, name, None), (Module, Parameter)) or name in owner._buffers
 

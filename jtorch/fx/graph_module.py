@@ -7,11 +7,11 @@ import itertools
 import linecache
 import sys
 import traceback
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from jtorch._base import warned
 from jtorch.fx._codegen import PythonCode, _PyTreeCodeGen
 from jtorch.fx._namespace import _custom_builtins
 from jtorch.fx._source import function_from, import_block, with_imports
@@ -309,8 +309,8 @@ class GraphModule(Module):
                                           f"{indented(self.code, 4)}\n")
         (folder / "__init__.py").write_text("from .module import *")
         if pickled:
-            warnings.warn("Was not able to save the following children modules as reprs -saved as pickled files instead: "
-                          f"{pickled}", stacklevel=2)
+            warned.warn("Was not able to save the following children modules as reprs -saved as pickled files instead: "
+                        f"{pickled}")
 
     def _children_as_source(self, folder: Path, pickled: list[str]) -> Iterator[str]:
         simple = (linear.Linear, conv.Conv1d, conv.Conv2d, conv.Conv3d, batchnorm.BatchNorm1d, batchnorm.BatchNorm2d,

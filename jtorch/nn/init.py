@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from jtorch._api import functions
+from jtorch._base import warned
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
@@ -56,8 +56,8 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
                   generator: Any = None) -> Tensor:
     """Normally distributed numbers, drawn again where they lie outside [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-                      "incorrect.", UserWarning, stacklevel=2)
+        warned.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+                    "incorrect.")
     if _cdf((b - mean) / std) - _cdf((a - mean) / std) <= 0.3:
         raise NotImplementedError("trunc_normal_ where the interval holds less than 30% of the distribution")
     tensor.normal_(mean, std, generator=generator)
@@ -143,7 +143,7 @@ def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlineari
                      generator: Any = None) -> Tensor:
     """He's uniform initialization."""
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=2)
+        warned.warn("Initializing zero-element tensors is a no-op")
         return tensor
     bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode)))
     return uniform_(tensor, -bound, bound, generator)
@@ -153,7 +153,7 @@ def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearit
                     generator: Any = None) -> Tensor:
     """He's normal initialization."""
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=2)
+        warned.warn("Initializing zero-element tensors is a no-op")
         return tensor
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode)), generator)
 
@@ -190,7 +190,7 @@ def _without_underscore(function: Any) -> Any:
     old, new = function.__name__.removesuffix("_"), function.__name__
 
     def deprecated(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+        warned.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
         return function(*args, **kwargs)
     deprecated.__name__ = deprecated.__qualname__ = old
     deprecated.__doc__ = f"The old name of ``{new}``."

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
+from jtorch._base import warned
 from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops import derivatives_from_result as from_result
 from jtorch.ops.facts import Out, Saves
@@ -151,6 +152,8 @@ def arange(start=None, end=None, step=None, *, dtype: dtype | None = None):
 @op(name="range", creates=True, out=Out(takes_dtype=True))
 def range_(start, end, step=1, *, dtype: dtype | None = None):
     """The numbers from ``start`` to ``end``, which is included. See torch.range."""
+    warned.warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+                "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).")
     _check_range(start, end, step)
     d = default_float(dtype)
     check.require(d.kind not in "bc", f"\"range_cpu\" not implemented for '{check.scalar_name(d)}'", NotImplementedError)

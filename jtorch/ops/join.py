@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 import jtorch.dtype as dtypes
+from jtorch._base import warned
 from jtorch.ops import check, out_dtypes, promotion, strided
 from jtorch.ops.facts import InPlace, Memory, Out, Saves
 from jtorch.ops.layout import AS_ALL_SUGGEST, LIKE_FIRST, ROLLED, STACKED, TURNED
@@ -160,8 +160,7 @@ def check_meshgrid(tensors, indexing: str | None) -> None:
     """PyTorch's errors, and its warning where ``indexing`` is not given."""
     _not_empty(tensors, "meshgrid")
     if indexing is None:
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-                      UserWarning, stacklevel=2)
+        warned.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     for x in tensors:
         check.require(x.ndim <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.ndim}D")
     _check_one_dtype(tensors)

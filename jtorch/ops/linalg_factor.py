@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jtorch._base import warned
 from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.facts import Out
 from jtorch.ops.linalg import (
@@ -109,6 +110,10 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False):
 @op(saves="result", value_check=_not_positive_definite("cholesky"), loops=True)
 def cholesky(input: Tensor, upper: bool = False):
     """L of input = L Lᴴ, or U of Uᴴ U. See torch.cholesky."""
+    warned.warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+                     "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+                     "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\nThis "
+                     "transform will produce equivalent results for all valid (symmetric positive definite) inputs.")
     check_matrix(input, "cholesky", square=True)
     return factor(input, upper)
 
@@ -316,6 +321,9 @@ def linalg_qr(A: Tensor, mode: str = "reduced"):
 @op(returns="Q R", saves="result", backward_name="LinalgQrBackward0")
 def qr(input: Tensor, some: bool = True):
     """Q and R of input = QR. See torch.qr."""
+    warned.warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe "
+                     "boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
+                     "should be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")
     return _qr(input, "reduced" if some else "complete")
 
 

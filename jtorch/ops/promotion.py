@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from jax import lax
 
 import jtorch.dtype as dtypes
-from jtorch._base import caller
+from jtorch._base import warned
 from jtorch.ops.named import by_name
 
 NUMBER, ZERO_DIM, DIM = 0, 1, 2     # what an operand is, in rising order of its say in the result
@@ -105,8 +104,7 @@ def drops_imaginary(source: np.dtype, target: np.dtype) -> bool:
 def warn_of_lost(source: np.dtype, target: np.dtype) -> None:
     """PyTorch's warning where a cast drops imaginary parts."""
     if drops_imaginary(source, target):
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning,
-                      stacklevel=caller.level())
+        warned.warn("Casting complex values to real discards the imaginary part")
 
 
 def cast(x: jax.Array, to: np.dtype) -> jax.Array:

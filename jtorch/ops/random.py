@@ -7,13 +7,13 @@ See https://docs.pytorch.org/docs/stable/torch.html#random-sampling.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
 
+from jtorch._base import warned
 from jtorch.ops import _box_muller, _normals_ahead, check
 from jtorch.ops import _libm as libm
 
@@ -378,9 +378,9 @@ def _extremes(dtype: np.dtype) -> tuple[float, float]:
 
 def _warn_precision(name: str, dtype: np.dtype) -> None:
     d = DIGITS[dtype]
-    warnings.warn(f"{name} is out of bounds [-(2^{d}), 2^{d}]. Due to precision limitations {_C_NAMES[dtype.name]} can "
-                  "support discrete uniform distribution only within this range. This warning will become an error in "
-                  "version 1.7 release, please fix the code in advance", UserWarning, stacklevel=2)
+    warned.warn(f"{name} is out of bounds [-(2^{d}), 2^{d}]. Due to precision limitations {_C_NAMES[dtype.name]} can "
+                "support discrete uniform distribution only within this range. This warning will become an error in "
+                "version 1.7 release, please fix the code in advance")
 
 
 def geometric(stream: Stream, size: Shape, dtype: np.dtype, p: float) -> np.ndarray:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jtorch._base import warned
 from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops import derivatives_from_result as from_result
 from jtorch.ops.elementwise import divide
@@ -177,7 +178,8 @@ def _correction(dim, unbiased: bool | None, correction: float | None):
 
 
 def _var_mean(name: str, input, dim, unbiased, keepdim, correction, finish=lambda v: v):
-    check.require(promotion.is_inexact(input.dtype), f"{name} only support floating point and complex dtypes")
+    kinds = "std and var" if name in ("std", "var") else name
+    check.require(promotion.is_inexact(input.dtype), f"{kinds} only support floating point and complex dtypes")
     dim, correction = _correction(dim, unbiased, correction)
     axes = check.wrap_dims(dim, input.ndim)
     content = wide(input)
@@ -185,6 +187,9 @@ def _var_mean(name: str, input, dim, unbiased, keepdim, correction, finish=lambd
     d = content - mean
     square = lax.square(d.real) + lax.square(d.imag) if promotion.is_complex(d.dtype) else lax.square(d)
     left = np.maximum(_count(input.shape, axes) - correction, 0)
+    if left <= 0:
+        warned.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+                    "numel divided by output numel).")
     total = jnp.sum(square, axes, keepdims=keepdim)
     var = finish(total / jnp.asarray(left, total.dtype))
     mean = mean if keepdim else lax.squeeze(mean, axes)
@@ -195,14 +200,14 @@ def _var_mean(name: str, input, dim, unbiased, keepdim, correction, finish=lambd
 def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None):
     """The variance, divided by N - ``correction`` (1 by default). See torch.var."""
-    return _var_mean("std and var", input, dim, unbiased, keepdim, correction)[0]
+    return _var_mean("var", input, dim, unbiased, keepdim, correction)[0]
 
 
 @op(saves=Saves("both", change=from_result.of_std))
 def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None):
     """The standard deviation: the square root of ``var``. See torch.std."""
-    return _var_mean("std and var", input, dim, unbiased, keepdim, correction, sqrt_or_zero)[0]
+    return _var_mean("std", input, dim, unbiased, keepdim, correction, sqrt_or_zero)[0]
 
 
 @op

@@ -357,7 +357,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     writes:     names of arguments that the last outputs are written into (``running_mean running_var``).
     value_check: (flag, error): ``flag(*args) -> (bad, detail)`` of arrays, ``error(detail, *args) -> Exception``.
     warns:      a function of all arguments, in order, that gives PyTorch's warnings at each call (a body is traced once): the
-                avals of tensors (which come first), other arguments as they are. The user's line is at stacklevel 3.
+                avals of tensors (which come first), other arguments as they are.
     refuses:    a function of the promoted arguments' dtypes, before promotion, that raises where they are not allowed.
     numbers_only: PyTorch takes plain numbers for all of its tensors at once.
     result_dtype: the dtype of results whatever the arguments' common dtype is, where no kernel is asked.

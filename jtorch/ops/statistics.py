@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jtorch._base import warned
 from jtorch.ops import check, promotion
 from jtorch.ops.create import default_float
 from jtorch.ops.facts import Saves
@@ -77,8 +77,7 @@ def _covariances(x, correction: int, fweights, aweights):
     else:
         left = total - correction * jnp.sum(weights * aweights.reshape(1, -1)) / total
     if weights is None and n <= correction:
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                      UserWarning, stacklevel=2)
+        warned.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
     scaled = centered if weights is None else centered * weights.astype(x.dtype)
     return product(scaled, jnp.conj(centered).T) / jnp.maximum(left, 0).astype(x.dtype)
 

@@ -9,7 +9,6 @@ a keyword ``source`` for it.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jtorch._base import warned
 from jtorch.ops import check, strided
 from jtorch.ops.facts import InPlaceView, ViewRule
 from jtorch.ops.registry import Size, Tensor, Tensors, dtype, op
@@ -200,15 +200,14 @@ def _T(size, stride, offset) -> Geometry:
     if not size:
         _warn_0d("Tensor.T", "This function is the identity in these cases.")
     elif len(size) != 2:
-        warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
-                      "it will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-                      "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-                      UserWarning, stacklevel=2)
+        warned.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
+                    "it will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                    "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.")
     return tuple(size)[::-1], tuple(stride)[::-1], offset
 
 
 def _warn_0d(name: str, advice: str) -> None:
-    warnings.warn(f"{name} is deprecated on 0-D tensors. {advice}", UserWarning, stacklevel=3)
+    warned.warn(f"{name} is deprecated on 0-D tensors. {advice}")
 
 
 @op(view=_T, saves="none", function=False, method=False, backward_name="PermuteBackward0")

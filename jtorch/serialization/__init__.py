@@ -16,10 +16,10 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from jtorch._base import warned
 from jtorch.device import device
 
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if weights_only and pickle_load_args:
-        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+        warned.warn("pickle_load_args only works if `weights_only=False`.")
     if given is None and not weights_only and pickle_module is None:
-        warnings.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not "
-                      "explicitly passed to `torch.load`, forcing weights_only=False.", UserWarning, stacklevel=2)
+        warned.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not "
+                    "explicitly passed to `torch.load`, forcing weights_only=False.")
     from jtorch.serialization import loading
     options = {"encoding": "utf-8", **pickle_load_args}
     return loading.load(f, map_location, pickle_module, weights_only, bool(mmap), options)

@@ -8,13 +8,13 @@ import os
 import pickle
 import re
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jtorch import engine
+from jtorch._base import warned
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.serialization import legacy, locations, names, settings, weights_only
 from jtorch.serialization.archive import Reader, failed
@@ -128,8 +128,8 @@ def _mapped(file: Any) -> memory_map.mmap:
 
 
 def _refuse_torchscript(pickle_module: Any) -> None:
-    warnings.warn("'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
-                  "'torch.jit.load' directly to silence this warning)", UserWarning, stacklevel=2)
+    warned.warn("'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
+                "'torch.jit.load' directly to silence this warning)")
     if pickle_module is None:
         raise RuntimeError(f"Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. {UNSAFE}")
     raise NotImplementedError("jtorch does not run TorchScript")

@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 import pickle
 import struct
-import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
 from typing import Any
 
+from jtorch._base import warned
 from jtorch._base.size import Size
 from jtorch.device import device as device_class
 from jtorch.dtype import ALL
@@ -339,9 +339,9 @@ class Unpickler:
         """PROTO: any, though only the instructions of protocol 2 are known."""
         protocol = self.read(1)[0]
         if protocol != 2:
-            warnings.warn(f"Detected pickle protocol {protocol} in the checkpoint, which was not the default pickle protocol "
-                          "used by `torch.load` (2). The weights_only Unpickler might not support all instructions implemented "
-                          "by this protocol, please file an issue for adding support if you encounter this.", stacklevel=2)
+            warned.warn(f"Detected pickle protocol {protocol} in the checkpoint, which was not the default pickle protocol "
+                        "used by `torch.load` (2). The weights_only Unpickler might not support all instructions implemented "
+                        "by this protocol, please file an issue for adding support if you encounter this.")
 
 
 def _set_state(thing: Any, state: Any) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Generator
 from typing import Any, Self
+
+from jtorch._base import warned
 
 FuncType = Callable[..., Any]
 
@@ -66,9 +67,9 @@ class _DecoratorContextManager:
     def __call__(self, orig_func: Callable) -> Callable:
         func = orig_func
         if inspect.isclass(orig_func):
-            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
-                          "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
-                          "the `__init__` method and nothing else.", FutureWarning, stacklevel=2)
+            warned.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                        "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                        "the `__init__` method and nothing else.", FutureWarning)
 
             def func(*args: Any, **kwargs: Any) -> Any:
                 return orig_func(*args, **kwargs)

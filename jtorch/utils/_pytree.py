@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import dataclasses
 import types
-import warnings
 from collections import namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from jtorch._base import pytree
+from jtorch._base import pytree, warned
 from jtorch._base.pytree import (
     BUILTIN_TYPES,
     LEAF,
@@ -161,8 +160,8 @@ def _register_pytree_node(cls: type, flatten_fn: FlattenFn, unflatten_fn: Unflat
                           maybe_from_str_fn: Any = None, **options: Any) -> None:
     """The older name, which a class may be given to twice."""
     if to_str_fn is not None or maybe_from_str_fn is not None:
-        warnings.warn("`to_str_fn` and `maybe_from_str_fn` is deprecated. Please use `to_dumpable_context` and "
-                      "`from_dumpable_context` instead.", FutureWarning, stacklevel=2)
+        warned.warn("`to_str_fn` and `maybe_from_str_fn` is deprecated. Please use `to_dumpable_context` and "
+                    "`from_dumpable_context` instead.", FutureWarning)
     _private_register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from jtorch import cuda, random, tape
+from jtorch._base import warned
 from jtorch.amp import autocast_mode as amp
 from jtorch.autograd import backward as run_backward
 from jtorch.autograd.function import Function
@@ -155,7 +155,7 @@ def check_backward_validity(inputs: Any) -> None:
 
     """
     if not any([t.requires_grad for t in inputs if isinstance(t, Tensor)]):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warned.warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def detach_variable(inputs: Any) -> tuple:
@@ -305,7 +305,7 @@ _IMPLICIT = ("the use_reentrant parameter should be passed explicitly. {when} us
 
 def _reentrant(given: bool | None, name: str, when: str) -> bool:
     if given is None:
-        warnings.warn(f"{name}: {_IMPLICIT.format(when=when)}", UserWarning, stacklevel=3)
+        warned.warn(f"{name}: {_IMPLICIT.format(when=when)}")
     return given is None or given
 
 

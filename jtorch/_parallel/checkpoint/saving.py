@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
 import jtorch.distributed as dist
+from jtorch._base import warned
 from jtorch._base.pytree import tree_map
 from jtorch._base.size import Size
 from jtorch._parallel.checkpoint.exchange import Alone, ByStore, Together, done_by_all
@@ -105,8 +105,8 @@ def is_stateful(value: Any) -> bool:
 def ranks_of(process_group: Any, no_dist: bool, what: str, by_store: bool = False) -> Any:
     """Who saves or loads together."""
     if no_dist or not dist.is_initialized():
-        warnings.warn(f"torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to {what} in a "
-                      "single process.", stacklevel=3)
+        warned.warn(f"torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to {what} in a "
+                    "single process.")
         return Alone()
     return ByStore(process_group) if by_store else Together(process_group)
 

@@ -1,11 +1,11 @@
 """Ranks with different numbers of batches: those that have no more go on with the collectives of the others."""
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from jtorch._api.functions import ones, zeros
+from jtorch._base import warned
 from jtorch.distributed.collectives import all_reduce
 from jtorch.distributed.work import Work
 from jtorch.tensor import Tensor
@@ -90,9 +90,9 @@ class Join:
                 all_reduce(ones(1), group=self._group)
                 raise RuntimeError(f"Rank {self._group.rank()} exhausted all inputs.")
             if rounds == _MANY:
-                warnings.warn(f"Detected uneven input skew of greater than {_MANY}. This means that rank {self._group.rank()} "
-                              f"has at least {_MANY} fewer inputs than other currently-active ranks. This level of skew could "
-                              "lead to performance degradation during training.", stacklevel=2)
+                warned.warn(f"Detected uneven input skew of greater than {_MANY}. This means that rank {self._group.rank()} "
+                            f"has at least {_MANY} fewer inputs than other currently-active ranks. This level of skew could "
+                            "lead to performance degradation during training.")
             for hook in self._hooks:
                 hook.main_hook()
             rounds += 1

@@ -1,12 +1,12 @@
 """torch.nn.functional.multi_head_attention_forward: checks, and one call of the op."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import jtorch.dtype as dtypes
 from jtorch._api import nn_functions
 from jtorch._api.names import put
+from jtorch._base import warned
 from jtorch.dispatch import call
 from jtorch.engine import call_of
 from jtorch.nn._functional.dropout import _mask
@@ -25,8 +25,7 @@ def check_mask(mask: Any, name: str, other: Any = None, other_name: str = "") ->
         return
     _require(mask.dtype is dtypes.bool_ or mask.is_floating_point(), f"only bool and floating types of {name} are supported")
     if other is not None and mask.dtype is not other.dtype:
-        warnings.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-                      stacklevel=4)
+        warned.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
 
 
 def _check_dims(query: Any, key: Any, value: Any, padding: Any, attn: Any, num_heads: int) -> bool:

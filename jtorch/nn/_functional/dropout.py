@@ -1,7 +1,6 @@
 """The functions of torch.nn.functional that draw random numbers: dropout and its kin, rrelu, gumbel_softmax."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import jax
@@ -11,6 +10,7 @@ from jtorch._api import functions, nn_functions, replaced
 from jtorch._api.conversion import clone
 from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
+from jtorch._base import warned
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
 from jtorch.ops import random as draw
@@ -90,14 +90,14 @@ def _check_channels(n: int, ndim: int) -> None:
     if ndim not in (n + 1, n + 2):
         if n == 1:
             raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input. {made_for}")
-        warnings.warn(f"dropout{n}d: Received a {ndim}-D input to dropout{n}d, which is deprecated and will result in an error "
-                      "in a future release. To retain the behavior and silence this warning, please use dropout instead. "
-                      f"{made_for}", stacklevel=3)
+        warned.warn(f"dropout{n}d: Received a {ndim}-D input to dropout{n}d, which is deprecated and will result in an error "
+                    "in a future release. To retain the behavior and silence this warning, please use dropout instead. "
+                    f"{made_for}")
     if n == 2 and ndim == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
-                      "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
-                      "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To "
-                      "maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=3)
+        warned.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+                    "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+                    "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To "
+                    "maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead.")
 
 
 def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
@@ -149,6 +149,8 @@ def _contiguous(like: Tensor) -> Any:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution, discretized if ``hard``. See torch.nn.functional.gumbel_softmax."""
+    if eps != 1e-10:
+        warned.warn("`eps` parameter is deprecated and has no effect.")
     gumbels = -_contiguous(logits).exponential_().log()
     soft = ((logits + gumbels) / tau).softmax(dim)
     if not hard:

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jtorch.dtype as dtypes
 from jtorch._api import nn_functions as F
+from jtorch._base import warned
 from jtorch.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def _use_options(options: Any, input: Any, target: Any, out: tuple, reduction: s
         _check_chunk(options, input.shape[0] if input.dim() == 2 else 1, out[0], input)
         return
     shape = None if bias is None else tuple(bias.shape)
-    warnings.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
-                  "label_smoothing == 0, target.dtype == int64, out_features == (). Got "
-                  f"reduction={reduction!r}, label_smoothing={smoothing}, target.dtype={target.dtype}, "
-                  f"out_features={out[1:]}, tracing=False, linear_bias.shape={shape}.", stacklevel=3)
+    warned.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
+                "label_smoothing == 0, target.dtype == int64, out_features == (). Got "
+                f"reduction={reduction!r}, label_smoothing={smoothing}, target.dtype={target.dtype}, "
+                f"out_features={out[1:]}, tracing=False, linear_bias.shape={shape}.")
 
 
 def _check_chunk(options: Any, rows: int, classes: int, input: Any) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypedDict
 
 import jtorch._api.functions as functions
 import jtorch._api.nn_functions as nn_functions
+from jtorch._base import warned
 from jtorch.autograd.function import Function
 from jtorch.dtype import named
 from jtorch.nn.attention._block_mask import DEFAULT_BLOCK_SIZE as _DEFAULT_SPARSE_BLOCK_SIZE
@@ -270,8 +270,8 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Callabl
         raise ValueError("Cannot specify both return_lse and return_aux. return_lse is deprecated, please use "
                          "return_aux=AuxRequest(lse=True) instead.")
     if return_lse:
-        warnings.warn("return_lse is deprecated and will be removed in v2.10. Please use return_aux=AuxRequest(lse=True) "
-                      "instead.", FutureWarning, stacklevel=2)
+        warned.warn("return_lse is deprecated and will be removed in v2.10. Please use return_aux=AuxRequest(lse=True) "
+                    "instead.", FutureWarning)
     groups = query.size(1) // key.size(1)
     key, value = [functions.repeat_interleave(t, groups, dim=1).expand(query.size(0), -1, -1, -1) for t in (key, value)]
     scores = _scores(query, key, score_mod or _identity, block_mask.mask_mod if block_mask is not None else noop_mask,

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from jtorch._base import warned
 from jtorch._nodes.hooks import RemovableHandle
 from jtorch.autograd import Function
 from jtorch.no_grad import mode
@@ -210,9 +210,9 @@ class BackwardHook:
         return new
 
     def _without_inputs(self, grads: Any) -> None:
-        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
-                      "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
-                      "register_full_backward_hook for more details.", UserWarning, stacklevel=5)
+        warned.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+                    "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+                    "register_full_backward_hook for more details.")
         for hook in self.user_hooks:
             res = hook(self.module, (None,) * self.n_inputs, grads)
             if res is not None and not (isinstance(res, tuple) and all([x is None for x in res])):
@@ -257,8 +257,8 @@ class _Call:
 
     def _watch_outputs(self, watch: BackwardHook) -> None:
         if not isinstance(self.result, (Tensor, tuple)):
-            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                          f"received {type(self.result)}", UserWarning, stacklevel=5)
+            warned.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                        f"received {type(self.result)}")
         self.result = watch.setup_output_hook(self.result)
 
     def _forward_pre(self) -> None:
@@ -293,7 +293,7 @@ class _Call:
                 var.grad_fn.register_hook(WrappedHook(hook, self.module))
             wrong = _old_hook_problem(self.args, self.result, var.grad_fn)
             if wrong is not None:
-                warnings.warn(f"Using {wrong}", FutureWarning, stacklevel=5)
+                warned.warn(f"Using {wrong}", FutureWarning)
 
     def always_called(self) -> None:
         """Runs the hooks that are called even though forward has raised."""
@@ -304,8 +304,8 @@ class _Call:
                 try:
                     self._forward_hook(key, hooks[key])
                 except Exception as e:
-                    warnings.warn(f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as "
-                                  f"another error was raised in forward: {e!s}", UserWarning, stacklevel=4)
+                    warned.warn(f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as "
+                                f"another error was raised in forward: {e!s}")
 
 
 _NESTED = ("non-full backward hooks on a Module that does not {what} a single Tensor or a tuple of Tensors is deprecated and "

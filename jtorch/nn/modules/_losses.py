@@ -1,9 +1,9 @@
 """Losses: modules around the loss functions of torch.nn.functional, whose options are attributes of the same names."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from jtorch._base import warned
 from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
 from jtorch.ops.nn._common import warn_of_legacy
@@ -21,7 +21,7 @@ class _Loss(Module):
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
         super().__init__()
         legacy = size_average is not None or reduce is not None
-        self.reduction = warn_of_legacy(size_average, reduce, 2) if legacy else reduction
+        self.reduction = warn_of_legacy(size_average, reduce) if legacy else reduction
 
     def _loss(self, *inputs: Any) -> Tensor:
         return getattr(F, self.function)(*inputs, **{n: getattr(self, n) for n in self.options}, reduction=self.reduction)
@@ -267,8 +267,8 @@ class NLLLoss2d(NLLLoss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean"):
-        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
-                      "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.", FutureWarning, stacklevel=2)
+        warned.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
+                    "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.", FutureWarning)
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 

@@ -1,12 +1,12 @@
 """State dicts: what Module saves and loads."""
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
 from jtorch.__future__ import get_swap_module_params_on_conversion
+from jtorch._base import warned
 from jtorch.nn.modules._conversion import load_swapped
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
@@ -109,9 +109,9 @@ def _load_one(module: Any, name: str, key: str, target: Tensor, given: Any, assi
         return
     swaps = get_swap_module_params_on_conversion()
     if target.is_meta and not given.is_meta and not assign:
-        warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
-                      "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
-                      "corresponding key in the module instead of copying them in place?)", UserWarning, stacklevel=2)
+        warned.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+                    "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+                    "corresponding key in the module instead of copying them in place?)")
     try:
         with no_grad():
             if swaps:
@@ -187,8 +187,8 @@ class StateMethods:
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """All parameters and persistent buffers by name, without history unless ``keep_vars``. See torch.nn.Module.state_dict."""
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/"
-                          "generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning, stacklevel=2)
+            warned.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/"
+                        "generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning)
             destination, prefix, keep_vars = _by_position(args, (destination, prefix, keep_vars))
         saved = _empty_state() if destination is None else destination
         notes: dict[str, Any] = {"version": self._version}

@@ -4,9 +4,9 @@ Each keeps its arguments as attributes and calls the function of nn.functional w
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from jtorch._base import warned
 from jtorch.nn import functional as F
 from jtorch.nn import init
 from jtorch.nn.modules._make import parameter
@@ -255,7 +255,7 @@ def _renamed(end: str, new: float, old: float | None) -> float:
     """An argument that may have been given under its old name."""
     if old is None:
         return new
-    warnings.warn(f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`", FutureWarning, stacklevel=3)
+    warned.warn(f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`", FutureWarning)
     return old
 
 
@@ -596,7 +596,7 @@ class _Softmax(_Activation):
 
     def forward(self, input):
         """The result along ``dim``."""
-        return getattr(F, self._function)(input, self.dim, _stacklevel=5)
+        return getattr(F, self._function)(input, self.dim)
 
 
 class Softmax(_Softmax):
@@ -660,4 +660,4 @@ class Softmax2d(_Activation):
         """The probabilities."""
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
-        return F.softmax(input, -3, _stacklevel=5)
+        return F.softmax(input, -3)

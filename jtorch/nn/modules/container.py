@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from jtorch._base import warned
 from jtorch.nn.modules.module import Module, indented
 
 
@@ -85,8 +85,8 @@ class Container(Module):
     """
 
     def __init__(self, **kwargs: Any):
-        warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
-                      "instead.", FutureWarning, stacklevel=2)
+        warned.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
+                    "instead.", FutureWarning)
         super().__init__()
         for name, module in kwargs.items():
             self.add_module(name, module)

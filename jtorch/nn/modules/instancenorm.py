@@ -1,9 +1,9 @@
 """Instance normalization. See https://docs.pytorch.org/docs/stable/nn.html#normalization-layers."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from jtorch._base import warned
 from jtorch.nn import functional as F
 from jtorch.nn.modules.batchnorm import _STATISTICS, _LazyNormBase, _NormBase
 from jtorch.tensor import Tensor
@@ -62,8 +62,8 @@ class _InstanceNorm(_NormBase):
         if self.affine:
             raise ValueError(f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
                              f"{input.size(dim)}.")
-        warnings.warn(f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing in "
-                      "num_features, which is not used because affine=False", stacklevel=4)
+        warned.warn(f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing in "
+                    "num_features, which is not used because affine=False")
 
     def forward(self, input):
         """The normalized input."""

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import inspect
 import sys
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 from jtorch._api.settings import typename
+from jtorch._base import warned
 from jtorch.nn.modules._conversion import convert
 from jtorch.nn.modules._destination import destination
 from jtorch.nn.modules._hook_methods import HookMethods
@@ -365,7 +365,7 @@ class Module(HookMethods, StateMethods):
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
         if dtype is not None and dtype.is_complex:
-            warnings.warn(_COMPLEX, UserWarning, stacklevel=2)
+            warned.warn(_COMPLEX)
         return self._apply(lambda t: t.to(device=device, dtype=dtype if t.is_floating_point() or t.is_complex() else None,
                                           memory_format=memory_format if memory_format and t.dim() in (4, 5) else None))
 

@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jtorch._api import functions
-from jtorch._base import seam
+from jtorch._base import seam, warned
 from jtorch.nn import init
 from jtorch.nn._functional import recurrent
 from jtorch.nn.modules._make import parameter
@@ -25,8 +24,8 @@ def _check_dropout(dropout: Any, num_layers: int) -> None:
     if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:   # type: ignore[operator]
         raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
     if dropout > 0 and num_layers == 1:     # type: ignore[operator]
-        warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-                      f"greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=4)
+        warned.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                    f"greater than 1, but got dropout={dropout} and num_layers={num_layers}")
 
 
 def _check_type(name: str, value: Any, wanted: type) -> None:

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from jtorch._api import functions
+from jtorch._base import warned
 from jtorch.backends import mha
 from jtorch.nn import functional as F
 from jtorch.nn import init
@@ -271,7 +271,7 @@ class TransformerEncoder(Module):
         self.mask_check = mask_check
         why = _why_not_nested(encoder_layer)
         if enable_nested_tensor and why:
-            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why}", stacklevel=2)
+            warned.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why}")
             self.use_nested_tensor = False
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):

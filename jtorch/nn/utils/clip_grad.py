@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from jtorch._api import functions
 from jtorch._api.creation import tensor
+from jtorch._base import warned
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
@@ -66,7 +66,7 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Any], max_norm: float, norm_ty
     """
     given = _tensors(parameters)
     if not given and isinstance(parameters, types.GeneratorType):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
+        warned.warn("`parameters` is an empty generator, no gradient clipping will occur.")
     total = get_total_norm(_grads(given), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(given, max_norm, total, foreach)
     return total
@@ -75,8 +75,8 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Any], max_norm: float, norm_ty
 def clip_grad_norm(parameters: Tensor | Iterable[Any], max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
     """clip_grad_norm_ under its old name; deprecated in PyTorch."""
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-                  FutureWarning, stacklevel=2)
+    warned.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+                FutureWarning)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

@@ -1,12 +1,12 @@
 """Calls of modules with other parameters than their own."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from jtorch._api.settings import typename
+from jtorch._base import warned
 from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
 
@@ -81,9 +81,9 @@ def call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None, 
 def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
     """torch.func.functional_call under its old name; deprecated in PyTorch."""
-    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
-                  "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
-                  FutureWarning, stacklevel=2)
+    warned.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
+                "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
+                FutureWarning)
     return call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 

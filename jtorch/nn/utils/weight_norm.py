@@ -1,10 +1,10 @@
 """Weight norm as a hook that computes the weight before each forward: PyTorch's older kind."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from jtorch._api import functions
+from jtorch._base import warned
 from jtorch.nn.parameter import UninitializedParameter
 from jtorch.tensor import Parameter, Tensor
 
@@ -33,8 +33,8 @@ class WeightNorm:
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
         """Puts the hook on a module."""
-        warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
-                      FutureWarning, stacklevel=3)
+        warned.warn("`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+                    FutureWarning)
         if has_hook(module, WeightNorm, name):
             raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
         fn, weight = WeightNorm(name, dim), getattr(module, name)

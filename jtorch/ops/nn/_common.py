@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jtorch._base import warned
 from jtorch.ops import check, promotion
 from jtorch.ops.registry import op
 
@@ -63,21 +63,19 @@ def reduction_from_legacy(size_average: bool | None, reduce: bool | None) -> str
     return "mean" if size_average is None or size_average else "sum"
 
 
-def warn_of_legacy(size_average: bool | None, reduce: bool | None, stacklevel: int) -> str:
+def warn_of_legacy(size_average: bool | None, reduce: bool | None) -> str:
     """The reduction that the deprecated arguments mean, with PyTorch's warning."""
     reduction = reduction_from_legacy(size_average, reduce)
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-                  stacklevel=stacklevel + 1)
+    warned.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     return reduction
 
 
-def warn_of_reduction(size_average: bool | None, reduce: bool | None, reduction: str, stacklevel: int = 4) -> None:
+def warn_of_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> None:
     """PyTorch's warnings of deprecated ways to say how a loss is reduced."""
     if size_average is not None or reduce is not None:
-        warn_of_legacy(size_average, reduce, stacklevel)
+        warn_of_legacy(size_average, reduce)
     elif reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
-                      stacklevel=stacklevel)
+        warned.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
 
 
 def _reduction_warner(fn: Callable) -> Callable | None:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
+from jtorch._base import warned
 from jtorch.ops import check
 from jtorch.ops.layout import AS_ANY_SUGGESTS
 from jtorch.ops.nn._common import functional
@@ -79,6 +80,9 @@ def _padding_pairs(padding, n: int, kernel, stride, dilation) -> list[tuple[int,
     if padding == "same":
         check.require(all(s == 1 for s in stride), "padding='same' is not supported for strided convolutions")
         totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+        if any(t % 2 for t in totals):
+            warned.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+                        "input be created")
         return [(t // 2, t - t // 2) for t in totals]
     check.require(not isinstance(padding, str), f"Invalid padding string: '{padding}'")
     return [(p, p) for p in _per_dim(padding, n, "padding")]

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +9,7 @@ import numpy as np
 from jax import lax
 
 import jtorch.dtype as dtypes
+from jtorch._base import warned
 from jtorch.ops import check, promotion
 from jtorch.ops.nn._common import functional, size_text
 from jtorch.ops.nn.interpolate import cubic_weights
@@ -18,9 +18,9 @@ from jtorch.ops.registry import Tensor
 
 def _default_align(align_corners: bool | None) -> bool:
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
-                      "Please specify align_corners=True if the old behavior is desired. See the documentation of "
-                      "grid_sample for details.", stacklevel=2)
+        warned.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+                    "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+                    "grid_sample for details.")
     return bool(align_corners)
 
 

@@ -6,7 +6,6 @@ is known from the sizes alone, so both tables are NumPy constants.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jtorch._base import warned
 from jtorch.ops import check, promotion
 from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import AS_FIRST_SUGGESTS
@@ -252,7 +252,7 @@ def interpolate(input: Tensor, size: int | tuple[int, ...] | None = None,
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+    warned.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 @functional(saves="none", backward_name=_name, layout=AS_FIRST_SUGGESTS)

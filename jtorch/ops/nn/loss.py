@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import xlogy
 
+from jtorch._base import warned
 from jtorch.ops import check, promotion
 from jtorch.ops.arithmetic import no_bools
 from jtorch.ops.elementwise import widen
@@ -31,9 +31,9 @@ from jtorch.ops.registry import Tensor
 def _warn_of_broadcast(input, target, *args) -> None:
     """The warning that input and target differ in shape, besides those of the deprecated arguments."""
     if input is not target and input.shape != target.shape:
-        warnings.warn(f"Using a target size ({size_text(target.shape)}) that is different to the input size "
-                      f"({size_text(input.shape)}). This will likely lead to incorrect results due to broadcasting. "
-                      "Please ensure they have the same size.", stacklevel=3)
+        warned.warn(f"Using a target size ({size_text(target.shape)}) that is different to the input size "
+                    f"({size_text(input.shape)}). This will likely lead to incorrect results due to broadcasting. "
+                    "Please ensure they have the same size.")
     if args[0].__class__ is not str and (args[0] is not None or args[1] is not None or args[2] == "elementwise_mean"):
         warn_of_reduction(args[0], args[1], args[2])
 
@@ -186,10 +186,9 @@ def _by_reduction(position: int, unreduced: str):
 def _warn_of_mean(input, target, size_average, reduce, reduction, log_target) -> None:
     warn_of_reduction(size_average, reduce, reduction)
     if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
-                      "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-                      "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-                      stacklevel=3)
+        warned.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
+                    "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                    "'mean' will be changed to behave the same as 'batchmean' in the next major release.")
 
 
 def _kl_div_name(template: tuple) -> str:

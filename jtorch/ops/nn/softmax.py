@@ -1,13 +1,13 @@
 """softmax and its kin. See torch.softmax, torch.nn.functional.softmax and torch.special.softmax."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 
 import jtorch.dtype as dtypes
+from jtorch._base import warned
 from jtorch.ops import check, out_dtypes
 from jtorch.ops import derivatives_from_result as from_result
 from jtorch.ops.elementwise import widen
@@ -31,8 +31,8 @@ def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
     """The dim PyTorch chose before it asked for one, with its warning."""
     if dim is not None:
         return dim
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=3)
+    warned.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+                "argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
-import warnings
 from collections.abc import Callable, Iterable
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
+from jtorch._base import warned
 from jtorch._base.generator import Generator
 from jtorch.utils.data._utils import server
 from jtorch.utils.data._utils.collate import default_collate, default_convert
@@ -196,9 +196,9 @@ class DataLoader(Generic[_T_co]):
             suggestion = (f"Our suggested max number of worker in current system is {room}"
                           f"{'' if has_affinity else ' (`cpuset` is not taken into account)'}, which is smaller than what this "
                           "DataLoader is going to create.")
-        warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. {suggestion} Please be aware "
-                      "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
-                      "to avoid potential slowness/freeze if necessary.", stacklevel=3)
+        warned.warn(f"This DataLoader will create {self.num_workers} worker processes in total. {suggestion} Please be aware "
+                    "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
+                    "to avoid potential slowness/freeze if necessary.")
 
 
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
+from jtorch._base import warned
 from jtorch._base.generator import Generator, default_generator
 from jtorch.random import randperm
 from jtorch.tensor import Tensor
@@ -209,7 +209,7 @@ class ConcatDataset(Dataset[_T_co]):
     @property
     def cummulative_sizes(self) -> list[int]:
         """The old, misspelt name."""
-        warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
+        warned.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning)
         return self.cumulative_sizes
 
 
@@ -333,5 +333,5 @@ def _sizes_of_fractions(fractions: Sequence[float], n: int) -> list[int]:
         sizes[i % len(sizes)] += 1
     for i, size in enumerate(sizes):
         if size == 0:
-            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
+            warned.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     return sizes

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import Any
 
 from jtorch._api import functions
+from jtorch._base import warned
 from jtorch.dtype import named
 from jtorch.utils.data.datapipes.graph import Graph, pipes_of, traverse_dps
 
@@ -41,8 +41,8 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
         return datapipe
     found = [p for p in pipes_of(traverse_dps(datapipe)) if inspect.ismethod(getattr(p, "set_shuffle", None))]
     if not found and shuffle:
-        warnings.warn("`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware "
-                      "that the default buffer size might not be sufficient for your task.", stacklevel=2)
+        warned.warn("`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware "
+                    "that the default buffer size might not be sufficient for your task.")
         datapipe = datapipe.shuffle()
         found = [datapipe]
     for pipe in found:

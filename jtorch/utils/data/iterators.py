@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import itertools
 import queue
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from jtorch import cuda
+from jtorch._base import warned
 from jtorch.utils.data._utils import fetch
 from jtorch.utils.data._utils.errors import ExceptionWrapper
 from jtorch.utils.data._utils.pin_memory import pin_memory
@@ -80,7 +80,7 @@ class _BaseDataLoaderIter:
             text += ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
                      "replica at each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data."
                      "IterableDataset for examples.")
-        warnings.warn(text, stacklevel=3)
+        warned.warn(text)
 
     def __len__(self) -> int:
         return len(self._index_sampler)
@@ -91,11 +91,11 @@ class _BaseDataLoaderIter:
 
 def _can_pin(loader: Any) -> bool:
     if loader.pin_memory_device:
-        warnings.warn("pin_memory_device is deprecated, the current accelerator will be used as the device,"
-                      f"ignore pin_memory_device='{loader.pin_memory_device}'.", stacklevel=5)
+        warned.warn("pin_memory_device is deprecated, the current accelerator will be used as the device,"
+                    f"ignore pin_memory_device='{loader.pin_memory_device}'.")
     if not cuda.is_available():
-        warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
-                      "used.", stacklevel=5)
+        warned.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+                    "used.")
     return cuda.is_available()
 
 
@@ -252,8 +252,8 @@ def _crew(job: Job, context: Any) -> Processes | Threads:
     try:
         return Processes(job, context)
     except CannotSend as error:
-        warnings.warn("DataLoader uses threads as workers, since the dataset or a function cannot be sent to a process "
-                      f"({error}). Random numbers of random and numpy.random are then shared, and Python code runs in one "
-                      "thread at a time. Define them in a module, or install cloudpickle, for processes; "
-                      "multiprocessing_context='thread' is for threads without this warning.", stacklevel=5)
+        warned.warn("DataLoader uses threads as workers, since the dataset or a function cannot be sent to a process "
+                    f"({error}). Random numbers of random and numpy.random are then shared, and Python code runs in one "
+                    "thread at a time. Define them in a module, or install cloudpickle, for processes; "
+                    "multiprocessing_context='thread' is for threads without this warning.")
         return Threads(job)

@@ -11,11 +11,11 @@ import pickle
 import queue
 import signal
 import threading
-import warnings
 from multiprocessing import connection, parent_process
 from typing import Any
 
 from jtorch import engine
+from jtorch._base import warned
 from jtorch.utils.data._utils import main, server, share, worker
 from jtorch.utils.data._utils.errors import ExceptionWrapper
 from jtorch.utils.data._utils.worker import Job
@@ -138,9 +138,8 @@ def _as_told(job: Job, context: Any, names: share.Names) -> Any:
     try:
         return share.dumps(job, names)[0], None, False
     except _PICKLING:
-        warnings.warn("Got pickle error when attempting to start a worker Process. This might be because the worker Process "
-                      "arguments are not picklable. Leave multiprocessing_context out, or use multiprocessing_context='thread'.",
-                      stacklevel=6)
+        warned.warn("Got pickle error when attempting to start a worker Process. This might be because the worker Process "
+                    "arguments are not picklable. Leave multiprocessing_context out, or use multiprocessing_context='thread'.")
         raise
 
 
