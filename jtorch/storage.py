@@ -62,13 +62,12 @@ class Storage:
         """The host memory as a view shows it: writes to the result are writes to the storage."""
         aval = self.aval if view is None else view.aval
         if not aval.numel:      # NumPy gives arrays of no elements no strides
-            return np.lib.stride_tricks.as_strided(self.host.view(np.uint8)[:0].view(aval.np), aval.shape, [0] * len(aval.shape))
+            return np.ndarray(aval.shape, aval.np, self.host.view(np.uint8), 0, [0] * len(aval.shape))
         if view is None:
             return self.host.reshape(self.aval.shape)
-        flat, width = self.host, view.aval.np.itemsize
-        if flat.dtype != view.aval.np:
-            flat = flat[:flat.nbytes // width * width // flat.itemsize].view(view.aval.np)
-        return np.lib.stride_tricks.as_strided(flat[view.offset:], view.aval.shape, [s * width for s in view.stride])
+        width = view.aval.np.itemsize
+        return np.ndarray(view.aval.shape, view.aval.np, self.host.view(np.uint8), view.offset * width,
+                          [s * width for s in view.stride])
 
     def content(self) -> Value:
         """The whole content as a value; host memory is copied as it is now."""

@@ -105,8 +105,7 @@ def _of_numbers(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     if wanted is None or not (array.dtype.kind == "b" or wanted.np.kind == "b" or (
             wanted.np.kind in "fcV" if array.dtype.kind in "if" else wanted.is_complex) or wanted.np == array.dtype):
         return sequences.array_of(data, dtype)
-    with np.errstate(over="ignore"):
-        return array.astype(wanted.np)
+    return promotion.narrowed(array, wanted.np)
 
 
 def _cast(array: np.ndarray, dtype: dtypes.dtype) -> np.ndarray:
@@ -114,7 +113,7 @@ def _cast(array: np.ndarray, dtype: dtypes.dtype) -> np.ndarray:
     with np.errstate(all="ignore"):
         if promotion.is_float(array.dtype) and dtype.np.kind in "iu":
             return promotion.truncation(array.dtype, dtype.np)(array)
-        return array.astype(dtype.np)
+        return promotion.narrowed(array, dtype.np) if array.dtype.kind in "iufV" else array.astype(dtype.np)
 
 
 def _of_storage(s: UntypedStorage, dtype: dtypes.dtype | None) -> Tensor:

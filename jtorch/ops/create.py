@@ -76,7 +76,8 @@ def _filled(shape, value, dtype):
     loses = promotion.is_complex(np.dtype(value.dtype)) and not promotion.is_complex(np.dtype(dtype))
     check.require(not loses or dtype == np.bool_,
                   f"value cannot be converted to type {_C_TYPE.get(np.dtype(dtype).name)} without overflow")
-    return jnp.broadcast_to(value.astype(dtype), shape)
+    value = promotion.cast(value, dtype) if np.dtype(dtype).kind == "V" else value.astype(dtype)
+    return jnp.broadcast_to(value, shape)
 
 
 _C_TYPE = {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16", "int64": "int64_t",

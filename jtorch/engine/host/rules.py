@@ -74,8 +74,8 @@ def ints(values) -> tuple[int, ...]:
 
 
 def kind(dtype: np.dtype) -> str:
-    """``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float (bfloat16 too), ``c`` complex."""
-    return "f" if dtype == BFLOAT16 else dtype.kind
+    """``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float (those of ml_dtypes too), ``c`` complex."""
+    return "f" if dtype.kind == "V" else dtype.kind
 
 
 def compute_dtype(dtype: np.dtype) -> np.dtype:
