@@ -167,7 +167,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
         return tensor
     rows, cols = tensor.size(0), tensor.numel() // tensor.size(0)
     flat = tensor.new_empty((rows, cols)).normal_(0, 1, generator=generator)
-    q, r = functions.qr(flat.t() if rows < cols else flat)
+    q, r = functions.linalg.qr(flat.t() if rows < cols else flat)
     q = q * functions.diag(r, 0).sign()
     q = q.t() if rows < cols else q
     tensor.view_as(q).copy_(q)
