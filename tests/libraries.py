@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import sys
 import warnings
 from types import ModuleType
 
@@ -13,10 +14,13 @@ NO_TORCH = "PyTorch is not installed (pip install jtorch-jax[conformance])"
 
 @functools.cache
 def library(name: str) -> ModuleType:
-    """The module ``torch`` or ``jtorch``, imported with its own warnings off; PyTorch on one thread."""
+    """The module ``torch`` or ``jtorch``, imported with its own warnings off and its generator at seed 0; PyTorch on one thread."""
+    is_new = name not in sys.modules
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = importlib.import_module(name)
     if name == "torch":
         found.set_num_threads(1)    # several tests run at once
+    if is_new:
+        found.manual_seed(0)
     return found
