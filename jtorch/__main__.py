@@ -8,9 +8,12 @@ starts get jtorch as ``torch`` too.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import runpy
 import sys
+from importlib.machinery import SourceFileLoader
+from types import ModuleType
 
 import jtorch
 from jtorch._as_torch import install, install_in_children
@@ -55,7 +58,20 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(f"python -m jtorch: can't open file {given.script!r}")
     sys.path[0] = os.path.dirname(os.path.abspath(given.script))
     install_in_children()
-    runpy.run_path(given.script, run_name="__main__")
+    _run(given.script)
+
+
+def _run(script: str) -> None:
+    """Runs a script as Python does: ``__file__`` is its whole path, ``sys.argv[0]`` as it was given, ``__main__`` stays."""
+    if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
+        runpy.run_path(script, run_name="__main__")
+        return
+    path = os.path.abspath(script)
+    with io.open_code(path) as file:
+        code = compile(file.read(), path, "exec")
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    module.__file__, module.__loader__ = path, SourceFileLoader("__main__", path)
+    exec(code, vars(module))
 
 
 if __name__ == "__main__":
