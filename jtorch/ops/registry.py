@@ -108,6 +108,11 @@ class Param:
     annotation: str
     varargs: bool = False
 
+    @property
+    def is_dtype(self) -> bool:
+        """Whether it is a dtype, or None."""
+        return self.annotation in ("dtype", "dtype | None", "dtypes.dtype | None")
+
 
 def _kind(annotation: str) -> tuple[str, bool]:
     parts = {p.strip() for p in annotation.split("|")}
@@ -258,6 +263,9 @@ class Op:
 
 def _bound(op: Op, template: tuple, body: Callable) -> Callable:
     kw = [p.keyword_only for p in op.params]
+    for p, t in zip(op.params, template, strict=True):
+        if p.is_dtype:      # NumPy's dtypes and their names are none
+            dtypes.as_dtype(t, op.name.rpartition(".")[2])
 
     def run(*arrays):
         left = iter(arrays)
