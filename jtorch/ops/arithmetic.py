@@ -134,8 +134,8 @@ def true_divide(input: Tensor | Number, other: Tensor | Number):
 def rdiv(input: Tensor | Number, other: Tensor):
     """A number divided by a tensor, by way of the reciprocal as in PyTorch."""
     other = other.astype(promotion.to_float(np.dtype(other.dtype)))
-    wide = promotion.opmath(np.dtype(other.dtype))
-    return (divide(like(other, 1), other).astype(wide) * input.astype(wide)).astype(other.dtype)
+    reciprocal = widen(divide(like(other, 1), other))
+    return (reciprocal * input.astype(reciprocal.dtype)).astype(other.dtype)
 
 
 @op(numbers_only=True, promote="numeric", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),

@@ -59,14 +59,13 @@ def rule(name: str, shared: Callable = _counted, real: bool = True):
             before = [[s.astype(np.float64) for s in scalars[i:i + width]] for i in range(0, len(scalars), width)]
             after = [shared(o, *b) for b in before]
             n, out = len(params), []
+            parts, whole = (split, joined) if real else (lambda x: x, _rounded)
             for i, (p, g) in enumerate(zip(params, grads, strict=True)):
                 state = columns[i::n]
-                parts = split if real else (lambda x: x)
                 given = [parts(widen(x)) for x in (p, -g if o.maximize else g, *state)]
                 b, a = (before[of[i]], after[of[i]]) if of else ((), ())
                 made = one(o, *given, SimpleNamespace(before=b, after=a))
                 likes = chain((p, *state), repeat(p))
-                whole = joined if real else _rounded
                 out.append([whole(x, like) for x, like in zip(made, likes, strict=False)])
             flat = [row[k] for k in range(len(out[0])) for row in out]
             return flat + [x.astype(s.dtype) for x, s in zip([x for a in after for x in a], scalars, strict=True)]

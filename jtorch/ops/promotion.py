@@ -118,35 +118,31 @@ def cast(x: jax.Array, to: np.dtype) -> jax.Array:
     if x.dtype == bool and is_inexact(np.dtype(to)):
         x = lax.convert_element_type(x, np.uint8)       # else XLA makes ``cast(mask) * y`` a choice, in which ``0 * nan`` is 0
     if np.dtype(to) in _EIGHT_BITS and x.dtype != to:
-        return eight_bits(lax.convert_element_type(x, np.float32), to, jnp)
+        return _EIGHT_BITS[np.dtype(to)](lax.convert_element_type(x, np.float32), jnp)
     return truncated(x, to) if is_float(np.dtype(x.dtype)) and np.dtype(to).kind in "iu" else lax.convert_element_type(x, to)
 
 
 def narrowed(array: np.ndarray, to: np.dtype) -> np.ndarray:
     """Real numbers of NumPy's in a floating dtype; too large ones become infinite, if it has that."""
     with np.errstate(over="ignore"):
-        return eight_bits(array.astype(np.float32), to) if to in _EIGHT_BITS and array.dtype != to else array.astype(to)
-
-
-def eight_bits(x: Any, to: Any, xp: Any = np) -> Any:
-    """float32 (of NumPy or ``xp``) as one of the 8-bit floats for which PyTorch has a way of its own."""
-    return _EIGHT_BITS[np.dtype(to)](x, xp)
+        return _EIGHT_BITS[to](array.astype(np.float32), np) if to in _EIGHT_BITS and array.dtype != to else array.astype(to)
 
 
 def _saturated(x: Any, xp: Any) -> Any:
-    """As float8_e4m3fn: what is too large becomes the largest number, where ml_dtypes makes it nan."""
+    """float32 (an array of ``xp``) as float8_e4m3fn: what is too large becomes the largest number (nan with ml_dtypes)."""
     top = float(ml_dtypes.finfo(ml_dtypes.float8_e4m3fn).max)
     return xp.clip(x, -top, top).astype(ml_dtypes.float8_e4m3fn)
 
 
 def _exponent(x: Any, xp: Any) -> Any:
-    """As float8_e8m0fnu, which has an exponent alone: without its sign, and rounded up from the middle on."""
+    """float32 as float8_e8m0fnu, which has an exponent alone: without its sign, and rounded up from the middle on."""
     bits = x.view(np.uint32)
     exponent, half, less = bits >> 23 & 255, bits & 0x400000, bits & 0x3FFFFF
     up = (exponent < 255) & (half != 0) & ((exponent != 0) | (less != 0))
     return (exponent + up.astype(np.uint32)).astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)
 
 
+# The 8-bit floats for which PyTorch has a way of its own.
 _EIGHT_BITS = {np.dtype(ml_dtypes.float8_e4m3fn): _saturated, np.dtype(ml_dtypes.float8_e8m0fnu): _exponent}
 
 

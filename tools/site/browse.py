@@ -76,8 +76,7 @@ class Visit:
 
     def page(self, name: str) -> None:
         """Opens a page and looks at it in both widths."""
-        self._size(*WIDE)
-        self.driver.get(self.address + name.removesuffix("index.html"))
+        self._open(name)
         self._until(lambda: self.driver.execute_script("return document.readyState") == "complete")
         for width, height in (WIDE, NARROW):
             self._size(width, height)
@@ -90,8 +89,7 @@ class Visit:
 
     def search(self, word: str, target: str) -> None:
         """Types a word into the search and follows what comes first."""
-        self._size(*WIDE)
-        self.driver.get(self.address)
+        self._open("")
         field = self._one("input.md-search__input")
         self.driver.execute_script("arguments[0].focus()", field)
         field.send_keys(word)
@@ -105,8 +103,7 @@ class Visit:
 
         self.driver.execute_cdp_cmd("Browser.grantPermissions",
                                     {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
-        self._size(*WIDE)
-        self.driver.get(self.address + name)
+        self._open(name)
         button = self._until(lambda: self._all("button.md-clipboard, button.md-code__button[title='Copy to clipboard']"))
         if not button:
             self.problems.append(f"{name}: no button copies code")
@@ -120,7 +117,7 @@ class Visit:
 
     def colours(self) -> None:
         """Turns the light page into a dark one."""
-        self.driver.get(self.address)
+        self._open("")
         before = self._scheme()
         self.driver.execute_script("document.querySelector('form[data-md-component=palette] label:not([hidden])').click()")
         if self._until(lambda: self._scheme() != before) is None:
@@ -128,13 +125,16 @@ class Visit:
 
     def accessible(self, name: str) -> None:
         """Looks for what keeps people out."""
-        self._size(*WIDE)
-        self.driver.get(self.address + name.removesuffix("index.html"))
+        self._open(name)
         self.driver.execute_script((resources.files("axe_core_python") / "axe.min.js").read_text())
         found = self.driver.execute_async_script(
             "const done = arguments[0]; axe.run({runOnly: ['wcag2a', 'wcag2aa']}).then(r => done(r.violations))")
         self.problems += [f"{name}: {v['help']} ({v['id']}, {v['impact']}), {len(v['nodes'])} times, as in "
                           f"{v['nodes'][0]['html']:.120}" for v in found]
+
+    def _open(self, name: str) -> None:
+        self._size(*WIDE)
+        self.driver.get(self.address + name.removesuffix("index.html"))
 
     def _scheme(self) -> str:
         return self.driver.execute_script("return document.body.getAttribute('data-md-color-scheme')")

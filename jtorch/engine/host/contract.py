@@ -8,7 +8,8 @@ import numpy as np
 
 from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.lazy import Lazy
-from jtorch.engine.host.rules import HALF, Equation, compute_dtype, in_compute_dtype, ints, kind, require, rule
+from jtorch.engine.host.rules import HALF, Equation, in_compute_dtype, ints, kind, require, rule
+from jtorch.ops.promotion import opmath
 
 fft = Lazy("scipy.fft")
 INTEGER_LIMIT = 1 << 24     # multiplications of integers, for which there is no BLAS
@@ -21,7 +22,7 @@ def _dot_general(e: Equation) -> Callable:
     left = _as_matrices(a.shape, ints(lhs_batch), ints(lhs_contract), contract_last=True)
     right = _as_matrices(b.shape, ints(rhs_batch), ints(rhs_contract), contract_last=False)
     shape, dtype = e.shape, e.dtype
-    wide = compute_dtype(dtype)
+    wide = opmath(dtype)
     require(kind(dtype) in "fc" or e.outs[0].size * prod(a.shape[d] for d in lhs_contract) <= INTEGER_LIMIT)
     cast_a, cast_b, cast_out = a.dtype != wide, b.dtype != wide, wide != dtype
     batch, contracted = prod(shape[:len(lhs_batch)]), prod(a.shape[d] for d in lhs_contract)

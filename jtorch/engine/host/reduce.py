@@ -9,7 +9,6 @@ from jtorch.engine.host.rules import (
     FLOAT32,
     HALF,
     Equation,
-    compute_dtype,
     highest,
     in_compute_dtype,
     ints,
@@ -18,13 +17,14 @@ from jtorch.engine.host.rules import (
     require,
     rule,
 )
+from jtorch.ops.promotion import opmath
 
 
 @rule("reduce_sum", "reduce_prod")
 def _sum(e: Equation) -> Callable:
     axes, dtype = ints(e.params["axes"]), e.dtype
     reduce = (np.add if e.name == "reduce_sum" else np.multiply).reduce
-    wide = compute_dtype(dtype)
+    wide = opmath(dtype)
     if wide == dtype:
         return lambda x: reduce(x, axes, dtype)
     return lambda x: reduce(x.astype(wide), axes, wide).astype(dtype)
@@ -65,7 +65,7 @@ CUMULATIVE = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "c
 @rule(*CUMULATIVE)
 def _cumulative(e: Equation) -> Callable:
     require(e.name != "cumlogsumexp" or kind(e.dtype) == "f")
-    axis, wide, accumulate = e.params["axis"], compute_dtype(e.dtype), CUMULATIVE[e.name].accumulate
+    axis, wide, accumulate = e.params["axis"], opmath(e.dtype), CUMULATIVE[e.name].accumulate
     back = (slice(None),) * axis + (slice(None, None, -1),)
     if e.params["reverse"]:
         return in_compute_dtype(lambda x: accumulate(x[back], axis, wide)[back], e.dtype)

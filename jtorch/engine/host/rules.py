@@ -14,8 +14,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from jtorch.ops.promotion import OPMATH
+
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-HALF = (BFLOAT16, np.dtype(np.float16))
+HALF = tuple(OPMATH)
 FLOAT32 = np.dtype(np.float32)
 
 
@@ -76,11 +78,6 @@ def ints(values) -> tuple[int, ...]:
 def kind(dtype: np.dtype) -> str:
     """``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float (those of ml_dtypes too), ``c`` complex."""
     return "f" if dtype.kind == "V" else dtype.kind
-
-
-def compute_dtype(dtype: np.dtype) -> np.dtype:
-    """What sums and products of this dtype are computed in: float32 for the 16-bit floats."""
-    return FLOAT32 if dtype in HALF else dtype
 
 
 def in_compute_dtype(fn: Callable, dtype: np.dtype) -> Callable:

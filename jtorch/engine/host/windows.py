@@ -11,7 +11,6 @@ from numpy.lib.stride_tricks import as_strided
 from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.rules import (
     Equation,
-    compute_dtype,
     highest,
     in_compute_dtype,
     ints,
@@ -21,6 +20,7 @@ from jtorch.engine.host.rules import (
     rule,
 )
 from jtorch.engine.host.shape import pad
+from jtorch.ops.promotion import opmath
 
 PATCH_LIMIT = 1 << 24       # elements of the patches of a convolution; larger ones are worth compiling
 WINDOW_LIMIT = 1 << 10      # positions in a window that are visited one by one
@@ -52,7 +52,7 @@ def _reduce_window(e: Equation) -> Callable:
     which = e.name.rpartition("_")[2]
     combine = {"sum": np.add, "max": np.maximum, "min": np.minimum}[which]
     require(kind(dtype) != "c" or which == "sum")
-    initial = {"sum": lambda d: 0, "max": lowest, "min": highest}[which](compute_dtype(dtype))
+    initial = {"sum": lambda d: 0, "max": lowest, "min": highest}[which](opmath(dtype))
     base = p.get("base_dilation") or (1,) * len(e.shape)
     padded, _ = _padder(e.ins[0].shape, p["padding"], base)
     offsets, shape = _offsets(p, e.shape), e.shape
@@ -93,7 +93,7 @@ def _select_and_scatter_add(e: Equation) -> Callable:
     padded, shape, prefers, worst = _selection(e, operand)
     offsets = _offsets(e.params, source.shape)
     inner = tuple(slice(low, low + n) for (low, _), n in zip(e.params["padding"], operand.shape, strict=True))
-    dtype, wide = e.dtype, compute_dtype(e.dtype)
+    dtype, wide = e.dtype, opmath(e.dtype)
     zero = wide.type(0)
 
     def run(source, operand):
@@ -138,7 +138,7 @@ def _conv(e: Equation) -> Callable:
     if 0 in e.ins[0].shape or 0 in e.ins[1].shape or 0 in shape:
         return lambda x, w: np.zeros(shape, dtype)
     padded, _ = _padder((n, c, *space), ((0, 0), (0, 0), *p["padding"]), (1, 1, *p["lhs_dilation"]))
-    wide, ns = compute_dtype(dtype), len(space)
+    wide, ns = opmath(dtype), len(space)
     zero = wide.type(0)
     matmul = matmul_for(nb * spots * depth * taps * o // groups)
     # (batch group, nb, feature group, depth) of the operand become (group, nb, spots..., depth, taps...)
