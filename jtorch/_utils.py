@@ -68,6 +68,11 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:
     return tuple(unflattened(flat, tensors))
 
 
+def _is_privateuse1_backend_available() -> bool:
+    """False: devices are JAX's, which have names of their own."""
+    return False
+
+
 def is_compiling() -> bool:
     """False: what runs is the program itself."""
     return False

@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from jtorch import engine
+from jtorch.backends.cpu import capabilities
 
 
 def is_available() -> bool:
@@ -29,6 +32,15 @@ def current_device() -> str:
 
 def set_device(device: Any) -> None:
     """Nothing: there is only one. See torch.cpu.set_device."""
+
+
+def get_capabilities() -> Mapping[str, bool | str]:
+    """Which sets of instructions this CPU has, as far as the system tells. See torch.cpu.get_capabilities.
+
+    >>> "architecture" in torch.cpu.get_capabilities()
+    True
+    """
+    return MappingProxyType(capabilities())
 
 
 def synchronize(device: Any = None) -> None:

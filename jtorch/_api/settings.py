@@ -26,7 +26,7 @@ _DEBUG_MODES = ("default", "warn", "error")
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether deterministic algorithms were asked for with ``warn_only``."""
-    return Deterministic.on and Deterministic.warn_only
+    return Deterministic.warn_only
 
 
 def get_deterministic_debug_mode() -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+from jtorch._base import warned
 from jtorch._nodes.vjp import backward_name
 from jtorch.engine import Call
 from jtorch.engine.kernel import flatten
@@ -28,7 +29,9 @@ def _jvp_function(forward: Callable, which: tuple[int, ...]) -> Callable:
         def of_dual(*dual):
             for i, x in zip(which, dual, strict=True):
                 inputs[i] = x
-            return [out for out in flatten(forward(*inputs)) if jnp.issubdtype(out.dtype, jnp.inexact)]
+            with warned.silenced():
+                outs = flatten(forward(*inputs))
+            return [out for out in outs if jnp.issubdtype(out.dtype, jnp.inexact)]
 
         primals = [inputs[i] for i in which]
         try:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+from jtorch._base import warned
 from jtorch.engine import Call
 from jtorch.engine.kernel import flatten
 from jtorch.ops.facts import INPUTS
@@ -29,7 +30,8 @@ def _vjp_function(forward: Callable, needs: tuple[int, ...], given: tuple[int, .
         def of_needed(*needed):
             for i, x in zip(needs, needed, strict=True):
                 inputs[i] = x
-            outs = flatten(forward(*inputs))
+            with warned.silenced():
+                outs = flatten(forward(*inputs))
             return [outs[i] for i in given]
 
         _, pull = jax.vjp(of_needed, *[inputs[i] for i in needs])

@@ -36,3 +36,24 @@ class profile(profiler.profile):  # noqa: N801
     def __init__(self, enabled: bool = True, *, use_cuda: bool = False, record_shapes: bool = False, with_flops: bool = False,
                  profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False, **others: Any):
         super().__init__(schedule=None if enabled else lambda step: profiler.ProfilerAction.NONE)
+
+    @property
+    def function_events(self) -> EventList:
+        """What ran, one by one. See torch.autograd.profiler.profile."""
+        return self.events()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all that ran, in microseconds. See torch.autograd.profiler.profile.self_cpu_time_total."""
+        return self.events().self_cpu_time_total
+
+    def total_average(self) -> FunctionEventAvg:
+        """All that ran, taken together. See torch.autograd.profiler.profile.total_average."""
+        return self.events().total_average()
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        """What ran, by name, as a table. See torch.autograd.profiler.profile.table."""
+        return self.events().table(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return self.table() if self._timeline is not None and not self._running else "<unfinished torch.autograd.profile>"

@@ -16,7 +16,7 @@ from jtorch._backward.view_history import (
     regenerate,
     requires_grad,
 )
-from jtorch._base import seam
+from jtorch._base import seam, warned
 from jtorch._base.advice import UPDATE_LEAF, advised
 from jtorch.dispatch.calls import (
     NUMBER_TYPES,
@@ -40,7 +40,7 @@ from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.registry import OPS, Op, T
-from jtorch.ops.strided import extent, overlaps
+from jtorch.ops.strided import extent, is_expanded, overlaps
 from jtorch.speedups.constants import LEAF
 from jtorch.storage import check_writable, geometry_of, value_of
 from jtorch.tape import CopySlices, Node, OpNode, node_class
@@ -121,6 +121,9 @@ def _check_places(w: _Write) -> None:
     """RuntimeError where several elements of the target are one place in memory; for some ops other errors come before."""
     view, op = w.target._view, w.call.op
     if view is None or w.fills:
+        if op.inplace.deprecated and view is not None and is_expanded(view.aval.shape, view.stride):
+            warned.warn(f"Use of {op.name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+                        f"operation. This also applies to advanced indexing e.g. {op.inplace.deprecated}")
         return
     if op.shapes_first and overlaps(view.aval.shape, view.stride):
         try:
@@ -135,8 +138,8 @@ def _check_places(w: _Write) -> None:
 def _check_shared(w: _Write) -> None:
     """RuntimeError where an argument shares a part of the target's memory, or any of it where the op wants them apart."""
     op = w.call.op
-    for t in w.flat[1:] if not op.inplace.uniform else ():
-        if t.__class__ not in NUMBER_TYPES and t._storage is w.target._storage:
+    for place, t in enumerate(w.flat) if not op.inplace.uniform else ():
+        if place not in (0, op.inplace.reads) and t.__class__ not in NUMBER_TYPES and t._storage is w.target._storage:
             if op.memory.apart:
                 errors_of_shapes(w.call, w.flat)
             storage.check_overlap(w.target, t, entirely=not op.memory.apart)

@@ -93,6 +93,8 @@ class InPlace:
                 differentiable, but has this, gives a tensor that it is written into a gradient of 0.
     fills:      it may write to expanded tensors; a function of the template and the tensor's size and stride where it depends
                 on these.
+    deprecated: its writes to expanded tensors are deprecated: what of the warning is its own.
+    reads:      the place of the argument that is read before anything is written, so that it may lie in the target's memory.
     uniform:    all elements become the same, so nothing of them has to be merged, and the number may lie in the memory that is
                 written to.
     adds:       a function of the template: whether what is written to one place several times is added up.
@@ -102,6 +104,8 @@ class InPlace:
     form: bool | None = None
     name: str | Callable | None = None
     fills: bool | Callable = False
+    deprecated: str = ""
+    reads: int | None = None
     uniform: bool = False
     adds: Callable | None = None
     writes_leaves: bool = False

@@ -120,7 +120,8 @@ def index(input: Tensor, indices: list[Tensor | None]):
 
 
 @op(value_check=(_indices_outside, _index_error),
-    inplace=InPlace(True, fills=True, adds=lambda template: template[-1] is True), memory=Memory(apart=True),
+    inplace=InPlace(True, fills=True, deprecated="tensor[indices] = tensor", adds=lambda template: template[-1] is True),
+    memory=Memory(apart=True),
     layout=LIKE_FIRST)
 def index_put(input: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False):
     """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
@@ -350,7 +351,8 @@ def _fill_error(detail, input, dim, index, value) -> Exception:
 _UNFIT = np.int64(-(1 << 62))       # the detail that stands for a value that does not fit
 
 
-@op(inplace=InPlace(True, fills=True), out=False, value_check=(_fill_unfit, _fill_error),
+@op(inplace=InPlace(True, fills=True, deprecated="tensor[mask] = scalar", reads=2), out=False,
+    value_check=(_fill_unfit, _fill_error),
     backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"), layout=LIKE_FIRST)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
     """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
@@ -455,7 +457,8 @@ def _unfit_error(detail, input, *_) -> Exception:
     return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
-@op(inplace=InPlace(True, fills=True), out=False, value_check=(_value_unfit, _unfit_error),
+@op(inplace=InPlace(True, fills=True, deprecated="tensor[mask] = scalar", reads=2), out=False,
+    value_check=(_value_unfit, _unfit_error),
     backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"))
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
     """One value where the mask holds. See torch.Tensor.masked_fill_."""
@@ -481,7 +484,7 @@ def _too_few(input, mask, source):
     return ones > source.size, ones
 
 
-@op(inplace=True, out=False, value_check=(_too_few, lambda detail, *_: RuntimeError(
+@op(inplace=InPlace(True, reads=2), out=False, value_check=(_too_few, lambda detail, *_: RuntimeError(
     "Number of elements of source < number of ones in mask")))
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
     """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""

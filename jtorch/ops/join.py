@@ -160,7 +160,7 @@ def check_meshgrid(tensors, indexing: str | None) -> None:
     """PyTorch's errors, and its warning where ``indexing`` is not given."""
     _not_empty(tensors, "meshgrid")
     if indexing is None:
-        warned.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        warned.warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     for x in tensors:
         check.require(x.ndim <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.ndim}D")
     _check_one_dtype(tensors)

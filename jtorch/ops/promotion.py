@@ -105,7 +105,7 @@ def drops_imaginary(source: np.dtype, target: np.dtype) -> bool:
 def warn_of_lost(source: np.dtype, target: np.dtype) -> None:
     """PyTorch's warning where a cast drops imaginary parts."""
     if drops_imaginary(source, target):
-        warned.warn("Casting complex values to real discards the imaginary part")
+        warned.warn_once("Casting complex values to real discards the imaginary part")
 
 
 def cast(x: jax.Array, to: np.dtype) -> jax.Array:

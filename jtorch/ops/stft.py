@@ -52,9 +52,9 @@ def _wants_complex(input, window, return_complex: bool | None) -> bool:
         check.require(return_complex, "stft requires the return_complex parameter be given for real inputs, and will further "
                       "require that return_complex=True in a future PyTorch release.")
     elif not return_complex:
-        warned.warn("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex "
-                    "tensors for all inputs, and return_complex=False will raise an error.\nNote: you can still call "
-                    "torch.view_as_real on the complex output to recover the old return format.")
+        warned.warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex "
+                         "tensors for all inputs, and return_complex=False will raise an error.\nNote: you can still call "
+                         "torch.view_as_real on the complex output to recover the old return format.")
     return return_complex
 
 
@@ -76,7 +76,7 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
     call = _call_text("stft", input, window, n_fft=n_fft, hop_length=hop, win_length=win_length, normalized=normalized,
                       onesided=onesided, return_complex=return_complex, align_to_window=align_to_window)
     if window is None:
-        warned.warn(f"{_NO_WINDOW},which is known to cause spectral leakage.")
+        warned.warn_once(f"{_NO_WINDOW},which is known to cause spectral leakage.")
     as_complex = _wants_complex(input, window, return_complex)
     _check_stft(call, input, n_fft, hop, win_length, window)
     if align_to_window and win_length < n_fft:
@@ -172,7 +172,7 @@ def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: 
                       win_length=n_fft if win_length is None else win_length, center=center, normalized=normalized,
                       onesided=onesided, length=length, return_complex=return_complex)
     if window is None:
-        warned.warn(f"{_NO_WINDOW}.Please provide the same window used by stft to make the inversion lossless.")
+        warned.warn_once(f"{_NO_WINDOW}.Please provide the same window used by stft to make the inversion lossless.")
     check.require(promotion.is_complex(input.dtype), "istft requires a complex-valued input tensor matching the output from "
                   "stft with return_complex=True.")
     check.require(input.ndim > 1, "Dimension out of range (expected to be in range of [-2, 1], but got -3)", IndexError)
@@ -201,6 +201,6 @@ def _lengthened(signal, length: int | None):
     missing = 0 if length is None else length - signal.shape[-1]
     if missing <= 0:
         return signal
-    warned.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
-                "Please check your center and hop_length settings.")
+    warned.warn_once("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
+                     "Please check your center and hop_length settings.")
     return jnp.pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, missing)])

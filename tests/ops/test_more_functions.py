@@ -175,6 +175,8 @@ def test_deterministic_debug_mode(xp):
             assert xp.get_deterministic_debug_mode() == number
         with pytest.raises(RuntimeError, match="invalid value of debug_mode, expected 0, 1, or 2, but got 5"):
             xp.set_deterministic_debug_mode(5)
+        xp.use_deterministic_algorithms(False, warn_only=True)
+        assert xp.is_deterministic_algorithms_warn_only_enabled() and not xp.are_deterministic_algorithms_enabled()
     finally:
         xp.set_deterministic_debug_mode("default")
 

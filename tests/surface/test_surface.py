@@ -206,3 +206,12 @@ def test_older_name_of_the_profiler(xp):
     with xp.autograd.profiler.record_function("part"), xp.autograd.profiler.profile(enabled=False):
         assert xp.ones(2).sum() == 2
     assert not hasattr(xp.autograd, "nonsense")
+
+
+def test_the_older_profiler_has_its_table(xp):
+    with xp.autograd.profiler.profile() as p:
+        assert str(p) == "<unfinished torch.autograd.profile>"
+        xp.ones(3) + 1
+    assert any(e.name.endswith("add") for e in p.function_events)
+    assert str(p) == p.table() and "Self CPU time total" in str(p)
+    assert p.self_cpu_time_total > 0 and p.total_average().count >= 2

@@ -81,8 +81,8 @@ def _padding_pairs(padding, n: int, kernel, stride, dilation) -> list[tuple[int,
         check.require(all(s == 1 for s in stride), "padding='same' is not supported for strided convolutions")
         totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         if any(t % 2 for t in totals):
-            warned.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
-                        "input be created")
+            warned.warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of "
+                             "the input be created")
         return [(t // 2, t - t // 2) for t in totals]
     check.require(not isinstance(padding, str), f"Invalid padding string: '{padding}'")
     return [(p, p) for p in _per_dim(padding, n, "padding")]

@@ -16,12 +16,12 @@ from jtorch.ops.nn.interpolate import cubic_weights
 from jtorch.ops.registry import Tensor
 
 
-def _default_align(align_corners: bool | None) -> bool:
-    if align_corners is None:
+def _warn_of_default(*args) -> None:
+    """The warning that ``align_corners``, the last argument, was not given."""
+    if args[-1] is None:
         warned.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
                     "Please specify align_corners=True if the old behavior is desired. See the documentation of "
                     "grid_sample for details.")
-    return bool(align_corners)
 
 
 def _clipped(x: jax.Array, size: int) -> jax.Array:
@@ -105,12 +105,12 @@ def _check_grid(input: jax.Array, grid: jax.Array, mode: str, padding_mode: str)
                       f"input has sizes {list(input.shape)} with dimension {i} being empty")
 
 
-@functional(backward_name="GridSampler2DBackward0")
+@functional(backward_name="GridSampler2DBackward0", warns=_warn_of_default)
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None):
     """The input at the places ``grid`` names, from -1 to 1. See torch.nn.functional.grid_sample."""
     _check_grid(input, grid, mode, padding_mode)
-    align = _default_align(align_corners)
+    align = bool(align_corners)
     sizes = input.shape[2:]
     places = [_pixel(grid[..., len(sizes) - 1 - i], size, align) for i, size in enumerate(sizes)]
     if mode == "bicubic":
@@ -136,10 +136,10 @@ def _size(size: tuple[int, ...]) -> str:
     return f"torch.Size({list(size)})"
 
 
-@functional(backward_name="AffineGridGeneratorBackward0")
+@functional(backward_name="AffineGridGeneratorBackward0", warns=_warn_of_default)
 def affine_grid(theta: Tensor, size: tuple[int, ...], align_corners: bool | None = None):
     """The grid that grid_sample needs for an affine map. See torch.nn.functional.affine_grid."""
-    align = _default_align(align_corners)
+    align = bool(align_corners)
     _check_affine(theta, size)
     axes = [np.linspace(-1, 1, n) * (1 if align else (n - 1) / n) if n > 1 else np.zeros(1) for n in size[2:]]
     base = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(size[2:])], -1)

@@ -251,32 +251,32 @@ def interpolate(input: Tensor, size: int | tuple[int, ...] | None = None,
     return _interpolated(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
 
 
-def _deprecated(name: str) -> None:
-    warned.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+def _deprecated(name: str) -> Callable[..., None]:
+    """What warns of an old name at each call."""
+    return lambda *args: warned.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
-@functional(saves="none", backward_name=_name, layout=AS_FIRST_SUGGESTS)
+@functional(saves="none", backward_name=_name, layout=AS_FIRST_SUGGESTS, warns=_deprecated("upsample"))
 def upsample(input: Tensor, size: int | tuple[int, ...] | None = None,
              scale_factor: float | tuple[float, ...] | None = None, mode: str = "nearest",
              align_corners: bool | None = None):
     """interpolate under its old name. See torch.nn.functional.upsample."""
-    _deprecated("upsample")
     return _interpolated(input, size, scale_factor, mode, align_corners, None, False)
 
 
-@functional(saves="none", backward_name="UpsampleNearest2DBackward0", layout=AS_FIRST_SUGGESTS)
+@functional(saves="none", backward_name="UpsampleNearest2DBackward0", layout=AS_FIRST_SUGGESTS,
+            warns=_deprecated("upsample_nearest"))
 def upsample_nearest(input: Tensor, size: int | tuple[int, ...] | None = None,
                      scale_factor: float | tuple[float, ...] | None = None):
     """interpolate with mode="nearest". See torch.nn.functional.upsample_nearest."""
-    _deprecated("upsample_nearest")
     return _interpolated(input, size, scale_factor, "nearest", None, None, False)
 
 
-@functional(saves="none", backward_name="UpsampleBilinear2DBackward0", layout=AS_FIRST_SUGGESTS)
+@functional(saves="none", backward_name="UpsampleBilinear2DBackward0", layout=AS_FIRST_SUGGESTS,
+            warns=_deprecated("upsample_bilinear"))
 def upsample_bilinear(input: Tensor, size: int | tuple[int, ...] | None = None,
                       scale_factor: float | tuple[float, ...] | None = None):
     """interpolate with mode="bilinear" and align_corners=True. See torch.nn.functional.upsample_bilinear."""
-    _deprecated("upsample_bilinear")
     return _interpolated(input, size, scale_factor, "bilinear", True, None, False)
 
 
