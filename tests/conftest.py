@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import pytest
 from libraries import HAS_TORCH, NO_TORCH, library
+from recorded import Same, write
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = Path(__file__).resolve().parent / "core"
@@ -24,6 +25,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 def pytest_addoption(parser):
     parser.addoption("--full", action="store_true", help="run the tests marked full too: every sample of every op")
+    parser.addoption("--record", action="store_true", help="record what PyTorch gives, for where it is not installed; in one process")
     parser.addoption("--matrix-seed", type=int, help="choose the samples of the op matrix as a run did that printed this seed")
 
 
@@ -33,6 +35,11 @@ def pytest_configure(config):
         given = int(os.environ.get("JTORCH_MATRIX_SEED") or random.SystemRandom().randrange(1_000_000))
     config.option.matrix_seed = given
     os.environ["JTORCH_MATRIX_SEED"] = str(given)
+
+
+def pytest_sessionfinish(session):
+    if session.config.getoption("--record"):
+        write(Same.made)
 
 
 def pytest_report_header(config):
@@ -67,6 +74,12 @@ def torch():
 def xp(request):
     """The library under test: the same body has to pass with PyTorch and with jtorch."""
     return library(request.param)
+
+
+@pytest.fixture
+def same(request) -> Same:
+    """``same(*bodies, rtol=…)``: bodies (functions of ``xp``, or sources) whose outcomes must be those of PyTorch, here or as recorded."""
+    return Same(request.node.nodeid, request.config.getoption("--record"))
 
 
 @pytest.fixture

@@ -14,7 +14,10 @@ NO_TORCH = "PyTorch is not installed (pip install jtorch-jax[conformance])"
 
 @functools.cache
 def library(name: str) -> ModuleType:
-    """The module ``torch`` or ``jtorch``, imported with its own warnings off and its generator at seed 0; PyTorch on one thread."""
+    """The module ``torch`` or ``jtorch``, imported with its own warnings off and its generator at seed 0; PyTorch on one thread.
+
+    What is warned of once in a process is warned of each time.
+    """
     is_new = name not in sys.modules
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -23,4 +26,5 @@ def library(name: str) -> ModuleType:
         found.set_num_threads(1)    # several tests run at once
     if is_new:
         found.manual_seed(0)
+        found.set_warn_always(True)     # not once in a process, or the order of the tests would decide
     return found

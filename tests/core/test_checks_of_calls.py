@@ -37,15 +37,34 @@ def test_random_numbers_up_to_the_end(same):
 
 
 def test_converting_what_needs_a_gradient_warns(xp):
-    xp.set_warn_always(True)
+    with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar"):
+        float(xp.ones(1, requires_grad=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        xp.ones(1, requires_grad=True).item()
+
+
+def test_some_warnings_are_given_once_in_a_process(xp):
+    def warned() -> int:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            for n in (3, 4):
+                xp.meshgrid(xp.ones(2), xp.ones(n))
+        return len(seen)
+    assert warned() == 2
+    xp.set_warn_always(False)
     try:
-        with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar"):
-            float(xp.ones(1, requires_grad=True))
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            xp.ones(1, requires_grad=True).item()
+        assert warned() < 2
     finally:
-        xp.set_warn_always(False)
+        xp.set_warn_always(True)
+
+
+def test_a_backward_does_not_warn_again(xp):
+    x = xp.ones(1, 1, 4, 4, requires_grad=True)
+    with pytest.warns(UserWarning, match="upsample_nearest` is deprecated"):
+        y = xp.nn.functional.upsample_nearest(x, scale_factor=2)
+    y.sum().backward()      # a warning would be an error
+    assert x.grad.tolist() == [[[[4.0] * 4] * 4]]
 
 
 def test_views_of_custom_functions(same):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = [pytest.mark.core, pytest.mark.conformance]
+pytestmark = pytest.mark.core
 
 PYTHON = [
     'len(xp.ones(3)), len(xp.ones(3, 2))',

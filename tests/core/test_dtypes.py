@@ -6,7 +6,7 @@ import pytest
 
 import jtorch as torch
 
-pytestmark = [pytest.mark.core, pytest.mark.conformance]
+pytestmark = pytest.mark.core
 
 CASTS = [
     'xp.tensor([1.9, -1.9]).to(xp.int32)',

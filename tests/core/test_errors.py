@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = [pytest.mark.core, pytest.mark.conformance]
+pytestmark = pytest.mark.core
 
 ERRORS = [
     'xp.ones(2, 3) + xp.ones(2, 4)',

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = [pytest.mark.core, pytest.mark.conformance]
+pytestmark = pytest.mark.core
 
 # Methods with arguments of their own; the others take none.
 ARGUMENTS = {
@@ -91,6 +91,23 @@ OUT = [
 
 def test_out(same):
     same(*OUT)
+
+
+# What an argument may share with the memory that is written to: a value that is read before anything is written may.
+IN_ITS_OWN_MEMORY = [f"a = xp.arange(6.); i = xp.tensor([2, 1, 0]); {call}; r = a" for call in (
+    "a[a > 2] = a[1]", "a[i] = a[5]", "a.masked_fill_(a > 2, a[4])", "a.index_fill_(0, i, a[1])", "a.fill_(a[5])", "a[:3] = a[1]",
+    "a[:3] = a[1:4]", "a.masked_scatter_(a > 2, a[:3])", "a.masked_scatter_(a > 2, a)", "a.index_put_((i,), a[5])", "a.add_(a[5])",
+    "a.put_(i, a[:3])", "a.lerp_(a[5], 0.5)", "a.copy_(a[1])", "a[:5].copy_(a[1:])", "i.masked_fill_(i > 0, i[0])")]
+
+
+def test_arguments_in_the_memory_that_is_written_to(same):
+    same(*IN_ITS_OWN_MEMORY)
+
+
+@pytest.mark.parametrize("call", ["a.index_put_((i,), v)", "a[i] = v", "a[i] = 1.", "a.masked_fill_(a > 2, 0.)", "a.index_fill_(0, i, 0.)",
+                                  "a.fill_(1.)", "a.zero_()", "a.add_(1)", "a[:2] = 1.", "a[0] = 2."])
+def test_writes_to_expanded_tensors(same, call):
+    same(f"a, i, v = xp.ones(1).expand(6), xp.tensor([2, 1, 0]), xp.ones(3); {call}; r = a")
 
 
 FAILS = ["a.add_(xp.ones(3))", "a.add_('x')", "a.div_(1, rounding_mode='x')", "a.add_(1j)", "a.copy_(xp.ones(5))", "a.masked_fill_(xp.ones(7) > 0, 1)",

@@ -50,7 +50,6 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.conformance
 def test_functions(same):
     same(*FUNCTIONS)
 

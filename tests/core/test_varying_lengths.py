@@ -56,7 +56,6 @@ def test_lengths_that_vary(name, torch):
                     np.testing.assert_allclose(a, b, 1e-4, 1e-4, err_msg=f"length {n}")
 
 
-@pytest.mark.conformance
 def test_warnings_of_each_size(same):
     same("[x.cov().shape for n in (3, 2, 1, 5, 1, 1) for x in [xp.ones(2, n)]]",
          "[xp.ones(n, dtype=xp.complex64).sum(dtype=xp.float32) for n in (3, 4, 5, 6)]")

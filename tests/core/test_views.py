@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = [pytest.mark.core, pytest.mark.conformance]
+pytestmark = pytest.mark.core
 
 VIEWS = """t; t[0]; t[:, 1]; t[..., ::2]; t[1:, :, 2]; t[None]; t.view(12, 5); t.view(-1); t.view(2, 2, 15); t.reshape(60); t.reshape(12, 5);
 t.t() if t.dim() < 3 else t.transpose(0, 1); t.transpose(0, 2); t.permute(2, 0, 1); t.mT; t.movedim(0, -1); t.swapaxes(0, 1);

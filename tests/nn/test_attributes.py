@@ -46,23 +46,16 @@ def facts(xp, source) -> dict:
             "parameters": [name for name, _ in module.named_parameters()], "buffers": [name for name, _ in module.named_buffers()]}
 
 
-@pytest.mark.conformance
 @pytest.mark.parametrize("source", MODULES)
-def test_module(torch, source):
-    import jtorch
-    assert facts(jtorch, source) == facts(torch, source)
+def test_module(same, source):
+    same(lambda xp: facts(xp, source))
 
 
-@pytest.mark.conformance
 @pytest.mark.parametrize("name", sorted({s.partition("(")[0] for s in MODULES}))
-def test_signatures(torch, name):
-    import jtorch
-
+def test_signatures(same, name):
     def names(f):
         return [(p.name, p.kind, p.default) for p in inspect.signature(f).parameters.values()]
-    expected, got = (getattr(xp.nn, name) for xp in (torch, jtorch))
-    assert names(got) == names(expected)
-    assert names(got.forward) == names(expected.forward)
+    same(lambda xp: [names(f) for f in (getattr(xp.nn, name), getattr(xp.nn, name).forward)])
 
 
 ERRORS = [
@@ -85,28 +78,22 @@ ERRORS = [
 ]
 
 
-@pytest.mark.conformance
 @pytest.mark.parametrize("source", ERRORS)
-def test_errors(torch, source):
-    import jtorch
-    caught = []
-    for xp in (torch, jtorch):
+def test_errors(same, source):
+    def caught(xp):
         with pytest.raises(Exception) as error:
             eval(source, {**vars(xp.nn), "torch": xp})
-        caught.append((error.type.__name__, re.split(r"(?<=[a-z)])\.(?: |$)|\n", str(error.value))[0]))
-    assert caught[1] == caught[0]
+        return error.type.__name__, re.split(r"(?<=[a-z)])\.(?: |$)|\n", str(error.value))[0]
+    same(caught)
 
 
-@pytest.mark.conformance
 @pytest.mark.parametrize("source", ["Conv1d(1, 1, 1, padding='some')", "Conv1d(1, 1, 1, padding_mode='some')"])
-def test_errors_that_print_a_set(torch, source):
-    import jtorch
-    caught = []
-    for xp in (torch, jtorch):
+def test_errors_that_print_a_set(same, source):
+    def words(xp):
         with pytest.raises(ValueError) as error:
             made(xp, source)
-        caught.append(sorted(re.findall(r"\w+", str(error.value))))
-    assert caught[1] == caught[0]
+        return sorted(re.findall(r"\w+", str(error.value)))
+    same(words)
 
 
 def test_warnings(xp):

@@ -101,3 +101,15 @@ DIFFERENCES: tuple[Difference, ...] = (
     *_each("__radd__ __rmul__ __rand__ __ror__ __rxor__ __rdiv__", "Tensor.__radd__(1, 2) is no operator's call; here it may find a meaning",
            "error", "error text"),
 )
+
+
+def sorted_out(op: str, dtype: str, wrong: dict[str, list[str]]) -> tuple[list[str], list]:
+    """The failures nobody has explained, and the known differences that showed."""
+    unknown, known = [], []
+    for check, texts in wrong.items():
+        for text in texts:
+            covering = [d for d in DIFFERENCES if d.covers(op, dtype, check, text)]
+            known += covering
+            if not covering:
+                unknown.append(f"  {check}: {text}")
+    return unknown, known

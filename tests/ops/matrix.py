@@ -204,13 +204,13 @@ class Run:
         if not all(y.requires_grad for _, y in pairs):
             raise Wrong("the result does not require a gradient")
         expected, got = self._gradients(pairs, given, create_graph=False)
-        self._same(*_without_none(expected, got))
+        self._same(*without_none(expected, got))
         self._same_again(pairs, given)
 
     def _same_again(self, pairs: list, given: list) -> None:
         """An op that saves nothing can be asked a second time; where it cannot be here, or in PyTorch, there is nothing to see."""
         try:
-            self._same(*_without_none(*self._gradients(pairs, given, create_graph=False)))
+            self._same(*without_none(*self._gradients(pairs, given, create_graph=False)))
         except Unsupported:
             return
         except Wrong as found:
@@ -245,7 +245,7 @@ class Run:
         again = [(x, y) for x, y in zip(*first, strict=True) if x is not None and y is not None and x.requires_grad and y.requires_grad]
         if again:
             self.ran.add("second gradient")
-            self._same(*_without_none(*self._gradients(again, given, create_graph=False)), near=5 * tolerance(self.dtype))
+            self._same(*without_none(*self._gradients(again, given, create_graph=False)), near=5 * tolerance(self.dtype))
 
     def _method(self, sample: Any) -> None:
         theirs, ours = self.info.method_variant, getattr(self.jtorch.Tensor, self.info.name, None)
@@ -382,7 +382,7 @@ def _written(t: Any) -> str | None:
     return None
 
 
-def _without_none(expected: Any, got: Any) -> tuple[list, list]:
+def without_none(expected: Any, got: Any) -> tuple[list, list]:
     """Gradients with zeros for those that one of the libraries says are none."""
     a, b = list(expected), list(got)
     for i, (x, y) in enumerate(zip(expected, got, strict=True)):

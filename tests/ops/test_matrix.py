@@ -13,7 +13,7 @@ import jax
 import pytest
 from libraries import HAS_TORCH, library
 from ops import matrix
-from ops.known_differences import DIFFERENCES
+from ops.known_differences import DIFFERENCES, sorted_out
 from ops.translate import Translator, differences
 
 from jtorch.engine import kernel
@@ -70,7 +70,7 @@ def test_op(op, dtype, request, full, capsys):
         with capsys.disabled():
             print(f"\n{run.left_out}", end=" ")
     assert not unmarked_loops(), "a trace would unroll their loops: they need @op(loops=True)"
-    unknown, known = sorted_out(op, dtype, run)
+    unknown, known = sorted_out(op, dtype, run.wrong)
     assert not unknown, f"{op} of {dtype} differs from PyTorch (--matrix-seed {seed}):\n" + "\n".join(unknown)
     mended = [d for d in DIFFERENCES if d.always and d not in known and d.op == op and dtype in (d.dtypes or (dtype,))
               and run.ran.intersection(d.checks)]
@@ -97,18 +97,6 @@ def unmarked_loops() -> list[str]:
     return sorted(found)
 
 
-def sorted_out(op: str, dtype: str, run: matrix.Run) -> tuple[list[str], list]:
-    """The failures nobody has explained, and the known differences that showed."""
-    unknown, known = [], []
-    for check, texts in run.wrong.items():
-        for text in texts:
-            covering = [d for d in DIFFERENCES if d.covers(op, dtype, check, text)]
-            known += covering
-            if not covering:
-                unknown.append(f"  {check}: {text}")
-    return unknown, known
-
-
 def erring() -> list[str]:
     return [name for name, case in cases().items() if case.info.error_inputs_func is not None] if HAS_TORCH else []
 
@@ -119,7 +107,7 @@ def test_errors(name):
     """Calls that PyTorch's tests say must raise."""
     run = matrix.Run(cases()[name], "float32", translator())
     run.check_errors()
-    unknown, known = sorted_out(name, "float32", run)
+    unknown, known = sorted_out(name, "float32", run.wrong)
     assert not unknown, f"{name} raises otherwise than PyTorch:\n" + "\n".join(unknown)
     if known:
         pytest.xfail("; ".join(dict.fromkeys(d.reason for d in known)))

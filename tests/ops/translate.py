@@ -102,7 +102,7 @@ class Translator:
             return self.rewritten[f]
         if isinstance(f, type):
             return self.jtorch.Tensor if f is self.torch.Tensor else f
-        name = self._name_of(f)
+        name = self.name_of(f)
         return f if name is None else self.anywhere(name)
 
     def anywhere(self, dotted: str) -> Any:
@@ -140,7 +140,7 @@ class Translator:
         except AttributeError:
             return m
 
-    def _name_of(self, f: Any) -> str | None:
+    def name_of(self, f: Any) -> str | None:
         """The dotted name by which PyTorch gives out ``f``."""
         name = getattr(f, "__name__", None)
         for space in ("", "nn.functional", "linalg", "fft", "special", "signal.windows", "Tensor", "functional"):

@@ -1,4 +1,4 @@
-"""Outcomes (values, layout, errors, warnings) of one body run by two libraries, and what makes them the same."""
+"""Outcomes (values, layout, errors, warnings) of one body run by a library, and what makes two of them the same."""
 from __future__ import annotations
 
 import cmath
@@ -75,15 +75,11 @@ def where(a: Any, b: Any, rtol: float, path: str = "") -> str:
     return f"at {path}: {a}  !=  {b}"
 
 
-def compare(bodies: Iterable[Callable[[Any], Any]], torch: Any, jtorch: Any, rtol: float = 1e-5) -> None:
-    """Fails with all the bodies whose outcomes differ, PyTorch's first."""
-    wrong = []
-    for k, body in enumerate(bodies):
-        expected, got = outcome(body, torch), outcome(body, jtorch)
-        if not close(expected, got, rtol):
-            name = getattr(body, "label", getattr(body, "__name__", "body"))
-            wrong.append(f"[{k}] {name}\n    {where(expected, got, rtol)}")
-    assert not wrong, f"{len(wrong)} outcomes differ (torch != jtorch):\n" + "\n".join(wrong)
+def compare(labels: Iterable[str], expected: Iterable[Any], got: Iterable[Any], rtol: float = 1e-5) -> None:
+    """Fails with all the bodies whose outcomes differ, what is expected first."""
+    wrong = [f"[{k}] {label}\n    {where(a, b, rtol)}"
+             for k, (label, a, b) in enumerate(zip(labels, expected, got, strict=True)) if not close(a, b, rtol)]
+    assert not wrong, f"{len(wrong)} outcomes differ (expected != got):\n" + "\n".join(wrong)
 
 
 def expression(text: str) -> Callable[[Any], Any]:

@@ -1,0 +1,95 @@
+"""What the bodies of ``same`` come to in PyTorch, recorded: compared with where PyTorch is not installed.
+
+``scripts/test --record`` writes ``recorded.json.gz``: by test, then by body, an outcome as plain JSON.
+"""
+from __future__ import annotations
+
+import functools
+import gzip
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from libraries import HAS_TORCH, library
+from outcomes import close, compare, expression, outcome
+
+FILE = Path(__file__).with_name("recorded.json.gz")
+
+
+@functools.cache
+def recorded() -> dict[str, dict[str, Any]]:
+    """The file's content: the name of a test, the text of a body, its outcome."""
+    return json.loads(gzip.decompress(FILE.read_bytes())) if FILE.exists() else {}
+
+
+def write(made: dict[str, dict[str, Any]]) -> None:
+    """Replaces what is recorded of the tests in ``made``, and keeps that of others."""
+    text = json.dumps(short(dict(sorted({**recorded(), **made}.items()))), separators=(",", ":"))
+    FILE.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def short(x: Any) -> Any:
+    """The same with floats to nine digits, which is more than tests compare."""
+    if isinstance(x, dict):
+        return {k: short(v) for k, v in x.items()}
+    if isinstance(x, list):
+        return [short(v) for v in x]
+    return float(f"{x:.9g}") if isinstance(x, float) else x
+
+
+def text_of(body: Callable) -> str:
+    """What a body is found by: its source, so that the outcome of a body that was changed is not found."""
+    return getattr(body, "label", None) or "\n".join(line.strip() for line in inspect.getsource(body).splitlines())
+
+
+def numbered(texts: list[str]) -> list[str]:
+    """Each text once: those that are there already get a number."""
+    return [text if text not in texts[:k] else f"{text} ({texts[:k].count(text) + 1})" for k, text in enumerate(texts)]
+
+
+class Same:
+    """Runs bodies for one test, ``name``, and compares their outcomes with PyTorch's, which it has now or has recorded."""
+
+    made: ClassVar[dict[str, dict[str, Any]]] = {}      # what this run has recorded
+
+    def __init__(self, name: str, record: bool):
+        self.name, self.record = name, record
+
+    def __call__(self, *bodies: Callable | str, rtol: float = 1e-5) -> None:
+        """Fails where a body (a function of ``xp``, or a source) comes to something else than in PyTorch, floats to ``rtol``."""
+        made = [expression(b) if isinstance(b, str) else b for b in bodies]
+        texts = numbered([text_of(b) for b in made])
+        expected = self._live(made, texts, rtol) if HAS_TORCH else self._recorded(texts)
+        compare(texts, expected, [plain(outcome(b, library("jtorch"))) for b in made], rtol)
+
+    def _live(self, bodies: list[Callable], texts: list[str], rtol: float) -> list[Any]:
+        found = [plain(outcome(b, library("torch"))) for b in bodies]
+        if self.record:
+            self.made.setdefault(self.name, {}).update(zip(texts, found, strict=True))
+        else:
+            known = recorded().get(self.name, {})
+            old = [t for t, now in zip(texts, found, strict=True) if not close(known.get(t, "nothing"), now, rtol)]
+            assert not old, f"what is recorded is not what PyTorch gives; scripts/test --record renews it: {old}"
+        return found
+
+    def _recorded(self, texts: list[str]) -> list[Any]:
+        known = recorded().get(self.name, {})
+        if not all(t in known for t in texts):
+            pytest.skip("not recorded: scripts/test --record does it, with PyTorch")
+        return [known[t] for t in texts]
+
+
+def plain(x: Any) -> Any:
+    """An outcome as JSON has it: lists for tuples, and marked pairs for what JSON has not."""
+    if isinstance(x, dict):
+        return {"dict": [[plain(k), plain(v)] for k, v in sorted(x.items(), key=repr)]}
+    if isinstance(x, (list, tuple)):
+        return [plain(v) for v in x]
+    if isinstance(x, complex):
+        return {"complex": [x.real, x.imag]}
+    if isinstance(x, int) and not isinstance(x, bool):
+        return int(x)       # an enumeration's
+    return {"bytes": x.hex()} if isinstance(x, bytes) else x
