@@ -1,6 +1,7 @@
 """Tensors from data: Python numbers and lists, NumPy arrays, JAX arrays, DLPack; and their pickles."""
 from __future__ import annotations
 
+import ctypes
 import functools
 from typing import Any
 
@@ -146,8 +147,9 @@ def asarray(obj: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, 
     dtype = dtypes.as_dtype(dtype, "asarray")
     if isinstance(obj, (bytes, bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtype or dtypes.get_default_dtype())
-    elif hasattr(obj, "__dlpack__") and not isinstance(obj, (Tensor, np.ndarray, jax.Array)):
-        obj = np.from_dlpack(obj)
+    elif type(obj).__name__ == "PyCapsule" or (
+            hasattr(obj, "__dlpack__") and not isinstance(obj, (Tensor, np.ndarray, jax.Array))):
+        obj = from_dlpack(obj)
     made = as_tensor(obj, dtype, device)
     if copy is False:
         _check_shared(obj, made)
@@ -301,15 +303,46 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, 
     return with_grad(t, requires_grad)
 
 
+class _OfCapsule:
+    """A capsule as what it was made of: an array in the CPU's memory that speaks DLPack."""
+
+    def __init__(self, capsule: Any):
+        self.capsule = capsule
+
+    def __dlpack__(self, **how: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def _writable(array: np.ndarray) -> np.ndarray:
+    """The same memory, which NumPy takes to be read-only, since a capsule of the older kind does not say."""
+    if array.flags.writeable or not array.size:
+        return array
+    length = sum([(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]) + array.itemsize
+    memory = (ctypes.c_byte * length).from_address(array.ctypes.data)
+    memory.keeps = array        # type: ignore[attr-defined]
+    return np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
+
+
+def _of_capsule(capsule: Any) -> Tensor:
+    """RuntimeError for a capsule that is no tensor's, or no more, since it was taken."""
+    try:
+        return from_numpy(_writable(np.from_dlpack(_OfCapsule(capsule))))
+    except (ValueError, BufferError) as error:
+        raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
+                           "you might have already constructed a tensor from it once.") from error
+
+
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor over the memory of any library's array that speaks DLPack. See torch.utils.dlpack.from_dlpack."""
+    """A tensor over the memory of any library's array that speaks DLPack, or of a capsule. See torch.utils.dlpack.from_dlpack."""
     if isinstance(ext_tensor, jax.Array):
         return from_jax(ext_tensor)
     if isinstance(ext_tensor, Tensor):
         return alias(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
-        raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
-                           "you might have already constructed a tensor from it once.")
+        return _of_capsule(ext_tensor)
     kind = ext_tensor.__dlpack_device__()[0] if hasattr(ext_tensor, "__dlpack_device__") else 1
     return from_numpy(np.from_dlpack(ext_tensor)) if kind == 1 else from_jax(jax.dlpack.from_dlpack(ext_tensor))
 

@@ -89,12 +89,14 @@ def _operand(op: Op, name: str, position: int, given: Any, *others: Any):
         return as_tensor(given), T
     if isinstance(given, np.generic):
         given = given.item()
+    wants_number = any(p.name == name and p.kind == "number" for p in op.params)
+    if wants_number and isinstance(given, complex) and not given.imag:
+        given = given.real
     for kind in (bool, int, float, complex):
         if isinstance(given, kind):
             return kind(given), NUMBERS[kind]       # type: ignore[arg-type]
     if given is None and any(p.name == name and "None" in p.annotation for p in op.params):
         return None, None
-    wants_number = any(p.name == name and p.kind == "number" for p in op.params)
     raise _not_a(given, "Number" if wants_number else "Tensor", op, name, position)
 
 
@@ -417,7 +419,7 @@ class _Writer:
         return name
 
     def _size(self, p: Param, at: int):
-        required = f", OP{self.prefix}, {p.name!r}" if _is_empty(p) and not self.op.creates else ""
+        required = f", OP{self.prefix}, {p.name!r}" if _is_empty(p) else ""
         lines = [f"{p.name} = _varargs({p.name}_, {p.name}{required})"] if p.varargs else []
         given = p.name if p.varargs or "None" not in p.annotation else f"None if {p.name} is None else "
         ints = f"_ints(OP{self.prefix}, {p.name!r}, {at}, {p.name})"

@@ -54,6 +54,7 @@ def tensor_where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Each element (or slice of a dim) repeated. See torch.repeat_interleave."""
     if repeats is None:
+        _check_one_dim(input)
         return _repeat_index(input)
     if not isinstance(repeats, Tensor):
         repeats = as_tensor(repeats) if isinstance(repeats, (list, tuple)) else int(repeats)
@@ -76,9 +77,13 @@ def _repeated(input: Tensor, repeats: int, dim: int) -> Tensor:
     return each.expand(shape).clone(memory_format=_CONTIGUOUS).flatten(dim, dim + 1)
 
 
-def _check_repeats(input: Tensor, repeats: Tensor, dim: int) -> None:
+def _check_one_dim(repeats: Tensor) -> None:
     if repeats.dim() > 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+
+
+def _check_repeats(input: Tensor, repeats: Tensor, dim: int) -> None:
+    _check_one_dim(repeats)
     if repeats.numel() not in (1, input.size(dim)):
         raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) "
                            f"= {repeats.numel()} and input.size({dim}) = {input.size(dim)}")

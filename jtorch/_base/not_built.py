@@ -57,7 +57,6 @@ MODULES = {
     "utils._sympy": "There are no symbolic sizes here.",
     "utils.mobile_optimizer": _GRAPHS,
     "utils.model_zoo": "Nothing is downloaded; torch.load reads a file.",
-    "distributed.tensor._utils": _SPREAD,
     "distributed.tensor.experimental": _SPREAD,
     "distributed._tensor.experimental": _SPREAD,
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jtorch._parallel.placements import Partial, Placement, Replicate, Shard, _StridedShard
+from jtorch._parallel.placements import part as part
 from jtorch.distributed.device_mesh import DeviceMesh
 
 Placements = tuple[Placement, ...]
@@ -48,13 +49,6 @@ def order(placements: Placements, dim: int) -> list[int]:
     """The dimensions of the mesh that split a dimension of the tensor, in the order in which they do."""
     found = [i for i, p in enumerate(placements) if isinstance(p, Shard) and p.dim == dim]
     return sorted(found, key=lambda i: isinstance(placements[i], _StridedShard))
-
-
-def part(size: int, n: int, at: int) -> tuple[int, int]:
-    """(offset, length) of part ``at`` of ``n``, as torch.chunk cuts."""
-    width = -(-size // n) if size else 0
-    offset = min(width * at, size)
-    return offset, min(width, size - offset)
 
 
 def local_part(shape: Sequence[int], mesh: DeviceMesh, placements: Placements,

@@ -4,6 +4,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def part(size: int, n: int, at: int) -> tuple[int, int]:
+    """(offset, length) of part ``at`` of ``n``, as torch.chunk cuts."""
+    width = -(-size // n) if size else 0
+    offset = min(width * at, size)
+    return offset, min(width, size - offset)
+
+
 class Placement:
     """How a tensor lies on one dimension of a mesh. See torch.distributed.tensor.placement_types.Placement."""
 
@@ -26,6 +33,16 @@ class Shard(Placement):
 
     dim: int
 
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """(size, offset) of a rank's part of so many elements. See torch.distributed.tensor.Shard.
+
+        >>> torch.distributed.tensor.Shard.local_shard_size_and_offset(5, 2, 1)
+        (2, 3)
+        """
+        offset, size = part(curr_local_size, num_chunks, rank)
+        return size, offset
+
     def __repr__(self) -> str:
         return f"Shard(dim={self.dim})"
 
@@ -38,6 +55,10 @@ class _StridedShard(Shard):
     """A part of a part: this dimension of the mesh comes behind later ones that split the same dimension of the tensor."""
 
     split_factor: int = 1
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        """False: its part is not one that ``torch.chunk`` would give."""
+        return False
 
     def __repr__(self) -> str:
         return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"

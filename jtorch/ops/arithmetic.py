@@ -294,6 +294,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
         check.require(x.dtype == input.dtype or (name == "weight" and x.ndim == 0),
                       f"expected dtype {_c_name(input)} for `{name}` but got dtype {_c_name(x)}")
     unsupported("lerp_kernel_tensor" if weight.ndim else "lerp_kernel_scalar", input, "ib")
+    check.require_fits(weight, input.dtype)
     dtype = np.dtype(input.dtype)
     input, end, weight = broadcast(*[x.astype(promotion.opmath(dtype)) for x in (input, end, weight)])
     near = jnp.abs(lax.stop_gradient(weight)) < 0.5

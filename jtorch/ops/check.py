@@ -20,6 +20,26 @@ else:
     from numbers import Integral as Int
 
 
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int",
+            "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+
+
+def c_name(dtype: Any) -> str:
+    """What C++ calls a dtype, which some of PyTorch's messages do."""
+    return _C_NAMES.get(np.dtype(dtype).name, np.dtype(dtype).name)
+
+
+def does_not_fit(dtype: Any) -> RuntimeError:
+    """The error of a number that is not one of a dtype's."""
+    return RuntimeError(f"value cannot be converted to type {c_name(dtype).replace('long int', 'int64_t')} without overflow")
+
+
+def require_fits(number: Any, dtype: Any) -> None:
+    """RuntimeError for a complex number where the tensors are real."""
+    if np.dtype(number.dtype).kind == "c" and np.dtype(dtype).kind != "c":
+        raise does_not_fit(dtype)
+
+
 def wrap_dim(dim: int, ndim: int) -> int:
     """``dim`` counted from the front; IndexError if there is no such dimension (a 0-dim tensor has dims -1 and 0)."""
     size = max(ndim, 1)

@@ -453,8 +453,7 @@ def _value_unfit(input, mask, value):
 
 
 def _unfit_error(detail, input, *_) -> Exception:
-    name = _c_name(input.dtype).replace("long int", "int64_t")
-    return RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return check.does_not_fit(input.dtype)
 
 
 @op(inplace=InPlace(True, fills=True, deprecated="tensor[mask] = scalar", reads=2), out=False,
@@ -463,19 +462,11 @@ def _unfit_error(detail, input, *_) -> Exception:
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
     """One value where the mask holds. See torch.Tensor.masked_fill_."""
     check.require(mask.dtype == np.bool_, "masked_fill_ only supports boolean masks, but got mask with dtype "
-                  f"{_c_name(mask.dtype)}")
+                  f"{check.c_name(mask.dtype)}")
     check.require(value.ndim == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                   f"{value.ndim} dimension(s).")
     x, mask = _masked(input, mask)
     return jnp.where(mask, as_number(value, input.dtype), x)
-
-
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int",
-            "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
-
-
-def _c_name(d) -> str:
-    return _C_NAMES.get(np.dtype(d).name, np.dtype(d).name)
 
 
 def _too_few(input, mask, source):

@@ -85,7 +85,7 @@ def _plus_scaled(input, beta, term, alpha):
     """beta * input + alpha * term, computed in the dtype of ``term``; a beta of 0 drops the input even where it is nan."""
     dtype, input, term = input.dtype, input.astype(term.dtype), _scaled(term, alpha)
     if not isinstance(beta, check.Int):
-        input = jnp.where(beta == 0, jnp.zeros((), input.dtype), _scaled(input, beta))
+        input = jnp.where(beta.astype(bool), _scaled(input, beta), jnp.zeros((), input.dtype))
     return (input + term).astype(dtype)
 
 

@@ -263,13 +263,17 @@ class Op:
 
 def _bound(op: Op, template: tuple, body: Callable) -> Callable:
     kw = [p.keyword_only for p in op.params]
+    number_types = [t.number_type for t in template if t.__class__ is Marker]
     for p, t in zip(op.params, template, strict=True):
         if p.is_dtype:      # NumPy's dtypes and their names are none
             dtypes.as_dtype(t, op.name.rpartition(".")[2])
 
     def run(*arrays):
         left = iter(arrays)
-        args = [_fill(t, left) for t in template]
+        args = [_fill(t, left) if p.annotation != "float" else _as_float(_fill(t, left))
+                for p, t in zip(op.params, template, strict=True)]
+        if complex in number_types or complex in [a.__class__ for a in args]:
+            _check_complex(op, template, args)
         compute = None if op.promote is None else _promote(op, template, args)
         positional = [a for a, k in zip(args, kw, strict=True) if not k]
         made = body(*positional, **{p.name: a for p, a, k in zip(op.params, args, kw, strict=True) if k})
@@ -277,6 +281,22 @@ def _bound(op: Op, template: tuple, body: Callable) -> Callable:
 
     run.__name__ = op.name.replace(".", "_")
     return run
+
+
+def _as_float(number: Any) -> Any:
+    """A bool as an int, and a complex number that is real as that."""
+    if number.__class__ is bool:
+        return int(number)
+    return number.real if number.__class__ is complex and not number.imag else number
+
+
+def _check_complex(op: Op, template: tuple, args: list) -> None:
+    """RuntimeError where a number is complex that is no operand, and the tensors are real."""
+    given = [a for p, t, a in zip(op.params, template, args, strict=True)
+             if (p.kind == "number" and t is NUMBERS[complex] and (p.name != "alpha" or op.promote is None)) or (p.kind == "static" and a.__class__ is complex and a.imag)]
+    real = next((np.dtype(a.dtype) for a, t in zip(args, template, strict=True) if t is T), np.dtype(complex))
+    if given and real.kind != "c":
+        raise check.does_not_fit(real)
 
 
 def _fill(t, left):
@@ -326,9 +346,13 @@ def _operand(mark: Marker, array) -> tuple[np.dtype, int]:
 
 
 def _cast(array, compute: np.dtype, mark: Marker, name: str, *, in_result: bool):
+    if name in ("alpha", "beta") and mark.number_type is bool and compute != np.bool_:
+        raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
     refused = (complex,) if name == "value" else (float, complex)       # ``addcmul`` makes it whole
     if mark.number_type in refused and not in_result and not promotion.is_inexact(compute):
         raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    if name == "alpha" and mark.number_type is complex and not promotion.is_complex(compute):
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     return array if array.dtype == compute else promotion.cast(array, compute)
 
 

@@ -63,6 +63,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None 
     if src is None:
         raise TypeError("scatter() received an invalid combination of arguments: `src` or `value` is missing")
     if src.ndim == 0:
+        check.require_fits(src, input.dtype)
         src = jnp.broadcast_to(src.astype(input.dtype), index.shape)
     found = _prepared(input, dim, index, src)
     if found is None:

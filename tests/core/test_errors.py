@@ -241,6 +241,25 @@ def test_errors(same):
     same(*ERRORS)
 
 
+X, M = "xp.ones(2, dtype=xp.{})", "xp.ones(2, 2, dtype=xp.{})"
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bool", "complex64"])
+def test_numbers_that_scale(same, dtype):
+    x, m = X.format(dtype), M.format(dtype)
+    calls = [f"xp.{op}({x}, {x}, alpha={{0}})" for op in (("add", "sub") if dtype != "bool" else ("add",))]
+    if dtype != "bool":
+        calls += [f"xp.addmm({m}, {m}, {m}, alpha={{0}})", f"xp.addmm({m}, {m}, {m}, beta={{0}})",
+                  f"xp.index_add({x}, 0, xp.tensor([0, 1]), {x}, alpha={{0}})", f"{x}.scatter(0, xp.tensor([0]), {{0}})"]
+    if dtype in ("float32", "complex64"):
+        calls += [f"xp.addcmul({x}, {x}, {x}, value={{0}})", f"xp.addcdiv({x}, {x}, {x}, value={{0}})", f"xp.lerp({x}, {x}, {{0}})",
+                  f"xp.addr({m}, {x}, {x}, beta={{0}})", f"{x} ** {{0}}", f"{x} * {{0}}"]
+    if dtype == "float32":
+        calls += [f"xp.nn.functional.{op}({x}, {{0}})" for op in ("elu", "leaky_relu", "softplus")]
+    same(*[call.format(number) for call in calls for number in ("True", "2", "1.5", "2j")])
+    same(*[call.format("2+0j") for call in calls if not any(op in call for op in ("add(", "sub(", "lerp", "scatter"))])
+
+
 LINALG = ["inverse(xp.zeros(2, 2))", "linalg.inv(xp.zeros(2, 2))", "linalg.cholesky(-xp.eye(2))", "linalg.solve(xp.zeros(2, 2), xp.ones(2))"]
 
 

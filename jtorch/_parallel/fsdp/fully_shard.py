@@ -20,10 +20,11 @@ from jtorch.tensor import Tensor
 
 
 class _State:
-    """What a module that was sharded knows: its parameters, and what its hooks have to undo."""
+    """What modules that were sharded together know: their parameters, and what their hooks have to undo."""
 
-    def __init__(self, group: ParameterGroup, reshards: bool | None, policy: MixedPrecisionPolicy):
-        self.group, self.reshards, self.policy = group, reshards, policy
+    def __init__(self, modules: list[Module], group: ParameterGroup, reshards: bool | None, policy: MixedPrecisionPolicy):
+        self.modules, self.group, self.reshards, self.policy = modules, group, reshards, policy
+        self.to_run: list[Module] = []      # those whose forward the whole parameters still wait for
         self.is_root = True
         self.depth = 0
         self.sharded: list[Any] = []
@@ -34,7 +35,9 @@ class _State:
     def before(self, module: Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """Puts whole parameters in the place of parts."""
         self.depth += 1
-        if self.depth == 1:
+        if self.depth == 1 and module not in self.to_run:
+            self.reshard()
+            self.to_run = list(self.modules)
             self.unshard()
         dtype = self.policy.param_dtype
         if dtype is not None and self.policy.cast_forward_inputs:
@@ -56,21 +59,33 @@ class _State:
         return not self.is_root if self.reshards is None else bool(self.reshards)
 
     def after(self, module: Module, args: tuple, output: Any) -> Any:
-        """Puts parts in their place again."""
+        """Puts parts in their place again, when the last of the modules has run or one has raised."""
         self.depth -= 1
         if self.depth == 0:
-            self.reshard()
+            self.to_run = [m for m in self.to_run if m is not module and output is not None]
+            if not self.to_run:
+                self.reshard()
+            if self.is_root:
+                _let_go_within(module)
         dtype = self.policy.output_dtype
         return output if dtype is None else tree_map(lambda x: _cast(x, dtype), output)
 
     def reshard(self) -> None:
         """Lets whole parameters go."""
+        self.to_run = []
         if self.packing is not None:
             self.packing.__exit__()
             self.packing = None
         for p, s in zip(self.group.params, self.sharded, strict=False):
             p.put(s)
         self.sharded = []
+
+
+def _let_go_within(root: Module) -> None:
+    """Puts parts in their place again where modules that are gathered together did not all run."""
+    for module in root.modules():
+        if isinstance(module, FSDPModule) and module._fsdp.to_run:
+            module._fsdp.reshard()
 
 
 def _cast(x: Any, dtype: Any) -> Any:
@@ -223,12 +238,14 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     mesh = mesh or init_device_mesh("cpu", (membership.get_world_size(),))
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
-    if len(modules) > 1 or dp_mesh_dims is not None:
-        raise NotImplementedError("fully_shard of several modules as one, and dp_mesh_dims, are not built: call it for each")
+    if dp_mesh_dims is not None:
+        raise NotImplementedError("fully_shard with dp_mesh_dims is not built: give a mesh of these dimensions alone")
     if isinstance(reshard_after_forward, int) and not isinstance(reshard_after_forward, bool):
         raise NotImplementedError("fully_shard with a number as reshard_after_forward is not built: use True or False")
-    params = _cut(modules[0], mesh, shard_placement_fn, ignored_params or set())
-    _install(modules[0], _State(ParameterGroup(params, mesh, mp_policy), reshard_after_forward, mp_policy))
+    params = _cut(modules, mesh, shard_placement_fn, ignored_params or set())
+    state = _State(modules, ParameterGroup(params, mesh, mp_policy), reshard_after_forward, mp_policy)
+    for m in modules:
+        _install(m, state)
     return module
 
 
@@ -240,11 +257,11 @@ def _check(module: Module) -> None:
                              f"APIs have already been applied to the following module: fully_shard {module}")
 
 
-def _cut(root: Module, mesh: DeviceMesh, placement: Callable | None, ignored: set) -> list[ShardedParameter]:
+def _cut(roots: list[Module], mesh: DeviceMesh, placement: Callable | None, ignored: set) -> list[ShardedParameter]:
     """Cuts the parameters that no module within has cut before."""
     made: dict[int, ShardedParameter] = {}
     alive: list[Any] = []
-    for module in _own_modules(root):
+    for module in [m for root in roots for m in _own_modules(root)]:
         for name, p in list(module._parameters.items()):
             if p is None or any(p is q for q in ignored):
                 continue

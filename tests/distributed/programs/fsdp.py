@@ -61,6 +61,16 @@ def main(say, rank, n):
                          for (k, v), p in zip(whole.state_dict().items(), net.parameters())})
     say(f"{torch.nn.functional.mse_loss(net(batch(0, 0)[0]), batch(0, 0)[1]).item():.4f}")
 
+    net = made()                                # two modules that are gathered together
+    fully_shard(net[1])
+    fully_shard([net[0], net[3]])
+    fully_shard(net)
+    say([type(m).__name__ for m in net], [p.placements for p in net.parameters()])
+    steps(say, net, rank, n, "together")
+    net[0](batch(rank, 0)[0])                   # the other one does not run
+    net[0].reshard()
+    steps(say, net, rank, n, "together again")
+
     net = made()
     fully_shard(net, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.float32, torch.float32))
     x, y = batch(rank, 0)
