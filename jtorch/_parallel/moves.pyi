@@ -15,10 +15,10 @@ from jtorch._C import Any as Any
 from jtorch._api.checks import Callable as Callable
 from jtorch._parallel.layout import local_part as local_part
 from jtorch._parallel.layout import order as order
-from jtorch._parallel.layout import part as part
 from jtorch._parallel.placements import Partial as Partial
 from jtorch._parallel.placements import Replicate as Replicate
 from jtorch._parallel.placements import Shard as Shard
+from jtorch._parallel.placements import part as part
 from jtorch.autograd.function import Function as Function
 from jtorch.distributed.device_mesh import DeviceMesh as DeviceMesh
 from jtorch.no_grad import no_grad as no_grad

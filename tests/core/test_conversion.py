@@ -153,3 +153,17 @@ def test_pickle_keeps_aliases():
     a, b = pickle.loads(pickle.dumps((t, t[1:])))
     a[1] = 9
     assert b.tolist() == [9, 2]
+
+
+def test_capsules(xp):
+    dlpack = xp.utils.dlpack
+    a = xp.arange(4.0)
+    capsule = dlpack.to_dlpack(a)
+    b = dlpack.from_dlpack(capsule)
+    b[0] = 9
+    assert a.tolist() == b.tolist() == [9.0, 1.0, 2.0, 3.0]
+    for wrong in (capsule, [1]):
+        with pytest.raises(RuntimeError, match="from_dlpack received an invalid capsule"):
+            dlpack.from_dlpack(wrong)
+    assert xp.asarray(dlpack.to_dlpack(xp.ones(2)), dtype=xp.int32).tolist() == [1, 1]
+    assert dlpack.from_dlpack(dlpack.to_dlpack(xp.ones(2, 3).t())).stride() == (1, 3)

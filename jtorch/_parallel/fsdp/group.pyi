@@ -18,9 +18,9 @@ from jtorch._parallel.dtensor import wrapped as wrapped
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy as MixedPrecisionPolicy
 from jtorch._parallel.layout import Layout as Layout
 from jtorch._parallel.layout import contiguous_stride as contiguous_stride
-from jtorch._parallel.layout import part as part
 from jtorch._parallel.placements import Replicate as Replicate
 from jtorch._parallel.placements import Shard as Shard
+from jtorch._parallel.placements import part as part
 from jtorch.autograd.function import Function as Function
 from jtorch.distributed.device_mesh import DeviceMesh as DeviceMesh
 from jtorch.nn.modules.module import Module as Module

@@ -92,6 +92,13 @@ class Container(Module):
             self.add_module(name, module)
 
 
+def _check_factor(modules: Module, factor: Any) -> None:
+    if not isinstance(factor, int):
+        raise TypeError(f"unsupported operand type(s) for *: {type(modules)} and {type(factor)}")
+    if factor <= 0:
+        raise ValueError(f"Non-positive multiplication factor {factor} for {type(modules)}")
+
+
 class Sequential(_Numbered):
     """Modules that are called one after the other. See torch.nn.Sequential.
 
@@ -110,6 +117,24 @@ class Sequential(_Numbered):
         named = args[0].items() if given else ((str(i), m) for i, m in enumerate(args))
         for name, module in named:
             self.add_module(name, module)
+
+    def __add__(self, other: Any) -> Sequential:
+        return Sequential(*self).__iadd__(other)
+
+    def __iadd__(self, other: Any):
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        return self.extend(other)
+
+    def __mul__(self, other: Any) -> Sequential:
+        _check_factor(self, other)
+        return Sequential(*list(self) * other)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other: Any):
+        _check_factor(self, other)
+        return self.extend(list(self) * (other - 1))
 
     def forward(self, input):
         """Calls each module with the last one's result."""

@@ -112,6 +112,8 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     _check_grid(input, grid, mode, padding_mode)
     align = bool(align_corners)
     sizes = input.shape[2:]
+    if 0 in (*input.shape[:2], *grid.shape):
+        return jnp.zeros((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
     places = [_pixel(grid[..., len(sizes) - 1 - i], size, align) for i, size in enumerate(sizes)]
     if mode == "bicubic":
         return _bicubic(input, places, padding_mode, align)

@@ -111,6 +111,8 @@ def _check_fold(input: jax.Array, size, kernel, dilation, padding, stride) -> No
     check.require(taps % math.prod(kernel) == 0, "Expected size of input's dimension 1 to be divisible by the product "
                   f"of kernel_size, but got input.size(1)={taps} and kernel_size={kernel}.")
     out = _blocks(size, kernel, dilation, padding, stride)
+    check.require(min(out) >= 1, f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
+                  f"stride={stride}, calculated shape of the array of sliding blocks as {out}, which is too small (non-positive)")
     check.require(columns == math.prod(out), f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, "
                   f"padding={padding}, stride={stride}, expected size of input's dimension 2 to match the calculated "
                   f"number of sliding blocks {out[0]} * {out[1]} = {math.prod(out)}, but got input.size(2)={columns}.")

@@ -1,0 +1,25 @@
+"""Images of no samples, channels or pixels: what comes out, and which are refused."""
+from __future__ import annotations
+
+import pytest
+
+CALLS = ["F.grid_sample(ones(2, 0, 3, 3), zeros(2, 2, 2, 2), align_corners=False)",
+         "F.grid_sample(ones(0, 2, 3, 3), zeros(0, 2, 2, 2), align_corners=False)",
+         "F.grid_sample(ones(2, 2, 3, 3), zeros(2, 0, 2, 2), align_corners=False)",
+         "F.grid_sample(ones(1, 1, 0, 3), zeros(1, 2, 2, 2), align_corners=False)",
+         "F.grid_sample(ones(2, 0, 3, 3, 3), zeros(2, 2, 2, 2, 3), mode='nearest', align_corners=True)",
+         "F.grid_sample(ones(0, 2, 3, 3, 3), zeros(0, 2, 2, 2, 3), padding_mode='border', align_corners=False)",
+         "F.fold(ones(1, 12, 12), (4, 5), (2, 2), dilation=8)", "F.fold(ones(1, 12, 6), (4, 5), (2, 2))",
+         "F.avg_pool2d(ones(1, 0, 4, 4), 2)", "F.avg_pool2d(ones(0, 1, 4, 4), 2)", "F.avg_pool2d(ones(1, 1, 0, 4), 2)",
+         "F.max_pool2d(ones(1, 0, 4, 4), 2)", "F.avg_pool2d(ones(0), 2)"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_images_of_nothing(same, call):
+    same(lambda xp: eval(call, {"F": xp.nn.functional, "ones": xp.ones, "zeros": xp.zeros}))
+
+
+def test_their_gradients(xp):
+    image, grid = xp.ones(2, 0, 3, 3, requires_grad=True), xp.zeros(2, 2, 2, 2, requires_grad=True)
+    xp.nn.functional.grid_sample(image, grid, align_corners=False).sum().backward()
+    assert image.grad.shape == image.shape and grid.grad.shape == grid.shape and not grid.grad.any()
