@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jtorch import engine
-from jtorch.backends.cpu import capabilities
+from jtorch._base.cpu_flags import capabilities
 
 
 def is_available() -> bool:

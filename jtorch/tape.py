@@ -470,8 +470,16 @@ class AccumulateGrad(Node):
             add_to_grad(t, grad)
         if t._post_accumulate_hooks:
             for hook in list(t._post_accumulate_hooks.values()):
-                hook(t)
+                _check_returned(hook(t))
         return []
+
+
+def _check_returned(made: Any) -> None:
+    """The errors of a hook that gives something, where nothing is expected."""
+    if hasattr(made, "grad_fn"):
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    if made is not None:
+        raise TypeError(f"expected Variable, but hook returned '{type(made).__name__}'")
 
 
 def _is_sparse(grad: Any) -> bool:

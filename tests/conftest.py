@@ -21,6 +21,7 @@ os.environ.setdefault("JTORCH_CACHE", "0")       # each run of the tests compile
 # Bodies of ops cast and broadcast explicitly: PyTorch's rules are not JAX's.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+library("jtorch")       # as all tests want it, also those that import it themselves
 
 
 def pytest_addoption(parser):

@@ -26,5 +26,5 @@ def library(name: str) -> ModuleType:
         found.set_num_threads(1)    # several tests run at once
     if is_new:
         found.manual_seed(0)
-        found.set_warn_always(True)     # not once in a process, or the order of the tests would decide
+    found.set_warn_always(True)     # not once in a process, or the order of the tests would decide
     return found

@@ -1,43 +1,12 @@
-"""torch.backends.cpu, and what torch.cpu.get_capabilities tells."""
+"""torch.backends.cpu."""
 from __future__ import annotations
 
-import functools
-import pathlib
-import platform
-
-# PyTorch's names of what x86 CPUs can do, and Linux's where they are other ones.
-X86 = {**{name: name for name in (
-    "sse sse2 ssse3 sse4_1 sse4_2 sse4a avx avx2 avx_vnni avx512_vbmi2 avx512_bitalg avx512_vpopcntdq avx512_vnni avx512_bf16 "
-    "avx512_fp16 avx512_vp2intersect avx512_4vnniw avx_vnni_int8 avx_vnni_int16 avx_ne_convert amx_bf16 amx_tile amx_int8 "
-    "amx_fp16 fma4 f16c bmi2 popcnt aes clflush clflushopt clwb").split()},
-    "sse3": "pni", "avx512_f": "avx512f", "avx512_cd": "avx512cd", "avx512_dq": "avx512dq", "avx512_bw": "avx512bw",
-    "avx512_vl": "avx512vl", "avx512_ifma": "avx512ifma", "avx512_vbmi": "avx512vbmi", "avx512_4fmaps": "avx512_4fmaps",
-    "avx10_1": "avx10", "avx10_2": "avx10_2", "fma3": "fma", "bmi": "bmi1", "lzcnt": "abm", "sha": "sha_ni"}
-ARM = {"neon": "asimd", "fp16_arith": "asimdhp", "bf16": "bf16", "i8mm": "i8mm", "dot": "asimddp", "sve": "sve", "sve2": "sve2",
-       "sve_bf16": "svebf16", "sme": "sme", "sme2": "sme2", "atomics": "atomics", "fhm": "asimdfhm", "rdm": "asimdrdm",
-       "crc32": "crc32", "aes": "aes", "sha1": "sha1", "sha2": "sha2", "pmull": "pmull"}
-
-
-@functools.cache
-def _flags() -> frozenset[str]:
-    """Linux's words for what this CPU can do; none elsewhere."""
-    try:
-        return frozenset(pathlib.Path("/proc/cpuinfo").read_text().split())
-    except OSError:
-        return frozenset()
-
-
-@functools.cache
-def capabilities() -> dict[str, bool | str]:
-    """By PyTorch's names: the architecture, and whether the CPU has each set of instructions, as far as the system tells."""
-    machine = platform.machine()
-    names = X86 if machine in ("x86_64", "AMD64") else ARM if machine in ("aarch64", "arm64") else {}
-    return {"architecture": machine, **{name: flag in _flags() for name, flag in names.items()}}
+from jtorch._base.cpu_flags import flags
 
 
 def get_cpu_capability() -> str:
     """The widest vector instructions of this CPU, by PyTorch's names. See torch.backends.cpu.get_cpu_capability."""
-    flags = _flags()
-    if {"avx512f", "avx512vl", "avx512bw", "avx512dq", "fma"} <= flags:
+    found = flags()
+    if {"avx512f", "avx512vl", "avx512bw", "avx512dq", "fma"} <= found:
         return "AVX512"
-    return "AVX2" if {"avx2", "fma"} <= flags else "DEFAULT"
+    return "AVX2" if {"avx2", "fma"} <= found else "DEFAULT"

@@ -264,7 +264,7 @@ def _device_of(call: Call, avals: tuple):
             raise advised(RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                                        f"{_named(avals[0].device)} and {_named(aval.device)}!"),
                           "Move one of them: b.to(a.device), or model.to(device) before the first step.")
-    return device
+    return CPU if device is None else device        # block_diag() of nothing
 
 
 def _follows(aval: Aval) -> bool:

@@ -70,7 +70,8 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Becomes an ordinary parameter or buffer of this shape, with zeros in it. See torch.nn.UninitializedParameter."""
-        made = empty(*shape, device=device or self._empty.device, dtype=dtype or self._empty.dtype)
+        size = [shape] if isinstance(shape, int) else shape
+        made = empty(*size, device=device or self._empty.device, dtype=dtype or self._empty.dtype)
         del self._empty
         self.__class__ = self.cls_to_become     # type: ignore[assignment]
         storage.show(self, made._storage, None)     # type: ignore[arg-type]

@@ -599,3 +599,12 @@ def test_anomaly_as_function_and_without_nan_check(xp):
         assert np.isnan(x.grad.tolist()).all()
     finally:
         xp.autograd.set_detect_anomaly(False)
+
+
+def test_what_a_hook_of_accumulation_gives(same):
+    def run(xp, made):
+        x = xp.ones(2, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda p: made(xp))
+        x.sum().backward()
+        return x.grad
+    same(lambda xp: run(xp, lambda xp: None), lambda xp: run(xp, lambda xp: 3), lambda xp: run(xp, lambda xp: xp.ones(2)))

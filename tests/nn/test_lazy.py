@@ -58,6 +58,9 @@ def test_materialize(xp):
     p, b = xp.nn.UninitializedParameter(requires_grad=False), xp.nn.UninitializedBuffer(dtype=xp.float64)
     before = id(p)
     p.materialize((2, 3))
+    n = xp.nn.UninitializedBuffer()
+    n.materialize(3)
+    assert n.shape == (3,)
     b.materialize((4,), dtype=xp.float32)
     assert type(p) is xp.nn.Parameter
     assert (id(p), tuple(p.shape), p.requires_grad) == (before, (2, 3), False)

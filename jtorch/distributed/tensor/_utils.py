@@ -1,37 +1,7 @@
 """torch.distributed.tensor._utils: where the parts of a tensor lie, as packages that load checkpoints ask."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from jtorch.distributed.later import names
 
-from jtorch._base.size import Size
-from jtorch._parallel.layout import local_part, whole_stride
-from jtorch._parallel.placements import Placement
-from jtorch.distributed.device_mesh import DeviceMesh
-from jtorch.tensor import Tensor
-
-
-def compute_local_shape_and_global_offset(global_shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement],
-                                          skip_offset: bool = False) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """This rank's part of a tensor: its size, and where it begins. See torch.distributed.tensor._utils."""
-    shape, offset = local_part(global_shape, mesh, tuple(placements))
-    return shape, () if skip_offset else offset
-
-
-def compute_local_tensor_info(global_tensor: Tensor, mesh: DeviceMesh,
-                              placements: Sequence[Placement]) -> tuple[list[int], list[int]]:
-    """This rank's part of a tensor: its size and strides. See torch.distributed.tensor._utils."""
-    shape, _ = local_part(global_tensor.shape, mesh, tuple(placements))
-    return list(shape), list(compute_local_stride(global_tensor.stride(), shape))
-
-
-def compute_local_stride(global_stride: Sequence[int], local_shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a part whose dims follow one another in memory as those of the whole."""
-    return whole_stride(global_stride, local_shape)
-
-
-def normalize_to_torch_size(size: Any) -> Size:
-    """A size that was given as a number, as numbers, or as one sequence of them."""
-    if isinstance(size, int):
-        return Size([size])
-    return Size(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size)
+__getattr__ = names(__name__, {"_parallel.local_sizes": "compute_local_shape_and_global_offset compute_local_tensor_info "
+                                                        "compute_local_stride normalize_to_torch_size"})

@@ -114,6 +114,11 @@ def _check_bag(input, weight, mode: str, per_sample_weights, scale_grad_by_freq:
                   "frequency", ValueError)
     check.require(not (sparse and mode == "max"), "max mode does not support sparse weights", ValueError)
     _check_indices(input, "embedding_bag")
+    if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
+        kinds = [check.type_name(x.dtype) for x in (weight, per_sample_weights)]
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+                           f"'per_sample_weights'; but type {kinds[0]} does not equal {kinds[1]} (while checking arguments for "
+                           "embedding_bag)")
 
 
 def _bag_flag(input, weight, offsets=None, *_):
@@ -128,7 +133,8 @@ def _bag_flag(input, weight, offsets=None, *_):
     return wrong | bad_first | bad_last, detail
 
 
-def _bag_error(detail: int, input, weight, *_) -> Exception:
+def _bag_error(detail: int, input, weight, *others) -> Exception:
+    mode, padding_idx = others[4], others[8]
     if detail < 0 and detail % 2 == 0:
         return RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position "
                             f"0. However, got {-detail // 2 - 1}")
@@ -136,6 +142,8 @@ def _bag_error(detail: int, input, weight, *_) -> Exception:
         return RuntimeError(f"offsets[-1] can not be greater than input's length {input.shape[0]} but got offsets[-1] of "
                             f"{-detail // 2}")
     value = (detail & 0xFFFFFFFF) - (1 << 32 if detail & 0x80000000 else 0)
+    if mode == "max" or padding_idx is not None:
+        return RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {value}")
     return RuntimeError(f"Index {detail >> 32} of input takes value {value} which is not in the valid range [0, "
                         f"{weight.shape[0]})")
 

@@ -16,6 +16,7 @@ from torch.distributed.tensor import (
     ones,
     zeros,
 )
+from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 
 
 def wave(*shape, start=0.):
@@ -27,6 +28,8 @@ def shown(t):
 
 
 def made(say, mesh, rank, n):
+    for shape in ((4, 3), (5, 3), (1, 3)):
+        say(compute_local_shape_and_global_offset(shape, mesh, [Shard(0)]), Shard.local_shard_size_and_offset(shape[0], n, rank))
     x = distribute_tensor(torch.arange(12.).view(4, 3) * (rank == 0), mesh, [Shard(0)])
     say(x.shape, x.stride(), x.placements, x.numel(), x.size(1), x.dim(), x.dtype, x.is_leaf, len(x), x.is_contiguous())
     say(x)
