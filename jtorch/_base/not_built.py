@@ -29,7 +29,6 @@ MODULES = {
     "distributed.algorithms.model_averaging": "DistributedDataParallel averages gradients.",
     "distributed.checkpoint._consolidate_hf_safetensors": _CHECKPOINTS,
     "distributed.checkpoint.format_utils": _CHECKPOINTS,
-    "distributed.checkpoint.hf_storage": _CHECKPOINTS,
     "distributed.checkpoint.optimizer": _CHECKPOINTS,
     "distributed.checkpoint.planner": _CHECKPOINTS,
     "distributed.fsdp.sharded_grad_scaler": "torch.bfloat16 needs no scaling of the loss.",

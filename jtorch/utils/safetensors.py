@@ -101,6 +101,12 @@ def _tensor(code: str, shape: list[int], data: Any, place: Any) -> Tensor:
     return from_host(np.frombuffer(data, ALL[_CODES[code]].np).reshape(shape), place)
 
 
+def metadata(filename: str | os.PathLike) -> dict[str, str]:
+    """What a file says beside its tensors."""
+    with _package().safe_open(os.fspath(filename), framework="np") as file:
+        return file.metadata() or {}
+
+
 def load_file(filename: str | os.PathLike, device: Any = "cpu") -> dict[str, Tensor]:
     """The named tensors in a safetensors file, on a device. Raises the package's SafetensorError for damaged files."""
     with open(filename, "rb") as file:

@@ -34,6 +34,16 @@ def test_what_pytorch_wrote_is_read(tmp_path):
     assert loaded("jtorch", 2, tmp_path / "checkpoint", tmp_path / "a") == loaded("jtorch", 2, tmp_path / "own", tmp_path / "b")
 
 
+@pytest.mark.conformance
+@pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
+@pytest.mark.parametrize("processes", [2, 4])
+def test_safetensors_files(processes, tmp_path):
+    pytest.importorskip("safetensors")
+    ours = written("jtorch", processes, "hugging_face.py", tmp_path / "ours", str(tmp_path / "a"))
+    assert ours == written("torch", processes, "hugging_face.py", tmp_path / "theirs", str(tmp_path / "b"))
+    assert len(ours) > 3 * processes
+
+
 KILLED = """
 import os, sys, warnings
 import jtorch as torch

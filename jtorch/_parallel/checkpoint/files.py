@@ -108,6 +108,10 @@ class FileSystemReader:
             raise EOFError(f"{inside} ends before byte {info.offset + info.length}: the checkpoint is damaged")
         return found
 
+    def tensor(self, info: Any) -> Any:
+        """A part that is a tensor."""
+        return read_back(self.read(info), weights_only=True)
+
 
 class _MetadataUnpickler(pickle.Unpickler):
     """Makes what PyTorch's metadata consist of, and nothing else."""

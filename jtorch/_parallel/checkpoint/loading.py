@@ -76,8 +76,7 @@ def _read_tensor(key: str, value: Tensor, known: Any, metadata: Metadata, reader
         overlap = _overlap(mine, chunk)
         if overlap is None:
             continue
-        data = reader.read(metadata.storage_data[MetadataIndex(key, chunk.offsets)])
-        source, to = read_back(data, weights_only=True), target
+        source, to = reader.tensor(metadata.storage_data[MetadataIndex(key, chunk.offsets)]), target
         for dim, (start, length) in enumerate(overlap):
             source = source.narrow(dim, start - chunk.offsets[dim], length)
             to = to.narrow(dim, start - mine.offsets[dim], length)      # type: ignore[attr-defined]

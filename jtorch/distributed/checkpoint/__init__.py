@@ -4,11 +4,13 @@ from __future__ import annotations
 from jtorch.distributed.later import names
 
 __all__ = ["BytesStorageMetadata", "CheckpointException", "ChunkStorageMetadata", "DefaultLoadPlanner", "DefaultSavePlanner",
-           "FileSystemReader", "FileSystemWriter", "Metadata", "TensorStorageMetadata", "async_save", "load", "save"]
+           "FileSystemReader", "FileSystemWriter", "HuggingFaceStorageReader", "HuggingFaceStorageWriter", "Metadata",
+           "TensorStorageMetadata", "async_save", "load", "save"]
 
 __getattr__ = names(__name__, {
     "_parallel.checkpoint.exchange": "CheckpointException",
     "_parallel.checkpoint.files": "FileSystemReader FileSystemWriter",
+    "_parallel.checkpoint.hugging_face": "HuggingFaceStorageReader HuggingFaceStorageWriter",
     "_parallel.checkpoint.loading": "DefaultLoadPlanner load",
     "_parallel.checkpoint.saving": "DefaultSavePlanner async_save save",
     "_parallel.checkpoint.metadata": "BytesStorageMetadata ChunkStorageMetadata Metadata TensorStorageMetadata",
