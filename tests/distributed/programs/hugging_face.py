@@ -26,7 +26,7 @@ def seen(folder):
     for name in sorted(os.listdir(folder)):
         if name.endswith(".safetensors"):
             with safe_open(os.path.join(folder, name), framework="np") as file:
-                yield name, sorted((k, file.get_slice(k).get_shape()) for k in file.keys()), sorted(file.metadata() or {})
+                yield name, sorted((k, file.get_slice(k).get_shape()) for k in file), sorted(file.metadata() or {})
 
 
 def main(say, rank, n):
