@@ -40,7 +40,7 @@ def pytest_configure(config):
 
 def pytest_sessionfinish(session):
     if session.config.getoption("--record"):
-        write(Same.made)
+        write(Same.made, library("torch").__version__)
 
 
 def pytest_report_header(config):

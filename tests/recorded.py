@@ -1,6 +1,6 @@
 """What the bodies of ``same`` come to in PyTorch, recorded: compared with where PyTorch is not installed.
 
-``scripts/test --record`` writes ``recorded.json.gz``: by test, then by body, an outcome as plain JSON.
+``scripts/test --record`` writes ``recorded.json.gz``: by test, then by body, an outcome as plain JSON; and of which PyTorch.
 """
 from __future__ import annotations
 
@@ -20,14 +20,24 @@ FILE = Path(__file__).with_name("recorded.json.gz")
 
 
 @functools.cache
-def recorded() -> dict[str, dict[str, Any]]:
-    """The file's content: the name of a test, the text of a body, its outcome."""
-    return json.loads(gzip.decompress(FILE.read_bytes())) if FILE.exists() else {}
+def _file() -> dict[str, Any]:
+    return json.loads(gzip.decompress(FILE.read_bytes())) if FILE.exists() else {"torch": "", "outcomes": {}}
 
 
-def write(made: dict[str, dict[str, Any]]) -> None:
+def recorded(name: str) -> dict[str, Any]:
+    """What is recorded of a test: the texts of bodies, and their outcomes."""
+    return _file()["outcomes"].get(name, {})
+
+
+def is_of(version: str) -> bool:
+    """Whether it is recorded of this version of PyTorch: others say other things."""
+    return _file()["torch"] == version
+
+
+def write(made: dict[str, dict[str, Any]], version: str) -> None:
     """Replaces what is recorded of the tests in ``made``, and keeps that of others."""
-    text = json.dumps(short(dict(sorted({**recorded(), **made}.items()))), separators=(",", ":"))
+    outcomes = short(dict(sorted({**_file()["outcomes"], **made}.items())))
+    text = json.dumps({"torch": version, "outcomes": outcomes}, separators=(",", ":"))
     FILE.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
@@ -69,14 +79,14 @@ class Same:
         found = [plain(outcome(b, library("torch"))) for b in bodies]
         if self.record:
             self.made.setdefault(self.name, {}).update(zip(texts, found, strict=True))
-        else:
-            known = recorded().get(self.name, {})
+        elif is_of(library("torch").__version__):
+            known = recorded(self.name)
             old = [t for t, now in zip(texts, found, strict=True) if not close(known.get(t, "nothing"), now, rtol)]
             assert not old, f"what is recorded is not what PyTorch gives; scripts/test --record renews it: {old}"
         return found
 
     def _recorded(self, texts: list[str]) -> list[Any]:
-        known = recorded().get(self.name, {})
+        known = recorded(self.name)
         if not all(t in known for t in texts):
             pytest.skip("not recorded: scripts/test --record does it, with PyTorch")
         return [known[t] for t in texts]
