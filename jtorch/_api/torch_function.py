@@ -107,6 +107,8 @@ def ask(func: Callable, among: Iterable[Any], args: tuple, kwargs: dict) -> Any:
             return made
     elif not found:
         return NOT_OVERRIDDEN
+    if func.__name__ == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
+        args = args[0], *args[1]        # PyTorch takes the operands out of their list before it asks these
     for arg in found:
         made = arg.__class__.__torch_function__(func, types, args, kwargs)
         if made is not NotImplemented:
@@ -141,12 +143,16 @@ def _as_called(func: FunctionType, given: dict[str, Any]) -> tuple[tuple, dict]:
     args: list = []
     kwargs: dict = {}
     by_name = False
+    spelled = ""        # the argument that was given as several, and has them as one by now
     for p in inspect.signature(as_written(func)).parameters.values():
         value = given[p.name]
         if p.name == GUARD or p.name in OTHER_NAMES_OF_STATICS:     # by now under its own name
             by_name = True
         elif p.kind is p.VAR_POSITIONAL:
             args += value
+            spelled = p.name.removesuffix("_") if value else ""
+        elif p.name == spelled:
+            continue
         elif not by_name and p.kind is not p.KEYWORD_ONLY and p.default in (p.empty, MISSING) and value is not MISSING:
             args.append(value)
         elif value is not p.default:

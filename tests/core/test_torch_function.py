@@ -51,6 +51,12 @@ def test_a_subclass_is_asked_wherever_it_stands(torch):
         assert Logging.calls[0] in name
 
 
+def test_operands_of_einsum_are_taken_out_of_their_list(torch):
+    for call in (lambda f: torch.einsum("ij,jk->ik", (f, f)), lambda f: torch.einsum("ij,jk->ik", [f, f]),
+                 lambda f: torch.einsum("ij,jk->ik", f, f)):
+        assert call(Foreign()) == ("einsum", 3, {})
+
+
 def test_results_are_of_the_subclass_and_have_its_history(torch):
     class Mine(torch.Tensor):
         pass
