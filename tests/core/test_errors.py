@@ -256,6 +256,9 @@ def test_numbers_that_scale(same, dtype):
                   f"xp.addr({m}, {x}, {x}, beta={{0}})", f"{x} ** {{0}}", f"{x} * {{0}}"]
     if dtype == "float32":
         calls += [f"xp.nn.functional.{op}({x}, {{0}})" for op in ("elu", "leaky_relu", "softplus")]
+    if dtype == "complex64":
+        calls += [f"xp.addcmul(xp.ones(2), {x}, {x}, value={{0}})", f"xp.addr(xp.ones(2, 2), {x}, {x}, beta={{0}})",
+                  f"xp.add(xp.ones(2), {x}, alpha={{0}})"]
     same(*[call.format(number) for call in calls for number in ("True", "2", "1.5", "2j")])
     same(*[call.format("2+0j") for call in calls if not any(op in call for op in ("add(", "sub(", "lerp", "scatter"))])
 
