@@ -90,8 +90,8 @@ def _operand(op: Op, name: str, position: int, given: Any, *others: Any):
     if isinstance(given, np.generic):
         given = given.item()
     wants_number = any(p.name == name and p.kind == "number" for p in op.params)
-    if wants_number and isinstance(given, complex) and not given.imag:
-        given = given.real
+    if wants_number and isinstance(given, complex) and not given.imag and not op.creates:
+        given = given.real      # it only scales, so that real tensors stay real
     for kind in (bool, int, float, complex):
         if isinstance(given, kind):
             return kind(given), NUMBERS[kind]       # type: ignore[arg-type]

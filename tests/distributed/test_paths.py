@@ -39,7 +39,7 @@ def test_modules_have_the_names_of_pytorchs(path, names):
 
 
 LACKING = """algorithms._checkpoint:checkpoint_wrapper algorithms.model_averaging:ModelAverager
-    checkpoint.hf_storage:HuggingFaceStorageWriter checkpoint.hf_storage:HuggingFaceStorageReader checkpoint.planner:ReadItem
+    checkpoint.planner:ReadItem
     checkpoint.format_utils:dcp_to_torch_save fsdp.sharded_grad_scaler:ShardedGradScaler""".split()
 
 
