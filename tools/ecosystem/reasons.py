@@ -1,11 +1,8 @@
 """Why a use differs: (file of uses, use) -> the cause, and where it is known, what would mend it."""
 from __future__ import annotations
 
-_EINSUM = "`torch.einsum(equation, (a, b))` is noted by `torch.fx` with the tensors in a tuple; PyTorch notes them one by one"
 
 REASONS: dict[tuple[str, str], str] = {
-    ("e3nn", "layers"): _EINSUM,
-    ("e3nn", "tensor_products"): _EINSUM,
     ("pytorch_optimizer", "soap"): "SOAP turns steps by the eigenvectors of a matrix of low rank: those of its null space are "
                                    "not determined, and LAPACK's are others in SciPy's build than in PyTorch's",
     ("tensorboardX", "graph"): "`add_graph` draws a graph of TorchScript's, which is not built; `torch.utils.viz.graph(output)` "
