@@ -1,7 +1,6 @@
 """Why a use differs: (file of uses, use) -> the cause, and where it is known, what would mend it."""
 from __future__ import annotations
 
-
 REASONS: dict[tuple[str, str], str] = {
     ("pytorch_optimizer", "soap"): "SOAP turns steps by the eigenvectors of a matrix of low rank: those of its null space are "
                                    "not determined, and LAPACK's are others in SciPy's build than in PyTorch's",
