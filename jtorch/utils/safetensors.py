@@ -12,7 +12,7 @@ import numpy as np
 
 from jtorch import engine
 from jtorch._api.creation import from_host, place_of
-from jtorch.dtype import ALL
+from jtorch.dtype import ALL, dtype
 from jtorch.serialization.atomic import replacing
 from jtorch.storage import value_of
 from jtorch.tensor import Tensor
@@ -95,16 +95,21 @@ def load(data: bytes, device: Any = "cpu") -> dict[str, Tensor]:
     return {name: _tensor(entry["dtype"], entry["shape"], entry["data"], place) for name, entry in _package().deserialize(data)}
 
 
-def _tensor(code: str, shape: list[int], data: Any, place: Any) -> Tensor:
+def _dtype(code: str) -> dtype:
     if code not in _CODES:
         raise TypeError(f"jtorch has no dtype for safetensors' {code}")
-    return from_host(np.frombuffer(data, ALL[_CODES[code]].np).reshape(shape), place)
+    return ALL[_CODES[code]]
 
 
-def metadata(filename: str | os.PathLike) -> dict[str, str]:
-    """What a file says beside its tensors."""
+def _tensor(code: str, shape: list[int], data: Any, place: Any) -> Tensor:
+    return from_host(np.frombuffer(data, _dtype(code).np).reshape(shape), place)
+
+
+def header(filename: str | os.PathLike) -> tuple[dict[str, str], dict[str, tuple[dtype, tuple[int, ...]]]]:
+    """What a file says beside its tensors, and their dtypes and sizes; the elements are not read."""
     with _package().safe_open(os.fspath(filename), framework="np") as file:
-        return file.metadata() or {}
+        parts = {name: file.get_slice(name) for name in file.keys()}      # noqa: SIM118  (it is no dict)
+        return file.metadata() or {}, {name: (_dtype(p.get_dtype()), tuple(p.get_shape())) for name, p in parts.items()}
 
 
 def load_file(filename: str | os.PathLike, device: Any = "cpu") -> dict[str, Tensor]:

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from ops.translate import Translator, Unsupported, differences, tensors, tolerance
+from ops.translate import Translator, Unsupported, cotangent, differences, tensors, tolerance
 
 MOST = 60       # samples looked at per op when only some are run; a few ops have thousands
 FULL = 120      # samples run per op with --full
@@ -218,7 +217,7 @@ class Run:
                 raise
 
     def _gradients(self, pairs: list, given: list, *, create_graph: bool) -> tuple[Any, Any]:
-        seeds = [self._cotangent(x) for x, _ in pairs]
+        seeds = [cotangent(self.torch, x) for x, _ in pairs]
         try:
             expected = self.torch.autograd.grad([x for x, _ in pairs], [x for x, _ in given], seeds, allow_unused=True,
                                                 create_graph=create_graph)
@@ -229,10 +228,6 @@ class Run:
                                                        allow_unused=True, create_graph=create_graph)
         except Exception as error:
             raise Wrong(f"raises {type(error).__name__}: {_line(error)}") from error
-
-    def _cotangent(self, t: Any) -> Any:
-        made = np.random.default_rng(0).standard_normal((2, *t.shape))
-        return self.torch.as_tensor(made[0] + 1j * made[1] if t.is_complex() else made[0]).to(t.dtype)
 
     def _second_gradient(self, sample: Any) -> None:
         a_in, a, b_in, b = self._pair(sample, None, None)

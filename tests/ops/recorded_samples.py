@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 from ops.matrix import UNINITIALISED, Case, cases
-from ops.translate import MOST_DIMS, Translator, Unsupported, tensors
+from ops.translate import MOST_DIMS, Translator, Unsupported, cotangent, tensors
 
 FILE = Path(__file__).with_suffix(".npz")
 SAMPLES = 5             # per op
 MOST = 600              # elements of a sample's arguments, results and gradients together
 LEFT_OUT = {*UNINITIALISED, "nn.functional.embedding_bag"}     # its samples have the arguments in another order
 LOOKED_AT = 60          # samples of an op; a few have thousands
-DTYPES = {"float32": np.float32, "float64": np.float64, "int64": np.int64, "int32": np.int32, "bool": np.bool_, "uint8": np.uint8,
-          "complex64": np.complex64, "complex128": np.complex128}
+DTYPES = {"float32", "float64", "int64", "int32", "bool", "uint8", "complex64", "complex128"}
 
 
 class Unrecorded(Exception):
@@ -34,7 +33,7 @@ class Unrecorded(Exception):
 
 @dataclass
 class Sample:
-    """A call of an op, and what PyTorch gives: its result, and the gradients of the tensors that want one, for ``cotangent``."""
+    """A call of an op, and what PyTorch gives: its result, and the gradients of the tensors that want one, for ``cotangent`` as the results'."""
 
     op: str             # with PyTorch's name for the kind of samples: linalg.norm.subgradients_at_zero
     function: str       # the dotted name that is called
@@ -42,12 +41,6 @@ class Sample:
     kwargs: dict
     result: Any
     gradients: list | None
-
-
-def cotangent(shape: tuple[int, ...], *, is_complex: bool) -> np.ndarray:
-    """What a result's gradient is taken to be: the same numbers for the same shape."""
-    made = np.random.default_rng(0).standard_normal((2, *shape))
-    return made[0] + 1j * made[1] if is_complex else made[0]
 
 
 # ---------------------------------------------------------------- the file
@@ -249,7 +242,7 @@ def _gradients(torch: Any, given: list, result: Any, write: Callable) -> list | 
     results = [t for t in tensors([result], torch.Tensor) if t.requires_grad]
     if not (given and results):
         return None
-    seeds = [torch.as_tensor(cotangent(tuple(t.shape), is_complex=t.is_complex())).to(t.dtype) for t in results]
+    seeds = [cotangent(torch, t) for t in results]
     return write(list(torch.autograd.grad(results, given, seeds, allow_unused=True)))
 
 

@@ -10,7 +10,7 @@ from libraries import library
 from ops import recorded_samples
 from ops.known_differences import sorted_out
 from ops.matrix import without_none
-from ops.translate import differences, tensors
+from ops.translate import cotangent, differences, tensors
 
 
 def _call(xp, sample):
@@ -24,8 +24,7 @@ def _call(xp, sample):
     if sample.gradients is None:
         return result, None
     results = [t for t in tensors([result], xp.Tensor) if t.requires_grad]
-    seeds = [xp.as_tensor(recorded_samples.cotangent(tuple(t.shape), is_complex=t.is_complex())).to(t.dtype) for t in results]
-    return result, list(xp.autograd.grad(results, given, seeds, allow_unused=True))
+    return result, list(xp.autograd.grad(results, given, [cotangent(xp, t) for t in results], allow_unused=True))
 
 
 def _wrong(xp, sample) -> dict[str, list[str]]:

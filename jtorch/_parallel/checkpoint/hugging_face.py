@@ -124,28 +124,28 @@ class HuggingFaceStorageReader(FileSystemReader):
 
     def __init__(self, path: str | os.PathLike, thread_count: int = 1):
         super().__init__(path)
-        self._last: tuple[str, dict[str, Tensor]] = "", {}
-
-    def _file(self, name: str) -> dict[str, Tensor]:
-        if self._last[0] != name:
-            self._last = name, safetensors.load_file(self.path / name)
-        return self._last[1]
+        self._read: dict[str, dict[str, Tensor]] = {}      # files: the parts of a tensor are in several, of all ranks
 
     def tensor(self, info: Any) -> Tensor:
         """A part."""
-        return self._file(info.relative_path)[info.key]
+        name = info.relative_path
+        if name not in self._read:
+            self._read[name] = safetensors.load_file(self.path / name)
+        return self._read[name][info.key]
 
     def read_metadata(self) -> Metadata:
-        """What the files have."""
+        """What the files have, by their headers."""
+        self._read.clear()
         known: dict[str, TensorStorageMetadata] = {}
         places: dict[MetadataIndex, _Place] = {}
         for path in sorted(self.path.glob("*.safetensors")):
-            sharding = json.loads(safetensors.metadata(path).get(SHARDING, "{}"))
-            for name, t in self._file(path.name).items():
-                offset = sharding[name][OFFSETS] if sharding else [0] * t.dim()
-                end = [at + n for at, n in zip(offset, t.shape, strict=True)]
-                kept = known.setdefault(name, TensorStorageMetadata(TensorProperties(t.dtype), Size(end), []))
+            more, parts = safetensors.header(path)
+            sharding = json.loads(more.get(SHARDING, "{}"))
+            for name, (dtype, shape) in parts.items():
+                offset = sharding[name][OFFSETS] if sharding else [0] * len(shape)
+                end = [at + n for at, n in zip(offset, shape, strict=True)]
+                kept = known.setdefault(name, TensorStorageMetadata(TensorProperties(dtype), Size(end), []))
                 kept.size = Size([max(m, n) for m, n in zip(kept.size, end, strict=True)])
-                kept.chunks.append(ChunkStorageMetadata(Size(offset), Size(t.shape)))
+                kept.chunks.append(ChunkStorageMetadata(Size(offset), Size(shape)))
                 places[MetadataIndex(name, Size(offset))] = _Place(path.name, name)
         return Metadata(known, storage_data=places, storage_meta=StorageMeta(str(self.path)))

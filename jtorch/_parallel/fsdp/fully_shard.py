@@ -25,6 +25,8 @@ class _State:
     def __init__(self, modules: list[Module], group: ParameterGroup, reshards: bool | None, policy: MixedPrecisionPolicy):
         self.modules, self.group, self.reshards, self.policy = modules, group, reshards, policy
         self.to_run: list[Module] = []      # those whose forward the whole parameters still wait for
+        inner = [m._fsdp for root in modules for m in root.modules() if isinstance(m, FSDPModule)]
+        self.together = list(dict.fromkeys([s for s in inner if len(s.modules) > 1]))      # within, of several modules each
         self.is_root = True
         self.depth = 0
         self.sharded: list[Any] = []
@@ -66,9 +68,15 @@ class _State:
             if not self.to_run:
                 self.reshard()
             if self.is_root:
-                _let_go_within(module)
+                self._let_go_within()
         dtype = self.policy.output_dtype
         return output if dtype is None else tree_map(lambda x: _cast(x, dtype), output)
+
+    def _let_go_within(self) -> None:
+        """Puts parts in their place again where modules that are gathered together did not all run."""
+        for state in self.together:
+            if state.to_run:
+                state.reshard()
 
     def reshard(self) -> None:
         """Lets whole parameters go."""
@@ -79,13 +87,6 @@ class _State:
         for p, s in zip(self.group.params, self.sharded, strict=False):
             p.put(s)
         self.sharded = []
-
-
-def _let_go_within(root: Module) -> None:
-    """Puts parts in their place again where modules that are gathered together did not all run."""
-    for module in root.modules():
-        if isinstance(module, FSDPModule) and module._fsdp.to_run:
-            module._fsdp.reshard()
 
 
 def _cast(x: Any, dtype: Any) -> Any:
