@@ -20,6 +20,9 @@ CASES = {   # function, input, filters, arguments
     "few outputs": ("conv2d", (2, 16, 9, 9), (2, 16, 5, 5), {"padding": 2}),
     "one output, wide": ("conv2d", (2, 16, 9, 9), (1, 16, 3, 3), {"padding": 2, "dilation": 3}),
     "depthwise of many taps": ("conv2d", (2, 3, 12, 11), (3, 1, 7, 7), {"padding": 3, "groups": 3}),
+    "depthwise with steps": ("conv2d", (11, 3, 9, 8), (6, 1, 3, 2), {"padding": (0, 2), "stride": (2, 3), "dilation": 2, "groups": 3}),
+    "depthwise, transposed": ("conv_transpose2d", (2, 3, 5, 6), (3, 1, 4, 4), {"stride": 2, "padding": 5, "groups": 3}),
+    "groups of six channels": ("conv2d", (9, 12, 7, 6), (4, 6, 3, 3), {"groups": 2, "padding": 1, "stride": 2}),
 }
 
 
@@ -56,7 +59,7 @@ def test_of_sixteen_bits(same, name, dtype):
     same(run)
 
 
-@pytest.mark.parametrize("name", ["groups", "three dimensions", "transposed", "few outputs"])
+@pytest.mark.parametrize("name", ["groups", "three dimensions", "transposed", "few outputs", "depthwise with steps"])
 def test_of_no_samples(same, name):
     function, size, filters, arguments = CASES[name]
 
@@ -67,7 +70,8 @@ def test_of_no_samples(same, name):
     same(run)
 
 
-@pytest.mark.parametrize("name", ["groups", "three dimensions", "transposed", "few outputs", "depthwise of many taps"])
+@pytest.mark.parametrize("name", ["groups", "three dimensions", "transposed", "few outputs", "depthwise of many taps",
+                                  "depthwise, transposed", "groups of six channels"])
 def test_under_vmap(xp, rng, name):
     function, size, filters, arguments = CASES[name]
     x, w = xp.tensor(rng.standard_normal((2, *size))), xp.tensor(rng.standard_normal(filters))

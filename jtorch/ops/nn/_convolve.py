@@ -9,33 +9,20 @@ import functools
 import math
 import operator
 import sys
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.custom_derivatives import SymbolicZero
 
 from jtorch.ops.elementwise import widen
+from jtorch.ops.nn._how import How, bilinear
+from jtorch.ops.nn._shifted_products import has_few_terms, shifted_products
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
-MAX_TAPS, MAX_DEPTHWISE_TAPS = 25, 81
+MAX_TAPS = 25
 MAX_GROUPS, GROUPED_CHANNELS = 32, 32
 _PRODUCTS = (np.float32, np.float64, np.complex64, np.complex128)
-
-
-class _How(NamedTuple):
-    """How the filters go over the input. ``spread``: of a transposed convolution, the distance of the input's elements."""
-
-    stride: tuple[int, ...]
-    padding: tuple[tuple[int, int], ...]
-    dilation: tuple[int, ...]
-    spread: tuple[int, ...]
-
-    def without_depth(self) -> _How:
-        """The same over the dimensions behind the first."""
-        return _How(self.stride[1:], self.padding[1:], self.dilation[1:], self.spread[1:])
 
 
 def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups: int, spread=None) -> jax.Array:
@@ -43,13 +30,13 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
 
     Of 16-bit floats a CPU gives it in float32, in which it computes them, so that it is rounded with the bias added.
     """
-    how = _How(tuple(stride), tuple(map(tuple, padding)), tuple(dilation), tuple(spread or (1,) * len(stride)))
+    how = How(tuple(stride), tuple(map(tuple, padding)), tuple(dilation), tuple(spread or (1,) * len(stride)))
     if _is_accelerated():
         return _library(x, weight, how, groups)
     x, weight = widen(x), widen(weight)
     taps = math.prod(weight.shape[2:])
-    if spread is None and taps <= MAX_DEPTHWISE_TAPS and groups == x.shape[1] == weight.shape[0] > 1:
-        return (_depthwise if taps <= MAX_TAPS else _depthwise_of_many_taps)(x, weight, how)
+    if has_few_terms(weight, groups):
+        return shifted_products(x, weight, how, groups, _group_by_group)
     if x.dtype not in _PRODUCTS:
         return _library(x, weight, how, groups)
     if groups > 1:
@@ -57,9 +44,9 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
     return _ungrouped(x, weight, how, taps, spread is not None)
 
 
-def _ungrouped(x: jax.Array, weight: jax.Array, how: _How, taps: int, transposed: bool) -> jax.Array:
+def _ungrouped(x: jax.Array, weight: jax.Array, how: How, taps: int, transposed: bool) -> jax.Array:
     if not transposed and x.shape[1] == 1 and taps <= MAX_TAPS:
-        return _of_one_channel(x, weight, *how[:3])
+        return _of_one_channel(x, weight, how)
     if not transposed and taps == 1 and not any(map(any, how.padding)):
         return _pointwise(x, weight, how.stride)
     if not transposed and x.ndim == 5:
@@ -78,29 +65,16 @@ def _is_accelerated() -> bool:
 # Many channels are left to XLA. On the CPU it gives such a convolution to YNNPACK or to Eigen (engine/convolutions.py). For 64 to
 # 64 channels of 32x32 at batch 8, 3x3, Eigen takes 6.7 6.5 7.9 (PyTorch 4.7 5.8 5.6), a product of patches 22 8 20, a product a
 # tap 17 14 12, and on an AMD machine Winograd's way and the channels last nothing less either.
-def _library(x: jax.Array, weight: jax.Array, how: _How, groups: int = 1) -> jax.Array:
+def _library(x: jax.Array, weight: jax.Array, how: How, groups: int = 1) -> jax.Array:
     letters = _LETTERS[x.ndim - 2]
     spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
     return lax.conv_general_dilated(x, weight, how.stride, how.padding, lhs_dilation=how.spread, rhs_dilation=how.dilation,
                                     dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype)
 
 
-def _library_of_each(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
-    return _library(x, weight, how, x.shape[1])
-
-
-def _bilinear_jvp(out_of, by_input, by_weight, how: _How, primals, tangents):
-    """The derivative of a convolution, whose transposes are those of ``by_input`` and ``by_weight``: formulas of the same."""
-    (x, weight), (dx, dweight) = primals, tangents
-    out = out_of(x, weight, how)
-    changes = [] if type(dx) is SymbolicZero else [by_input(dx, weight, how)]
-    changes += [] if type(dweight) is SymbolicZero else [by_weight(x, dweight, how)]
-    return out, functools.reduce(operator.add, changes) if changes else jnp.zeros_like(out)
-
-
 # XLA runs groups through its loop for any convolution: 8 groups of 128 channels of 28x28 at batch 8, 3x3, took 22 21 1313; one
 # after the other they take 10 12 10, as products for each tap 23 9 16 (PyTorch 4.4 5.2 5.5).
-def _group_by_group(x: jax.Array, weight: jax.Array, how: _How, groups: int) -> jax.Array:
+def _group_by_group(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
     """The convolution of each group by itself, of those of few channels some together."""
     inputs = x.shape[1] // groups
     together = max([m for m in range(1, groups + 1) if groups % m == 0 and m * inputs <= GROUPED_CHANNELS], default=1)
@@ -124,7 +98,7 @@ def _joined(weight: jax.Array, groups: int, together: int) -> jax.Array:
 
 # XLA runs three dimensions through that loop too: 16 to 32 channels of 16x32x32 at batch 2, 3x3x3, took 57 111 104; in two
 # dimensions 12 13 17 (PyTorch 7.3 7.9 8.6).
-def _plane_by_plane(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
+def _plane_by_plane(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
     """A convolution over depth, height and width as one over height and width: what a filter meets in depth are channels."""
     (n, c), (o, _, deep, *kernel) = x.shape[:2], weight.shape
     stride, dilation = how.stride[0], how.dilation[0]
@@ -147,7 +121,7 @@ def _has_few_outputs(weight: jax.Array) -> bool:
     return weight.shape[0] * FEW_OUTPUTS <= weight.shape[1]
 
 
-def _sum_of_shifts(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
+def _sum_of_shifts(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
     """A convolution of stride 1 as a sum of products with each place of the filters, moved to where they go."""
     (o, c, *kernel), n = weight.shape, x.shape[0]
     reach = [(size - 1) * e + 1 for size, e in zip(x.shape[2:], how.spread, strict=True)]
@@ -167,55 +141,17 @@ def _sum_of_shifts(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
     return jnp.swapaxes(functools.reduce(operator.add, out), 0, 1)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
-def _with_shifts(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
-    """The library's convolution; the gradient of its filters is that of ``_sum_of_shifts``."""
-    return _library(x, weight, how)
-
-
-_with_shifts.defjvp(functools.partial(_bilinear_jvp, _library, _library, _sum_of_shifts), symbolic_zeros=True)
-
-
-def _parts(x: jax.Array, kernel, stride, padding, dilation) -> list[jax.Array]:
-    """For each place of the filter, the elements of the (padded) input that it meets."""
-    x = jnp.pad(x, ((0, 0), (0, 0), *padding))
-    sizes = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(x.shape[2:], kernel, stride, dilation, strict=True)]
-    parts = []
-    for place in np.ndindex(*kernel):
-        start = [i * d for i, d in zip(place, dilation, strict=True)]
-        stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, sizes, stride, strict=True)]
-        parts.append(lax.slice(x, (0, 0, *start), (*x.shape[:2], *stop), (1, 1, *stride)))
-    return parts
-
-
-# XLA:CPU runs a depthwise convolution through its loop for any convolution. As a sum of shifted products, which it fuses, one
-# of 32 channels of 32x32 with 3x3 filters at batch 8 took 0.24 ms instead of 15.8, its gradients 2.0 instead of 17.9; with
-# 7x7 filters the gradient of the filters became slower.
-def _depthwise(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
-    """The convolution of each channel with a filter of its own: a sum over the filter's places."""
-    parts = _parts(x, weight.shape[2:], *how[:3])
-    taps = weight.reshape(weight.shape[0], -1).T
-    return functools.reduce(operator.add, [part * tap.reshape(1, -1, *[1] * (x.ndim - 2))
-                                           for part, tap in zip(parts, taps, strict=True)])
-
-
-# 96 channels of 28x28 at batch 8, 7x7: 4.6 for XLA's 20; its gradients 17 or more for XLA's 21 and 26 (PyTorch 1.2 1.2 28).
-@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
-def _depthwise_of_many_taps(x: jax.Array, weight: jax.Array, how: _How) -> jax.Array:
-    """``_depthwise`` with the library's gradients."""
-    return _depthwise(x, weight, how)
-
-
-_depthwise_of_many_taps.defjvp(functools.partial(_bilinear_jvp, _depthwise, _library_of_each, _library_of_each),
-                               symbolic_zeros=True)
+# The library's convolution; the gradient of its filters is that of ``_sum_of_shifts``.
+_with_shifts = bilinear(_library, _library, _sum_of_shifts)
 
 
 # Of grey pictures of 28x28, with the gradient of the filters: 16 filters of 3x3 at batch 32 took XLA's convolution 1.5 ms and a
 # product for each picture 0.64 (PyTorch 1.3), 32 filters of 5x5 at batch 128 12.0 and 5.8; the gradient of the pictures 3 to 6
 # times less. With 3 channels both take about as long, with 16 the convolution is the quicker one.
-def _of_one_channel(x: jax.Array, weight: jax.Array, stride, padding, dilation) -> jax.Array:
+def _of_one_channel(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
     """The convolution as a product of the filters with what each of their places meets."""
-    parts = _parts(x, weight.shape[2:], stride, padding, dilation)
+    out, padded = how.out_size(x.shape[2:], weight.shape[2:]), how.padded(x)
+    parts = [how.met(padded, place, out) for place in np.ndindex(*weight.shape[2:])]
     return _product_of_each(weight.reshape(weight.shape[0], -1), jnp.concatenate(parts, 1))
 
 

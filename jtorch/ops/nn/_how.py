@@ -1,0 +1,59 @@
+"""How the filters of a convolution go over its input, and what all its formulas have in common."""
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.custom_derivatives import SymbolicZero
+
+
+class How(NamedTuple):
+    """Numbers for each dimension behind the channels. ``spread``: how far apart the input's elements are put (transposed)."""
+
+    stride: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    dilation: tuple[int, ...]
+    spread: tuple[int, ...]
+
+    def without_depth(self) -> How:
+        """The same over the dimensions behind the first."""
+        return How(self.stride[1:], self.padding[1:], self.dilation[1:], self.spread[1:])
+
+    def out_size(self, size, kernel) -> tuple[int, ...]:
+        """The sizes of the result."""
+        return tuple((((a - 1) * e + 1 if a else 0) + low + high - d * (k - 1) - 1) // s + 1
+                     for a, k, s, (low, high), d, e in zip(size, kernel, *self, strict=True))
+
+    def padded(self, x: jax.Array, images: int = 0) -> jax.Array:
+        """The input spread out and with zeros around it, and so many images of zeros behind."""
+        moves = [(low, high, e - 1) for (low, high), e in zip(self.padding, self.spread, strict=True)]
+        return lax.pad(x, jnp.zeros((), x.dtype), [(0, images, 0), (0, 0, 0), *moves])
+
+    def met(self, padded: jax.Array, place, out) -> jax.Array:
+        """The elements of a padded input that a place of the filters meets, in an array that ends with the sizes ``out``."""
+        lead = padded.ndim - len(out)
+        start = [i * d for i, d in zip(place, self.dilation, strict=True)]
+        stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, out, self.stride, strict=True)]
+        return lax.slice(padded, [0] * lead + start, [*padded.shape[:lead], *stop], [1] * lead + list(self.stride))
+
+
+def bilinear(out_of: Callable, by_input: Callable, by_weight: Callable) -> Callable:
+    """``out_of(x, weight, *how)``, whose derivatives are those of ``by_input`` and ``by_weight``: formulas of the same.
+
+    JAX transposes these for the gradients, so each can be written for what its transpose costs.
+    """
+    made = jax.custom_jvp(lambda *args: out_of(args[0], args[1], *args[2]), nondiff_argnums=(2,))
+
+    def jvp(how, primals, tangents):
+        (x, weight), (dx, dweight) = primals, tangents
+        out = out_of(x, weight, *how)
+        changes = [] if type(dx) is SymbolicZero else [by_input(dx, weight, *how)]
+        changes += [] if type(dweight) is SymbolicZero else [by_weight(x, dweight, *how)]
+        return out, functools.reduce(operator.add, changes) if changes else jnp.zeros_like(out)
+    made.defjvp(jvp, symbolic_zeros=True)
+    return lambda x, weight, *how: made(x, weight, how)
