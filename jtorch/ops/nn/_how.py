@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
@@ -40,6 +41,14 @@ class How(NamedTuple):
         start = [i * d for i, d in zip(place, self.dilation, strict=True)]
         stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, out, self.stride, strict=True)]
         return lax.slice(padded, [0] * lead + start, [*padded.shape[:lead], *stop], [1] * lead + list(self.stride))
+
+    def met_by_row(self, padded: jax.Array, row, out) -> jax.Array:
+        """What a row of the filters meets, in rows as long as the input's. A row is a place without its last number."""
+        lead, outer = padded.ndim - len(out), len(out) - 1
+        starts = [*(i * d for i, d in zip(row, self.dilation[:outer], strict=True)), 0]
+        sizes = [*((size - 1) * s + 1 for size, s in zip(out[:outer], self.stride[:outer], strict=True)), padded.shape[-1]]
+        starts = [lax.convert_element_type(a, np.int32) for a in [0] * lead + starts]
+        return lax.dynamic_slice(padded, starts, [*padded.shape[:lead], *sizes])
 
 
 def bilinear(out_of: Callable, by_input: Callable, by_weight: Callable) -> Callable:

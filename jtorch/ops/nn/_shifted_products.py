@@ -27,8 +27,7 @@ from jtorch.ops.nn._how import How, bilinear
 
 IMAGES = 8      # whose products are added before they are summed over the places
 TERMS = 9       # of a sum that XLA gets as one loop
-MAX_TERMS = 150
-MAX_CHANNELS_FOR_MAPS = 4
+MAX_TERMS = 81
 
 
 class _Sizes(NamedTuple):
@@ -61,9 +60,9 @@ def has_few_terms(weight: jax.Array, groups: int) -> bool:
 def shifted_products(x: jax.Array, weight: jax.Array, how: How, groups: int, otherwise: Callable) -> jax.Array:
     """The convolution of ``x`` (N, C, …) with filters (O, C/groups, …).
 
-    The gradient of filters of many channels is that of ``otherwise``, which computes the same.
+    Where groups have several channels, the gradient of the filters is that of ``otherwise``, which computes the same.
     """
-    if weight.shape[1] > MAX_CHANNELS_FOR_MAPS:
+    if weight.shape[1] > 1:
         return _sum_with_filters_of(otherwise)(x, weight, how, groups)
     return _sum(x, weight, how, groups)
 
@@ -80,7 +79,7 @@ def _plain_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Ar
     sums = [_add([how.met(padded[:, :, i], place, s.out) * _each(filters[(..., i, *place)], s) for i, *place in some])
             for some in _in_lots(s.terms())]
     total = functools.reduce(lambda a, b: lax.optimization_barrier(a + b), sums)
-    return total.reshape(s.images, groups * s.outputs, *s.out)
+    return lax.optimization_barrier(total).reshape(s.images, groups * s.outputs, *s.out)
 
 
 def _in_lots(terms: list) -> list[list]:
@@ -97,7 +96,7 @@ def _spread_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.A
     s = _Sizes.of(x, weight, how, groups)
     filters = weight.reshape(1, groups, s.outputs, s.inputs, *s.kernel)
     places, frame = list(np.ndindex(*s.kernel)), _Frame.of(s, how)
-    made = []
+    made, x = [], lax.optimization_barrier(x)
     for o in range(s.outputs):
         parts = []
         for some in _in_lots(places):
@@ -140,21 +139,33 @@ class _Frame(NamedTuple):
 
 
 def _sum_of_maps(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
-    """The same with each of a filter's numbers drawn as an image first, by a product with ones.
+    """The same, of one channel a group, with each of a filter's numbers drawn as an image first, by a product with ones.
 
     Transposed that adds the images' products, which XLA's loops are quick at, and then sums over the places by products, which
-    are far quicker than its reductions.
+    are far quicker than its reductions. The rows of larger filters are a loop's turns: XLA compiles one.
     """
     s = _Sizes.of(x, weight, how, groups)
     together = max(1, -(-s.images // IMAGES))
     lots = max(1, -(-s.images // together))
     padded = lax.optimization_barrier(how.padded(x, images=together * lots - s.images))
-    padded = padded.reshape(lots, together, groups, s.inputs, 1, *padded.shape[2:])
-    filters = weight.reshape(1, groups, s.outputs, s.inputs, *s.kernel)
-    total: list = [0] * lots
-    for i, *place in s.terms():
-        drawn = _drawn(filters[(..., i, *place)], together, s)
-        total = [t + how.met(padded[lot, :, :, i], place, s.out) * drawn for lot, t in enumerate(total)]
+    padded = padded.reshape(lots, together, groups, 1, *padded.shape[2:])
+    rows = np.array(list(np.ndindex(*s.kernel[:-1])), np.int32)
+    numbers = jnp.moveaxis(weight.reshape(1, groups, s.outputs, len(rows), s.kernel[-1]), (-2, -1), (0, 1))
+
+    @functools.partial(jax.checkpoint, prevent_cse=False)
+    def turn(total, term):
+        row, some = term
+        band = lax.optimization_barrier(how.met_by_row(padded, row, s.out))
+        for column, number in enumerate(some):
+            met, drawn = how.met(band, [0] * len(row) + [column], s.out), _drawn(number, together, s)
+            total = [t + met[lot] * drawn for lot, t in enumerate(total)]
+        return total, None
+    total = [jnp.zeros((together, groups, s.outputs, *s.out), x.dtype)] * lots
+    if math.prod(s.kernel) <= TERMS:
+        for row, some in zip(rows, numbers, strict=True):
+            total, _ = turn(total, (row, some))
+    else:
+        total, _ = lax.scan(turn, total, (list(rows.T), numbers))
     return jnp.stack(total).reshape(lots * together, groups * s.outputs, *s.out)[:s.images]
 
 
