@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from math import copysign
 from sys import getrefcount
@@ -24,6 +25,7 @@ from jtorch.engine.values import CPU, Value, aval_of, device_array, placed_on, p
 from jtorch.ops.registry import Marker
 
 if TYPE_CHECKING:
+    from jtorch.engine.kernel import Kernel
     from jtorch.engine.trace import Trace
     from jtorch.engine.trie import State
 
@@ -179,15 +181,20 @@ class Program:
         packed = len(arrays) - len(self.order)
         floats, ints = arrays[0] if self.has_floats else (), arrays[packed - 1] if self.has_ints else ()
         env = dict(zip(self.order, arrays[packed:], strict=True))
-        flags = []
+        flags, often = [], self._often()
         for s in self.path:
             args = [env[i] if i >= 0 else self._number(-i - 1, floats, ints) for i in s.args]
             if s.call.check is not None:
                 bad, detail = s.call.check(*args)
                 flags += [jnp.asarray(bad, np.int64), jnp.asarray(detail, np.int64)]
-            for k, x in enumerate(flatten(s.call.fn(*args))):
+            for k, x in enumerate(flatten(often.get(s.kernel, s.call.fn)(*args))):
                 env[s.first + k] = x
         return *[env[i] for i in self.outs], *([jnp.stack(flags)] if flags else [])
+
+    def _often(self) -> dict[Kernel, Callable]:
+        """Kernels that come several times, as functions that JAX traces and lowers once."""
+        times = Counter([s.kernel for s in self.path])
+        return {kernel: jax.jit(kernel.call.fn) for kernel, n in times.items() if n > 1}
 
     def _structure(self) -> tuple:
         """What the compiled code depends on: two programs alike in this compute the same, wherever in a trace they stand."""
