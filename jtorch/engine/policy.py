@@ -36,6 +36,10 @@ MAX_TRUST = 4
 MUCH_MEMORY = 64 << 20      # bytes that a trace makes on the way; its program takes half of that, and runs in the calling thread
 LONG = 0.03                 # seconds of work: behind a program that takes longer freed memory may be given back
 MAX_CALLS = 500             # in one program: XLA took 2.3 GB for one of 1,667 calls, 0.9 for six of 278, which ran as quickly
+PIECE = 30                  # calls at least in one of the equal pieces that a trace is cut into
+PIECE_COSTS = 4             # compiling so many calls less is worth one more piece to start in each step
+PIECE_SECONDS = 1e-3        # of work at least, on average, beside which starting a piece (50 to 100 µs) does not matter
+SAVED = 80                  # calls that repeat others in a stretch, from which on it is cut
 
 FIRST_LENGTH = 512          # calls in a trace; a longer one is cut off, and is never compiled
 MAX_LENGTH = 4096           # what that grows to where ends come a few cuts apart: a long training step is one trace

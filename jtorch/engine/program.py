@@ -99,6 +99,7 @@ class Program:
         same = _programs.get(key)
         if same is not None:
             self.executable: launch.Executable = same.executable
+            stats.counters.equal_programs += 1
             return
         start = time.perf_counter()
         self.executable = launch.Executable(self._compile(on), len(self.donated))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Set
 from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import policy, stats, wait
+from jtorch.engine import policy, repeats, stats, wait
 from jtorch.engine.cost import Work
 from jtorch.engine.program import Program, made_by, results
 from jtorch.engine.threads import Threads
@@ -33,9 +33,13 @@ def compiled(trace: Trace, held: bytes, why: str, read: bool) -> Compiled:
 
 def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work) -> Compiled:
     pool = work.host > policy.POOL
-    if len(path) > policy.MAX_CALLS:
-        return Chain(path, outs, held, why, pool)
-    if _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY:
+    takes_much = _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
+    cuts = repeats.cuts([s.kernel for s in path])
+    if ENGINE_MODE != "hot" and work.compiled < policy.PIECE_SECONDS * (len(cuts) + 1):
+        cuts = []
+    if cuts or len(path) > policy.MAX_CALLS:
+        return Chain(path, cuts, outs, held, why, Threads(inline=takes_much, pool=pool))
+    if takes_much:
         return Program(path, outs, _spare(held), why, Threads(inline=True, pool=pool))
     stretch = max(_stretches(path, trace), key=len)
     first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
@@ -170,17 +174,19 @@ class Split:
 
 
 class Chain:
-    """The programs of a long trace, one after the other."""
+    """The programs of a long trace, one after the other: cut where it repeats itself, and where pieces would be too long."""
 
-    def __init__(self, path: list[State], outs: list[int], held: bytes, why: str, pool: bool):
+    def __init__(self, path: list[State], cuts: list[int], outs: list[int], held: bytes, why: str, on: Threads):
         self.last_run, self.is_long = 0, False
-        pieces = -(-len(path) // policy.MAX_CALLS)
-        at = [len(path) * k // pieces for k in range(pieces + 1)]
+        at = [0]
+        for end in sorted({*cuts, len(path)} - {0}):
+            start, pieces = at[-1], -(-(end - at[-1]) // policy.MAX_CALLS)
+            at += [start + (end - start) * k // pieces for k in range(1, pieces + 1)]
         self.parts: list[Program] = []
         wanted = set(outs)      # behind the piece
         for piece in [path[a:b] for a, b in reversed(list(itertools.pairwise(at)))]:
             made, kept = made_by(piece), frozenset(wanted)
-            self.parts.insert(0, Program(piece, sorted(made & kept, reverse=True), _spare(held, kept), why, Threads(pool=pool)))
+            self.parts.insert(0, Program(piece, sorted(made & kept, reverse=True), _spare(held, kept), why, on))
             wanted |= {i for s in piece for i in s.args if i >= 0}
 
     def run(self, trace: Trace) -> None:

@@ -32,6 +32,7 @@ class Counters:
     programs: int = 0
     compile_seconds: float = 0.0
     foreground_seconds: float = 0.0     # spent on compiling while the program waited
+    equal_programs: int = 0     # that were compiled already, for another stretch of calls
     loaded: int = 0             # of the programs and kernels, those read from disk
     traces: int = 0
     program_runs: int = 0

@@ -77,6 +77,7 @@ for turn in range(25):
 """
 FIRES = {
     "programs": (LOOP, "program_runs > 10 and counters.programs > 0"),
+    "equal pieces of a trace": (LOOP.replace("range(6)", "range(60)"), "equal_programs > 2 and counters.programs < 9"),
     "early starts": (LOOP, "early_starts_used > 5"),
     "known backwards": (LOOP, "walks > 5"),
     "open sizes": ("for n in range(3, 30): torch.ones(n, 4).softmax(1).sum().item()", "open_traces > 0 and counters.open_sizes > 20"),

@@ -1,0 +1,70 @@
+"""Where a long sequence of calls repeats itself: cut there, as between the layers of a net, its pieces are alike.
+
+Programs that are alike are compiled once (``program.py``), so what a net of many equal layers costs to compile is what a few
+of them cost.
+"""
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jtorch.engine import policy
+
+
+class Run(NamedTuple):
+    """A stretch of ``times`` periods, one behind the other."""
+
+    start: int
+    period: int
+    times: int
+
+    @property
+    def stop(self) -> int:
+        """Where the last of its periods ends."""
+        return self.start + self.period * self.times
+
+    @property
+    def saved(self) -> int:
+        """How many items repeat others."""
+        return self.period * (self.times - 1)
+
+    def cuts(self) -> list[int]:
+        """The ends of its pieces: some periods each, the same number. What is left over at its end is in none."""
+        least = -(-policy.PIECE // self.period)
+        together = min(range(least, self.times // 2 + 1), key=self._cost, default=self.times)
+        return [self.start + self.period * together * k for k in range(self.times // together + 1)]
+
+    def _cost(self, together: int) -> int:
+        return (together + self.times % together) * self.period + policy.PIECE_COSTS * (self.times // together)
+
+
+def cuts(items: Sequence[Hashable]) -> list[int]:
+    """The places at which to cut between equal pieces, in order; none if little would be saved."""
+    names: dict[Hashable, int] = {}
+    found = _runs(np.array([names.setdefault(x, len(names)) for x in items]), 0)
+    places = [run.cuts() for run in found]
+    return sorted({at for some in places if len(some) > 2 for at in some})
+
+
+def _runs(items: np.ndarray, at: int) -> list[Run]:
+    """The run that saves most, and those before and behind it; ``at`` is where the items stand."""
+    best = max((_longest(items, period) for period in range(1, len(items) // 3 + 1)), key=_merit, default=None)
+    if best is None or best.saved < policy.SAVED:
+        return []
+    here = Run(at + best.start, best.period, best.times)
+    return [*_runs(items[:best.start], at), here, *_runs(items[best.stop:], here.stop)]
+
+
+def _merit(run: Run) -> tuple[int, int]:
+    return run.saved, -run.start
+
+
+def _longest(items: np.ndarray, period: int) -> Run:
+    """The longest run of that period."""
+    differ = np.flatnonzero(items[period:] != items[:-period])
+    edges = np.concatenate([[-1], differ, [len(items) - period]])
+    lengths = np.diff(edges) - 1
+    k = int(np.argmax(lengths))
+    return Run(int(edges[k]) + 1, period, (int(lengths[k]) + period) // period)

@@ -1,0 +1,41 @@
+"""Where a sequence of calls is cut so that its pieces are alike."""
+from itertools import pairwise
+
+import pytest
+
+from jtorch.engine import policy, repeats
+
+LAYER = [f"call {k}" for k in range(20)]
+BACK = [f"call {k} back" for k in range(21)]
+
+
+def pieces(items):
+    cuts = repeats.cuts(items)
+    return [tuple(items[a:b]) for a, b in pairwise([0, *cuts, len(items)]) if a != b]
+
+
+def test_layers_of_a_net_and_their_gradients():
+    items = ["embed", *LAYER * 24, "head", "loss", *BACK * 24, "step"]
+    found = pieces(items)
+    assert sum(found, ()) == tuple(items)
+    assert len(set(found)) == 5 and len(found) == 27
+    assert tuple(LAYER * 2) in found and tuple(BACK * 2) in found
+
+
+@pytest.mark.parametrize("items", [[], ["a"], list(range(500)), LAYER * 3, [*LAYER, *BACK] * 2], ids=len)
+def test_what_repeats_little_is_not_cut(items):
+    assert repeats.cuts(items) == []
+
+
+def test_short_periods_are_taken_together(monkeypatch):
+    found = pieces(["a", "b"] * 59)
+    assert {len(p) for p in found} == {38, 4} and len(set(found)) == 2
+    monkeypatch.setattr(policy, "PIECE", 100)
+    assert repeats.cuts(["a", "b"] * 59) == []
+
+
+def test_a_part_that_differs_lies_between():
+    items = LAYER * 8 + ["other"] + LAYER * 9
+    found = pieces(items)
+    assert sum(found, ()) == tuple(items)
+    assert len(set(found)) == 3 and len(found) == 8
