@@ -1,0 +1,142 @@
+"""In which order the ranks of a pipeline run microbatches through their stages: what each schedule is.
+
+Functions of numbers: they give each rank's actions, with None where a rank would wait for others. Only forwards and backwards are in
+them; ``lowering.py`` adds the messages.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from jtorch._parallel.pipelining.actions import BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, FULL_BACKWARD, Order, _Action, _ComputationType
+
+Actions = list[_Action | None]
+
+
+def _all(stage: int, kind: _ComputationType, microbatches: int) -> list[_Action]:
+    return [_Action(stage, kind, i) for i in range(microbatches)]
+
+
+def fill_and_drain(ranks: int, microbatches: int) -> Order:
+    """GPipe's: all forwards, then all backwards."""
+    return {rank: [*_all(rank, FORWARD, microbatches), *_all(rank, FULL_BACKWARD, microbatches)] for rank in range(ranks)}
+
+
+def one_forward_one_backward(ranks: int, microbatches: int) -> Order:
+    """1F1B's: as many forwards as there are stages behind, then a forward and a backward in turn."""
+    def of(rank: int) -> Actions:
+        ahead = ranks - 1 - rank
+        made: Actions = [*_all(rank, FORWARD, ahead)]
+        for i in range(microbatches - ahead):       # PyTorch's list leaves out microbatch 0 on the last rank
+            made += [_Action(rank, FORWARD, max(ahead, 1) + i), _Action(rank, FULL_BACKWARD, i)]
+        return made + [_Action(rank, FULL_BACKWARD, i) for i in range(max(microbatches - ahead, 0), microbatches)]
+    return {rank: of(rank) for rank in range(ranks)}
+
+
+def breadth_first(ranks: int, local_stages: int, microbatches: int) -> Order:
+    """Looped BFS's: all microbatches through a rank's first stage, then through its second, and backwards the other way round."""
+    def of(rank: int) -> Actions:
+        stages = range(rank, ranks * local_stages, ranks)
+        made: Actions = [None] * rank
+        for stage in stages:
+            made += _all(stage, FORWARD, microbatches)
+        made += [None] * (2 * (ranks - 1 - rank))
+        for stage in reversed(stages):
+            made += reversed(_all(stage, FULL_BACKWARD, microbatches))
+        return made
+    return {rank: of(rank) for rank in range(ranks)}
+
+
+# ---------------------------------------------------------------- interleaved stages
+
+class _Microbatches:
+    """Which microbatch is a stage's next, for one kind of action."""
+
+    def __init__(self, kind: _ComputationType):
+        self.kind, self.done = kind, Counter[int]()
+
+    def next(self, stage: int) -> _Action:
+        """The stage's next action."""
+        self.done[stage] += 1
+        return _Action(stage, self.kind, self.done[stage] - 1)
+
+
+class Interleaved:
+    """The orders of ranks that each have several stages, ``ranks`` apart: the interleaved 1F1B, and its zero bubble kin."""
+
+    def __init__(self, ranks: int, local_stages: int, microbatches: int):
+        self.ranks, self.local_stages, self.microbatches = ranks, local_stages, microbatches
+        self.rounds = max(1, microbatches // ranks)
+        self.per_round = microbatches // self.rounds
+
+    def _warmups(self, rank: int, a_hop: int) -> int:
+        """How many forwards come first: ``a_hop`` more for each rank away from the last one."""
+        wanted = (self.local_stages - 1) * self.per_round + a_hop * (self.ranks - 1 - rank)
+        return min(wanted, self.microbatches * self.local_stages)
+
+    def _stages(self, rank: int, warmups: int) -> tuple[Callable[[int], int], Callable[[int], int]]:
+        """Whose turn it is at a step, in forwards and in backwards."""
+        def forward(step: int) -> int:
+            return step // self.per_round % self.local_stages * self.ranks + rank
+
+        def backward(step: int) -> int:
+            turn = (step - warmups) // self.per_round % self.local_stages
+            return (self.local_stages - 1 - turn) * self.ranks + rank
+        return forward, backward
+
+    def alternating(self) -> Order:
+        """Interleaved 1F1B's."""
+        return {rank: self._alternating(rank) for rank in range(self.ranks)}
+
+    def _alternating(self, rank: int) -> Actions:
+        warmups, total = self._warmups(rank, 2), self.local_stages * self.microbatches
+        forward, backward = self._stages(rank, warmups)
+        f, b = _Microbatches(FORWARD), _Microbatches(FULL_BACKWARD)
+        waits = self.local_stages * self.ranks + 2 * (self.ranks - 1 - rank) - (warmups + rank)
+        made: Actions = [*[None] * rank, *[f.next(forward(step)) for step in range(warmups)]]
+        made += [None] * (waits if warmups else 0)
+        for step in range(warmups, warmups + total):
+            made += [f.next(forward(step)) if step < total else None, b.next(backward(step))]
+        return made
+
+    def without_bubbles(self) -> Order:
+        """ZB1P's: gradients of parameters fill the time in which a rank would wait."""
+        return _with_bubbles({rank: self._without_bubbles(rank) for rank in range(self.ranks)}, self.local_stages * self.ranks)
+
+    def _without_bubbles(self, rank: int) -> Actions:
+        warmups, total = self._warmups(rank, 1), self.local_stages * self.microbatches
+        forward, backward = self._stages(rank, warmups)
+        f, i, w = _Microbatches(FORWARD), _Microbatches(BACKWARD_INPUT), _Microbatches(BACKWARD_WEIGHT)
+        made: Actions = [*[None] * rank, *[f.next(forward(step)) for step in range(warmups)]]
+        made += [None] * (self.ranks - rank - 1 if warmups else 0)
+        weights = iter(range(warmups, warmups + total))     # gradients of parameters come in the order of those of inputs
+        for step in range(warmups, warmups + total):
+            made += [f.next(forward(step))] if step < total else []
+            made.append(i.next(backward(step)))
+            if step - warmups >= rank:
+                made.append(w.next(backward(next(weights))))
+        return made + [w.next(backward(step)) for step in weights]
+
+
+def _with_bubbles(order: Order, stages: int) -> Order:
+    """The same with None where an action would come before another rank's that it needs, if all take equally long."""
+    made: Order = {rank: [] for rank in order}
+    at, seen = dict.fromkeys(order, 0), set[_Action]()
+    while True:
+        now = {rank: order[rank][at[rank]] for rank in order if at[rank] < len(order[rank])}
+        if not now:
+            return made
+        ready = {rank: a for rank, a in now.items() if a is None or not _too_early(a, stages, seen)}
+        for rank in now:
+            made[rank].append(ready.get(rank))
+            at[rank] += rank in ready
+        seen |= {a for a in ready.values() if a is not None}
+
+
+def _too_early(a: _Action, stages: int, seen: set[_Action]) -> bool:
+    if a.computation_type is FORWARD:
+        return a.stage_index != 0 and a._replace(stage_index=a.stage_index - 1) not in seen
+    if a.computation_type is FULL_BACKWARD:
+        needed = a._replace(computation_type=FORWARD) if a.stage_index == stages - 1 else a._replace(stage_index=a.stage_index + 1)
+        return needed not in seen
+    return False
