@@ -56,11 +56,15 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
         tape.note_detached([r[0] for r in roots])
     if captures is not None or create_graph or mode.anomaly or tangents.opened:
         return GraphTask(roots, retain_graph, create_graph, captures, accumulate).run()
-    trace, learner = engine.current(), None
-    if len(roots) == 1 and trace.mode is not EAGER and not trace.noting:
-        if _follow_known(trace, roots[0], retain_graph):
-            return {}
-        learner = _Learner(trace, roots[0])
+    learner = None
+    if len(roots) == 1:
+        node, nr, grad = roots[0]
+        grad = tangents.value_unless_more(grad, as_value)       # first: a view is read by a call, and the walk begins behind it
+        roots, trace = [(node, nr, grad)], engine.current()
+        if trace.mode is not EAGER and not trace.noting and grad.__class__ is Value:
+            if _follow_known(trace, roots[0], retain_graph):
+                return {}
+            learner = _Learner(trace, roots[0])
     return PlainTask(roots, retain_graph, learner).run()
 
 
@@ -417,7 +421,7 @@ def _follow_known(trace: Any, root: tuple[Node, int, Any], retain_graph: bool) -
     """Does the whole walk at once, where one of its form is known; False if not."""
     node, nr, grad = root
     for walk in replay.known(trace.state, node, nr):
-        if walk.after.hot and follow(walk, node, as_value(grad), trace, bool(retain_graph)):
+        if walk.after.hot and follow(walk, node, grad, trace, bool(retain_graph)):
             stats.counters.walks += 1
             return True
     return False
@@ -450,7 +454,7 @@ class _Learner:
         """Keeps the walk, if all of it was held back in one trace."""
         trace, (node, nr, grad) = self.trace, self.root
         if trace is engine.current() and trace.mode is DEFERRED and not trace.noting and self.steps:
-            replay.learn(self.state, node, nr, self.steps, self.leaves, as_value(grad), self.first, trace)
+            replay.learn(self.state, node, nr, self.steps, self.leaves, grad, self.first, trace)
 
 
 # ---------------------------------------------------------------- which nodes a walk comes to
