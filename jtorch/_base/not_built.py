@@ -34,7 +34,6 @@ MODULES = {
     "distributed.fsdp.sharded_grad_scaler": "torch.bfloat16 needs no scaling of the loss.",
     "distributed.launcher": "torch.distributed.run starts processes.",
     "distributed.nn": _SPREAD,
-    "distributed.pipelining": _SPREAD,
     "distributed.utils": _SPREAD,
     "distributed.rpc": _SPREAD,
     "quantization": _QUANTIZED,

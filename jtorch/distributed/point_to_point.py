@@ -144,11 +144,15 @@ class P2POp:
         check_tensor(tensor, "tensor")
         self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
         self.peer, self.group_peer = peer, group_peer
+        if not membership._rank_not_in_group(group):
+            self.group = pg = membership._group_or_default(group)
+            self.group_peer = collectives._source(pg, peer, group_peer, "peer")
+            self.peer = pg.ranks[self.group_peer]
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     """Begins several messages. See torch.distributed.batch_isend_irecv."""
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
-    works = [op.op(op.tensor, op.peer, op.group, op.tag, op.group_peer) for op in p2p_op_list]
+    works = [op.op(op.tensor, None, op.group, op.tag, op.group_peer) for op in p2p_op_list]
     return [w for w in works if w is not None]

@@ -155,6 +155,15 @@ class ParameterGroup:
         self.kept = [None] * len(grads)
         return self.reduce(self._everywhere(grads))
 
+    def reduce_kept(self) -> None:
+        """Adds the mean of the gradients that wait to those that the parameters have."""
+        with no_grad():
+            parts = self.reduce(self._everywhere(self.kept))
+            for p, g in zip(self.params, parts, strict=True):
+                if g is not None:
+                    p.sharded.grad = wrapped(_sum(local_of(p.sharded.grad) if p.sharded.grad is not None else None, g), p.spec)
+        self.kept = [None] * len(self.params)
+
     def _everywhere(self, grads: list[Tensor | None]) -> list[Tensor | None]:
         """With zeros where this rank has none: others may have one."""
         return [zeros(p.shape, dtype=self.policy.param_dtype or p.dtype) if g is None and p.sharded.requires_grad else g

@@ -119,9 +119,13 @@ class DistributedDataParallel(Module):
         self._sync_buffers(self._latest(True) if joins else 0)
         made = self.module(*inputs, **kwargs)
         if syncs:
-            self._unused = self._unreached(made) if self.find_unused_parameters or self.static_graph else set()
-            self._awaited = set()
+            self._expect_gradients(made)
         return made
+
+    def _expect_gradients(self, made: Any) -> None:
+        """Lets the next backward average gradients, when all parameters that a result depends on have theirs."""
+        self._unused = self._unreached(made) if self.find_unused_parameters or self.static_graph else set()
+        self._awaited = set()
 
     def _names(self, reached: set[Tensor]) -> list[str]:
         return [n for n, p in self._named.items() if p not in reached]

@@ -1,0 +1,227 @@
+"""The backward of a stage: the whole of it, or first what other stages wait for, and the parameters' gradients later."""
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from jtorch._api.functions import add, ones_like
+from jtorch._backward.view_history import edge_of
+from jtorch._parallel.pipelining.metadata import described
+from jtorch.autograd.graph import GradientEdge
+from jtorch.autograd.run import backward, grad
+from jtorch.tape import Node
+from jtorch.tensor import Parameter, Tensor
+
+
+@contextmanager
+def _explained(what: str, outputs: Any, output_grads: Any, inputs: Any) -> Iterator[None]:
+    """RuntimeError that says of what a backward was, behind one that fails."""
+    try:
+        yield
+    except Exception as error:
+        raise RuntimeError(f"\n        Failed to run {what}:\n        Stage output: {described(outputs)}\n        Output gradient: "
+                           f"{described(output_grads)}\n        Input: {described(inputs)}\n        ") from error
+
+
+# ---------------------------------------------------------------- the whole
+
+def _pairs(output: Any, grads: Any) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """The tensors within an output that have a gradient, each with what it is given."""
+    if isinstance(output, Tensor):
+        if output.requires_grad:
+            if not isinstance(grads, (Tensor, type(None))):
+                raise AssertionError(f"Expected Tensor or None gradient but got {type(grads)}")
+            yield output, grads
+    elif isinstance(output, (tuple, list)) and grads is not None:
+        if not isinstance(grads, (tuple, list)):
+            raise AssertionError(f"grad_value expected to have type {type(output)} but got {type(grads)}")
+        if len(output) != len(grads):
+            raise AssertionError(f"Expected len(output_val) == len(grad_val), got {len(output)} != {len(grads)}")
+        for o, g in zip(output, grads, strict=True):
+            yield from _pairs(o, g)
+    elif isinstance(output, dict) and grads is not None:
+        if not isinstance(grads, dict):
+            raise AssertionError(f"Expected dict, got {type(grads)}")
+        if set(output) != set(grads):
+            raise AssertionError(f"Expected keys {set(output)}, got {set(grads)}")
+        for key in output:
+            yield from _pairs(output[key], grads[key])
+
+
+def stage_backward(stage_output: Any, output_grads: Any, input_values: Sequence[Any],
+                   outputs_with_grads_idxs: list[int] | None = None) -> tuple[Tensor | None, ...]:
+    """Adds to the gradients of a stage's parameters; the gradients of its inputs, which don't keep them.
+
+    Args:
+        stage_output: tensors, in tuples, lists and dicts; or the loss, with None as ``output_grads``.
+        output_grads: their gradients, in the same form.
+        input_values: what the stage was given.
+        outputs_with_grads_idxs: which of the outputs are meant; all, if not given.
+
+    Raises:
+        RuntimeError: the backward fails; the message says what the tensors were.
+
+    """
+    if outputs_with_grads_idxs is not None:
+        stage_output = [stage_output[i] for i in outputs_with_grads_idxs]
+        output_grads = [output_grads[i] for i in outputs_with_grads_idxs]
+    with _explained("stage backward", stage_output, output_grads, input_values):
+        pairs = list(_pairs(stage_output, output_grads))
+        backward([o for o, _ in pairs], [g for _, g in pairs])
+        return tuple([_taken(x) if isinstance(x, Tensor) else None for x in input_values])
+
+
+def _taken(x: Tensor) -> Tensor | None:
+    found, x.grad = x.grad, None
+    return found
+
+
+def _null_coalesce_accumulate(lhs: Tensor | None, rhs: Tensor | None) -> Tensor | None:
+    """The sum of two values, of which either may be None."""
+    return rhs if lhs is None else lhs if rhs is None else add(lhs, rhs)
+
+
+# ---------------------------------------------------------------- in two parts
+#
+# The graph between a stage's inputs and its outputs is walked for the inputs' gradients. Where a parameter's own branch joins
+# it, the gradient that passes by is kept; the branch is walked from there, later.
+
+def _node_of(t: Tensor) -> Node | None:
+    """Where a tensor's gradient goes."""
+    edge = edge_of(t) if t.requires_grad else None
+    return None if edge is None else edge[0]
+
+
+def _nodes_of(values: Iterable[Any]) -> list[Node]:
+    return [n for t in values if isinstance(t, Tensor) and (n := _node_of(t)) is not None]
+
+
+def _users(roots: Iterable[Node]) -> dict[Node, list[Node]]:
+    """Of each node below some others: which of these use it."""
+    made: dict[Node, list[Node]] = defaultdict(list)
+    pending = deque(dict.fromkeys(roots))
+    while pending:
+        node = pending.popleft()
+        for following, _ in node.next_functions:
+            if following is not None:
+                if following not in made:
+                    pending.append(following)
+                made[following].append(node)
+    return made
+
+
+def _reached(roots: Iterable[Node], ends: set[Node], users: dict[Node, list[Node]]) -> tuple[set[Node], set[Node]]:
+    """The nodes that use some others, until ``ends``; and which of these were met."""
+    found, met, pending = set(roots), set(), deque(roots)
+    while pending:
+        for user in users.get(pending.popleft(), ()):
+            if user in ends:
+                met.add(user)
+            elif user not in found:
+                found.add(user)
+                pending.append(user)
+    return found, met
+
+
+def get_param_groups(inputs: list[Node], params: list[Node], reverse_edges_dict: dict[Node, list[Node]]) -> list[dict[str, Any]]:
+    """Parameters whose branches join the way to the inputs at the same nodes ("intermediates")."""
+    on_the_way, _ = _reached(inputs, set(), reverse_edges_dict)
+    group_of: dict[Node, dict[str, Any]] = {}
+    for param in params:
+        _, met = _reached([param], on_the_way, reverse_edges_dict)
+        group: dict[str, Any] = {"params": {param}, "intermediates": met}
+        for other in {id(g): g for n in met if (g := group_of.get(n)) is not None}.values():
+            group["params"] |= other["params"]
+            group["intermediates"] |= other["intermediates"]
+        group_of.update(dict.fromkeys(group["intermediates"], group))
+    return list({id(g): g for g in group_of.values()}.values())
+
+
+def _keeping(group: dict[str, Any], i: int) -> Callable[[Any], None]:
+    def hook(grads: Any) -> None:
+        group.setdefault("grads", [None] * len(group["intermediates"]))[i] = grads
+    return hook
+
+
+def _autograd_grad_for_inputs(outputs: Sequence[Tensor], inputs: Sequence[Any], grad_outputs: Any = None, retain_graph: bool = False,
+                              allow_unused: bool = False) -> tuple[Tensor | None, ...]:
+    """The inputs' gradients: None of those that have none."""
+    wanted = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+    if not wanted:
+        return (None,) * len(inputs)
+    found = iter(grad(outputs, wanted, grad_outputs, retain_graph=retain_graph, allow_unused=allow_unused))
+    return tuple([next(found) if isinstance(x, Tensor) and x.requires_grad else None for x in inputs])
+
+
+def _accumulate(t: Tensor, found: Tensor | None) -> None:
+    if t.grad is None:
+        t.grad = found
+    elif found is not None:
+        t.grad += found
+
+
+def stage_backward_input(stage_outputs_or_loss: Sequence[Tensor], output_grads: Sequence[Tensor] | None, input_values: Sequence[Any],
+                         weights: Iterator[Parameter]) -> tuple[tuple[Tensor | None, ...], list[dict[str, Any]]]:
+    """The gradients of a stage's inputs, and what ``stage_backward_weight`` needs for those of its parameters.
+
+    Args:
+        stage_outputs_or_loss: the outputs, which lose their history, or the loss.
+        output_grads: their gradients; ones, if None.
+        input_values: what the stage was given; their ``grad`` is added to.
+        weights: the parameters.
+
+    Raises:
+        RuntimeError: the backward fails; the message says what the tensors were.
+
+    """
+    used = [i for i, t in enumerate(stage_outputs_or_loss) if t.requires_grad]
+    outputs = [stage_outputs_or_loss[i] for i in used]
+    given = [ones_like(t) if output_grads is None else output_grads[i] for i, t in zip(used, outputs, strict=True)]
+    groups = get_param_groups(_nodes_of(input_values), _nodes_of(weights), _users(_nodes_of(outputs)))
+    handles = []
+    for group in groups:
+        group["intermediates"] = list(group["intermediates"])
+        handles += [node.register_prehook(_keeping(group, i)) for i, node in enumerate(group["intermediates"])]
+    try:
+        with _explained("stage backward input", stage_outputs_or_loss, output_grads, input_values):
+            found = _autograd_grad_for_inputs(outputs, input_values, given, True, True) if outputs else (None,) * len(input_values)
+            for x, g in zip(input_values, found, strict=True):
+                if g is not None:
+                    _accumulate(x, g)
+            for t in stage_outputs_or_loss:
+                t.detach_()         # type: ignore[attr-defined]
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found, groups
+
+
+def stage_backward_weight(weights: Iterator[Parameter], param_groups: list[dict[str, Any]],
+                          retain_graph: bool = False) -> tuple[Tensor | None, ...]:
+    """Adds to the gradients of parameters, from what ``stage_backward_input`` has kept; what they were before."""
+    listed = list(weights)
+    before = tuple([w.grad for w in listed])
+    by_node = {node: w for w in listed if (node := _node_of(w)) is not None}
+    for group in param_groups:
+        nodes, grads = group.pop("intermediates"), group.pop("grads", [])
+        kept = [(node, own) for node, own in zip(nodes, grads, strict=False) if own is not None]
+        edges = [(GradientEdge(node, i), g) for node, own in kept for i, g in enumerate(own) if g is not None]
+        if edges:
+            params = list(group["params"])
+            found = _from_edges(kept, edges, params, retain_graph)
+            for node, g in zip(params, found, strict=True):
+                _accumulate(by_node[node], g)
+    return before
+
+
+def _from_edges(kept: list, edges: list, params: list[Node], retain_graph: bool) -> Sequence[Tensor | None]:
+    """Gradients of parameters from those at some nodes: where one of these leads to another, nothing is counted twice."""
+    handles = [node.register_prehook(lambda _, own=own: own) for node, own in kept] if len(kept) > 1 else []
+    try:
+        return grad([e for e, _ in edges], [GradientEdge(p, 0) for p in params], [g for _, g in edges], retain_graph=retain_graph,
+                    allow_unused=True)
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -1,0 +1,37 @@
+"""Stages that other ranks hold too, on other data: gradients are added up here, and reduced over ranks behind the last microbatch."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jtorch._parallel.fsdp.fully_shard import FSDPModule
+from jtorch.nn.parallel.distributed import DistributedDataParallel
+
+
+def run_forward(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A stage's forward, behind which the next backward reduces nothing."""
+    if isinstance(module, DistributedDataParallel):
+        with module.no_sync():
+            return module(*args, **kwargs)
+    return module(*args, **kwargs)
+
+
+def run_backward(module: Any, do: Callable[[], Any], outputs: Any, last: bool) -> Any:
+    """A stage's backward: DDP averages gradients in the last one, ``fully_shard`` in ``reduce_gradients``."""
+    if isinstance(module, DistributedDataParallel):
+        if last:
+            module._expect_gradients(outputs)
+            return do()
+        with module.no_sync():
+            return do()
+    if isinstance(module, FSDPModule):
+        module.set_requires_gradient_sync(False)
+    return do()
+
+
+def reduce_gradients(module: Any) -> None:
+    """Gives the parts of a module that ``fully_shard`` has cut the mean of all ranks' gradients."""
+    if isinstance(module, FSDPModule):
+        for group in module._groups(True):
+            group.sync = True
+            group.reduce_kept()

@@ -1,0 +1,186 @@
+"""A stage: a part of a model that one rank runs, with one microbatch at a time."""
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jtorch.distributed as dist
+from jtorch._parallel.pipelining.backward import stage_backward, stage_backward_input, stage_backward_weight
+from jtorch._parallel.pipelining.data_parallel import reduce_gradients, run_backward, run_forward
+from jtorch._parallel.pipelining.metadata import (Metas, PipeliningMetadataError, described, flatten_args, output_tuple,
+                                                  validate_tensors_metadata)
+from jtorch._parallel.pipelining.transfers import _RecvInfo, _Transfers
+from jtorch.tensor import Tensor
+
+
+class _PipelineStageBase(_Transfers, ABC):
+    """What stages of both kinds do: ``PipelineStage``, and those that are made from a traced model.
+
+    Args:
+        submodule: the part of the model.
+        stage_index, num_stages: which of how many stages it is.
+        device: where tensors are received.
+        group: the ranks of the pipeline; all, if not given.
+        dw_builder: gives, behind each backward, a function that computes the parameters' gradients: for modules whose own
+            backward leaves them out.
+
+    Raises:
+        ValueError: no such stage.
+        RuntimeError: more ranks than stages.
+
+    """
+
+    def __init__(self, submodule: Any, stage_index: int, num_stages: int, device: Any, group: Any = None,
+                 dw_builder: Callable[[], Callable[..., None]] | None = None):
+        super().__init__()
+        if stage_index >= num_stages:
+            raise ValueError(f"Stage index {stage_index} is out of range of {num_stages}")
+        self.submod, self.stage_index, self.num_stages = submodule, stage_index, num_stages
+        self.device, self.group, self.dw_builder = device, group, dw_builder
+        self.group_rank, self.group_size = dist.get_rank(group), dist.get_world_size(group)
+        if self.group_size > num_stages:
+            raise RuntimeError(f"Pipeline group size {self.group_size} cannot be larger than number of stages {num_stages}")
+        self.backward_state: dict[int, tuple] = {}      # of microbatches whose parameters' gradients are still to come
+        self.dw_runner: dict[int, Callable[..., None]] = {}
+        self.output_chunks: list[Any] = []
+        self.has_backward = False
+        self.log_prefix = f"[Stage {stage_index}]"
+        self.stage_index_to_group_rank = {i: i % self.group_size for i in range(num_stages)}
+        self._runtime_validate = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL"
+
+    @abstractmethod
+    def _prepare_forward_infra(self, num_microbatches: int, args: Any, kwargs: dict[str, Any] | None = None,
+                               has_backward: bool = False) -> Any:
+        """Makes places for what will be received, before the first step."""
+
+    @abstractmethod
+    def _prepare_backward_infra(self, num_microbatches: int, loss_fn: Callable | None = None, target: Any = None,
+                                received_grad_meta: Any = None, loss_kwargs: dict[str, Any] | None = None) -> Any:
+        """Makes places for the gradients that will be received, before the first step with a backward."""
+
+    @abstractmethod
+    def _create_grad_recv_info(self, act_send_info: dict) -> tuple[_RecvInfo, ...]:
+        """Places for the gradients of one microbatch's outputs."""
+
+    def _setup_backward_recv_info(self, num_microbatches: int) -> None:
+        self.chunks = num_microbatches
+        self.grad_recv_info = {i: self._create_grad_recv_info(self.act_send_info) for i in range(num_microbatches)}
+
+    def _validate(self, what: str, expected: Metas | None, actual: tuple) -> None:
+        """Compares tensors with what is expected, if TORCH_DISTRIBUTED_DEBUG=DETAIL asks for it."""
+        if self._runtime_validate:
+            if expected is None:
+                raise PipeliningMetadataError(f"Stage {self.stage_index} {what}: no metadata available")
+            validate_tensors_metadata(f"Stage {self.stage_index} {what}", expected, actual)
+
+    def clear_runtime_states(self) -> None:
+        """Forgets the last step's microbatches."""
+        self.fwd_cache.clear()
+        self.output_chunks.clear()
+
+    # ------------------------------------------------------------ forward
+
+    def forward_maybe_with_nosync(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's forward."""
+        return run_forward(self.submod, args, kwargs)
+
+    def forward_one_chunk(self, fwd_chunk_id: int, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None,
+                          save_forward_output: bool = True) -> Any:
+        """A microbatch's forward: of the user's inputs, in the first stage, or of what has been received.
+
+        Raises:
+            RuntimeError: the module's forward fails; the message says what it was given.
+
+        """
+        given = args if self.is_first else self._retrieve_recv_activations(fwd_chunk_id)
+        named = kwargs or {}
+        self._validate("forward inputs", self._stage_meta.inputs, given)
+        try:
+            output = self.forward_maybe_with_nosync(*given, **named)
+        except Exception as error:
+            raise RuntimeError(f"\n            {self.log_prefix} failed to run forward:\n            args: {described(given)}\n"
+                               f"            kwargs: {described(named)}\n            ") from error
+        outputs = output_tuple(output)
+        if self.is_last and save_forward_output:
+            self.output_chunks.append(output)
+        self.fwd_cache[fwd_chunk_id] = (outputs, flatten_args(given) + flatten_args(named))
+        if not self.is_last:
+            self._validate("forward outputs", self._stage_meta.outputs, outputs)
+        return output
+
+    # ------------------------------------------------------------ backward
+
+    def backward_one_chunk(self, bwd_chunk_id: int, loss: Any = None, full_backward: bool = True, last_backward: bool = False) -> None:
+        """A microbatch's backward, once for each: from the loss, in the last stage, or from the gradients that were received.
+
+        Without ``full_backward`` parameters' gradients are left to ``backward_weight_one_chunk``. Behind the ``last_backward``
+        of a step DDP averages gradients.
+        """
+        if not self.has_backward:
+            return
+        self._check_chunk_id(bwd_chunk_id)
+        outputs, inputs = self.fwd_cache.pop(bwd_chunk_id)
+        grads = None if self.is_last else self._retrieve_recv_grads(bwd_chunk_id)
+        if grads is not None:
+            self._validate("backward input (output_grads)", self._stage_meta.output_grads, grads)
+        found = self._backward(bwd_chunk_id, loss if self.is_last else outputs, grads, inputs, full_backward, last_backward)
+        found = found[:len(self._stage_meta.inputs or ())]      # not those of keyword arguments, which stay here
+        if not self.is_first:
+            self._validate("backward output (input_grads)", self._stage_meta.input_grads, found)
+        self.bwd_cache[bwd_chunk_id] = found
+        if self.is_last and not self.is_first:
+            for t in outputs:
+                if not t._is_view():
+                    t.detach_()     # the user gets it, and needs no history
+
+    def _backward(self, i: int, outputs: Any, grads: Any, inputs: list, full: bool, last: bool) -> tuple[Tensor | None, ...]:
+        """The gradients of a microbatch's inputs; what is left to do is kept."""
+        whole = partial(stage_backward, outputs, grads, inputs)
+        if self.dw_builder is not None:
+            found = run_backward(self.submod, whole, outputs, last)
+            if full:
+                self.dw_builder()()
+            else:
+                self.dw_runner[i] = self.dw_builder()
+            return found
+        if full:
+            return run_backward(self.submod, whole, outputs, last)
+        found, groups = (), None
+        if not self.is_first:       # nobody waits for gradients of the user's inputs
+            outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+            found, groups = run_backward(self.submod, partial(stage_backward_input, outputs, grads, inputs,
+                                                              self.submod.parameters()), outputs, last)
+        self.backward_state[i] = (inputs, groups, outputs, grads)
+        self.dw_runner[i] = lambda: None
+        return found
+
+    def backward_weight_one_chunk(self, bwd_chunk_id: int, last_backward: bool = False) -> None:
+        """The gradients of parameters that ``backward_one_chunk(full_backward=False)`` has left out; AssertionError without it."""
+        if not self.has_backward:
+            return
+        if bwd_chunk_id not in self.dw_runner:
+            raise AssertionError(f"{self.log_prefix} Attempted to run backward_weight_one_chunk for chunk {bwd_chunk_id} without "
+                                 "first calling `backward_one_chunk(full_backward=False)`")
+        runner = self.dw_runner.pop(bwd_chunk_id)
+        if self.dw_builder is not None:
+            runner()
+            return
+        inputs, groups, outputs, grads = self.backward_state.pop(bwd_chunk_id)
+        left = (partial(stage_backward, outputs, grads, inputs) if groups is None
+                else partial(stage_backward_weight, self.submod.parameters(), groups))
+        run_backward(self.submod, left, outputs, last_backward)
+
+    def scale_grads(self, grad_scale_factor: int) -> None:
+        """Divides the parameters' gradients, once a step: by the number of microbatches, if the loss is a mean."""
+        if grad_scale_factor != 1:
+            for p in self.submod.parameters():
+                if p.grad is not None:
+                    p.grad.div_(grad_scale_factor)
+
+    def perform_reduce_grad(self, grad_scale_factor: int) -> None:
+        """What is done behind a step's last backward: gradients are reduced over ranks, and divided."""
+        reduce_gradients(self.submod)
+        self.scale_grads(grad_scale_factor)

@@ -1,0 +1,15 @@
+"""torch.distributed.pipelining: models that are cut into stages, through which microbatches go."""
+from __future__ import annotations
+
+from jtorch.distributed.later import names
+
+__all__ = ["Pipe", "PipelineStage", "Schedule1F1B", "ScheduleDualPipeV", "ScheduleGPipe", "ScheduleInterleaved1F1B",
+           "ScheduleInterleavedZeroBubble", "ScheduleLoopedBFS", "ScheduleZBVZeroBubble", "SplitPoint", "build_stage", "pipe_split",
+           "pipeline"]
+
+__getattr__ = names(__name__, {
+    "_parallel.pipelining.manual": "PipelineStage",
+    "_parallel.pipelining.single": "Schedule1F1B ScheduleGPipe _ScheduleForwardOnly",
+    "_parallel.pipelining.interleaved": "ScheduleDualPipeV ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS "
+                                        "ScheduleZBVZeroBubble",
+})
