@@ -1,7 +1,8 @@
 """Stages of a model that the user has cut: what their tensors are like is told, or found out in the first step."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import jtorch.distributed as dist
@@ -13,6 +14,19 @@ from jtorch._parallel.pipelining.stage import _PipelineStageBase
 from jtorch._parallel.pipelining.transfers import _RecvInfo
 from jtorch.no_grad import no_grad, set_grad_enabled
 from jtorch.tensor import Tensor
+
+
+@contextmanager
+def buffers_kept(module: Any) -> Iterator[None]:
+    """Gives a module's buffers behind a block what they had before it."""
+    with no_grad():
+        before = [(b, b.clone()) for b in module.buffers()]
+    try:
+        yield
+    finally:
+        with no_grad():
+            for b, was in before:
+                b.copy_(was)
 
 
 class PipelineStage(_PipelineStageBase):
@@ -117,15 +131,9 @@ class PipelineStage(_PipelineStageBase):
 
     def _tried(self, args: tuple[Tensor, ...], kwargs: dict[str, Any], has_backward: bool) -> Any:
         """What the module gives; its buffers stay as they are."""
-        with no_grad():
-            before = [(b, b.clone()) for b in self.submod.buffers()]
-        try:
-            with set_grad_enabled(has_backward):
-                return run_forward(self.submod, args, {k: v.detach() if isinstance(v, Tensor) else v for k, v in kwargs.items()})
-        finally:
-            with no_grad():
-                for b, was in before:
-                    b.copy_(was)
+        given = {k: v.detach() if isinstance(v, Tensor) else v for k, v in kwargs.items()}
+        with buffers_kept(self.submod), set_grad_enabled(has_backward):
+            return run_forward(self.submod, args, given)
 
     def _prepare_backward_infra(self, num_microbatches: int, loss_fn: Callable | None = None, target: Any = None,
                                 received_grad_meta: Any = None, loss_kwargs: dict[str, Any] | None = None) -> None:

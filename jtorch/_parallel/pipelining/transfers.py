@@ -62,6 +62,10 @@ class _Transfers:
         if chunk_id >= self.chunks:
             raise RuntimeError(f"Chunk id {chunk_id} is out of range [0, {self.chunks})")
 
+    def _received(self, i: int) -> list[_RecvInfo]:
+        """Where the inputs of a microbatch come that other stages give."""
+        return [info for info in self.args_recv_info[i] if not info.is_root_arg]
+
     # ------------------------------------------------------------ messages
 
     def _resolve_peer_global_rank(self, stage_idx: int) -> int:
@@ -94,8 +98,8 @@ class _Transfers:
             return []
         self._check_chunk_id(bwd_chunk_id)
         made = []
-        for i, (grad, info) in enumerate(zip(self.bwd_cache.pop(bwd_chunk_id), self.args_recv_info[0], strict=True)):
-            meta = None if info.is_root_arg else self._grad_meta(i)
+        for i, (grad, info) in enumerate(zip(self.bwd_cache.pop(bwd_chunk_id), self._received(0), strict=True)):
+            meta = self._grad_meta(i)
             if meta is None and grad is not None:
                 raise PipeliningMetadataError(f"[{self.stage_index}] for chunk {bwd_chunk_id} has gradient {grad} but no stage to "
                                               "send it to")
@@ -115,12 +119,9 @@ class _Transfers:
 
     def set_local_fwd_input(self, prev_stage_outputs: Any, mb_index: int) -> None:
         """Takes another stage's outputs as a microbatch's inputs."""
-        for info, tensor in zip(self.args_recv_info[mb_index], output_tuple(prev_stage_outputs), strict=True):
+        for info, tensor in zip(self._received(mb_index), output_tuple(prev_stage_outputs), strict=True):
             if not isinstance(tensor, Tensor):
                 raise AssertionError(f"expected tensor values as outputs from prev stage, got {type(tensor)}")
-            if info.is_root_arg:
-                raise AssertionError("set_local_fwd_input should only be called on non-first stage, which should always have "
-                                     "non-root RecvInfo")
             info.buffer = tensor.detach()
 
     def get_local_bwd_output(self, mb_index: int) -> tuple[Tensor | None, ...]:
@@ -151,9 +152,7 @@ class _Transfers:
     def _retrieve_recv_activations(self, fwd_chunk_id: int) -> tuple[Tensor, ...]:
         """A microbatch's inputs: leaves, at which its backward ends."""
         made = []
-        for info in self.args_recv_info[fwd_chunk_id]:
-            if info.is_root_arg:
-                continue
+        for info in self._received(fwd_chunk_id):
             if info.buffer is None or info.tensor_meta is None:
                 raise PipeliningMetadataError(f"Non-root arg '{info.input_name}' has None buffer or tensor_meta")
             wanted = info.tensor_meta.requires_grad and self.has_backward and is_grad_enabled()

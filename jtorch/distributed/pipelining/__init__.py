@@ -12,4 +12,7 @@ __getattr__ = names(__name__, {
     "_parallel.pipelining.single": "Schedule1F1B ScheduleGPipe _ScheduleForwardOnly",
     "_parallel.pipelining.interleaved": "ScheduleDualPipeV ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS "
                                         "ScheduleZBVZeroBubble",
+    "_parallel.pipelining.splitting": "SplitPoint pipe_split",
+    "fx._pipeline": "Pipe pipeline",
+    "fx._pipeline_stage": "build_stage",
 })

@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__all__ = ["PipelineStage"]
+__all__ = ["PipelineStage", "build_stage"]
 
 __getattr__ = names(__name__, {
     "_parallel.pipelining.manual": "PipelineStage",
     "_parallel.pipelining.stage": "_PipelineStageBase",
     "_parallel.pipelining.transfers": "_RecvInfo",
+    "fx._pipeline_stage": "_PipelineStage build_stage",
 })

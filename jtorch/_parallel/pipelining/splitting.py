@@ -1,0 +1,69 @@
+"""Where a model says that it may be cut. What listens (a tracer) is told; without it nothing happens."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from types import MethodType
+from typing import Any
+
+_listening: list[Callable[[Any], None]] = []
+
+
+class SplitPoint(Enum):
+    """On which side of a module a model is cut. See torch.distributed.pipelining.SplitPoint."""
+
+    BEGINNING = 1
+    END = 2
+
+
+def pipe_split() -> None:
+    """Says in a forward that a new stage begins here; does nothing unless ``pipeline`` traces it."""
+    _tell(None)
+
+
+def _tell(module: Any) -> None:
+    for listener in _listening[-1:]:
+        listener(module)
+
+
+@contextmanager
+def listening(listener: Callable[[Any], None]) -> Iterator[None]:
+    """Has a function be told of places to cut: the module that is to be cut from others, or None where a forward says so."""
+    _listening.append(listener)
+    try:
+        yield
+    finally:
+        _listening.pop()
+
+
+def _split_before_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+    _tell(self)
+    return self._orig_forward(*args, **kwargs)
+
+
+def _split_after_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return self._orig_forward(*args, **kwargs)
+    finally:
+        _tell(self)
+
+
+_FORWARDS = {SplitPoint.BEGINNING: _split_before_forward, SplitPoint.END: _split_after_forward}
+
+
+def annotate_split_points(mod: Any, spec: dict[str, SplitPoint]) -> None:
+    """Has modules of ``mod`` say where it may be cut; AttributeError of a module that there is not, ValueError of another point."""
+    for path, point in spec.items():
+        *above, name = path.split(".")
+        parent = mod
+        for i, part in enumerate(above):
+            if not hasattr(parent, part):
+                raise AttributeError(f"Specified target {path} referenced nonexistent module {'.'.join(above[:i + 1])}")
+            parent = getattr(parent, part)
+        module = getattr(parent, name)
+        module._orig_forward = module.forward
+        if point not in _FORWARDS:
+            raise ValueError("Unknown split point type.")
+        module.forward = MethodType(_FORWARDS[point], module)
+        module.__dict__["_split_point"] = point
