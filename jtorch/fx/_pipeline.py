@@ -69,6 +69,8 @@ class _Inputs:
 class _Tracer(Tracer):
     """Traces through some modules only, and notes where they are cut."""
 
+    proxy_buffer_attributes = True
+
     def __init__(self, inputs: _Inputs, through: set[Module] | None):
         super().__init__()
         self.inputs, self.through = inputs, through

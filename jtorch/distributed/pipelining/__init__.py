@@ -2,6 +2,12 @@
 from __future__ import annotations
 
 from jtorch.distributed.later import names
+from jtorch.distributed.pipelining import _backward as _backward
+from jtorch.distributed.pipelining import _IR as _IR
+from jtorch.distributed.pipelining import _utils as _utils
+from jtorch.distributed.pipelining import microbatch as microbatch
+from jtorch.distributed.pipelining import schedules as schedules
+from jtorch.distributed.pipelining import stage as stage
 
 __all__ = ["Pipe", "PipelineStage", "Schedule1F1B", "ScheduleDualPipeV", "ScheduleGPipe", "ScheduleInterleaved1F1B",
            "ScheduleInterleavedZeroBubble", "ScheduleLoopedBFS", "ScheduleZBVZeroBubble", "SplitPoint", "build_stage", "pipe_split",
