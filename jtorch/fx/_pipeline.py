@@ -1,133 +1,27 @@
-"""A traced model in stages: where it says ``pipe_split`` its graph is cut, and each part becomes a module.
-
-Only modules within which the model is cut are traced through; all others stay modules that are called, with the Python they have.
-Which these are is seen in a forward with the example inputs.
-"""
+"""A traced model in stages: where it says ``pipe_split`` its graph is cut, and each part becomes a module."""
 from __future__ import annotations
 
 import copy
-import inspect
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from jtorch._api.creation import empty_strided
-from jtorch._base.pytree import flatten, unflatten
-from jtorch._parallel.pipelining.manual import buffers_kept
+from jtorch._base.pytree import flatten
 from jtorch._parallel.pipelining.metadata import PipeInfo
-from jtorch._parallel.pipelining.splitting import SplitPoint, annotate_split_points, listening, pipe_split
+from jtorch._parallel.pipelining.splitting import SplitPoint, annotate_split_points, pipe_split
 from jtorch.fx._pipeline_stage import _PipelineStage
-from jtorch.fx._symbolic_trace import Tracer
+from jtorch.fx._pipeline_trace import Inputs, traced
 from jtorch.fx.graph import Graph
 from jtorch.fx.graph_module import GraphModule
 from jtorch.fx.interpreter import Interpreter
 from jtorch.fx.node import Node, map_arg
-from jtorch.nn.modules.module import Module, register_module_forward_hook, register_module_forward_pre_hook
-from jtorch.no_grad import no_grad
-from jtorch.random import fork_rng
+from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
 
-_NOT_CAPTURED = ("It seems that we cannot capture your model as a full graph. Typical reasons include graph breaks, data/shape-dependent "
-                 "control flow, or missing meta kernels for custom operators. You can use our manual pipeline interfaces, or try to "
-                 "fix the graph breaks, see https://pytorch.org/docs/stable/export.html")
-
-
-class _Inputs:
-    """A model's inputs: the tensors among them are those of the graph, all else is as in the example."""
-
-    def __init__(self, mod: Module, args: tuple, kwargs: dict[str, Any] | None):
-        self.signature = inspect.signature(mod.forward)
-        self.leaves, self.form = flatten(self._bound(args, kwargs or {}))
-        self.at = [i for i, x in enumerate(self.leaves) if isinstance(x, Tensor)]
-        self.names = self._names(self._bound(args, kwargs or {}))
-
-    def _bound(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-        return dict(self.signature.bind(*args, **kwargs).arguments)
-
-    def _names(self, bound: dict[str, Any]) -> list[str]:
-        found = []
-        for name, value in bound.items():
-            n = sum(isinstance(x, Tensor) for x in flatten(value)[0])
-            found += [name] if isinstance(value, Tensor) else [f"{name}_{i}" for i in range(n)]
-        return found
-
-    def tensors(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
-        """The graph's inputs among others of this form."""
-        leaves, _ = flatten(self._bound(args, kwargs))
-        return [leaves[i] for i in self.at]
-
-    def arguments(self, tensors: Iterable[Any]) -> inspect.BoundArguments:
-        """The model's arguments, with these in the tensors' place."""
-        leaves = list(self.leaves)
-        for i, t in zip(self.at, tensors, strict=True):
-            leaves[i] = t
-        made = inspect.BoundArguments(self.signature, unflatten(leaves, self.form))     # type: ignore[arg-type]
-        return made
-
-
-class _Tracer(Tracer):
-    """Traces through some modules only, and notes where they are cut."""
-
-    proxy_buffer_attributes = True
-
-    def __init__(self, inputs: _Inputs, through: set[Module] | None):
-        super().__init__()
-        self.inputs, self.through = inputs, through
-
-    def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-        """Modules within which nothing is cut."""
-        return super().is_leaf_module(m, module_qualified_name) if self.through is None else m not in self.through
-
-    def create_args_for_root(self, root_fn: Callable, is_module: bool, concrete_args: Any = None) -> tuple[Callable, list]:
-        """Proxies for the tensors only."""
-        def run(root: Any, *proxies: Any) -> Any:
-            given = self.inputs.arguments(proxies)
-            return root.forward(*given.args, **given.kwargs)
-        return run, [self.root, *[self.create_proxy("placeholder", name, (), {}) for name in self.inputs.names]]
-
-    def cut(self, module: Any = None) -> None:
-        """Notes a cut in a forward; those around modules are noted where these are called."""
-        if module is None:
-            self.create_node("call_function", pipe_split, (), {})
-
-    def call_module(self, m: Any, forward: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """As in all tracers, with the cuts around the module."""
-        point = m.__dict__.get("_split_point")
-        if point is SplitPoint.BEGINNING:
-            self.cut()
-        made = super().call_module(m, forward, args, kwargs)
-        if point is SplitPoint.END:
-            self.cut()
-        return made
-
-
-def _cut_within(mod: Module, args: tuple, kwargs: dict[str, Any]) -> set[Module]:
-    """The modules within which a forward is cut."""
-    running: list[Any] = []
-    found: set[Module] = {mod}
-
-    def note(module: Any) -> None:
-        found.update([m for m in running if m is not module])
-    hooks = [register_module_forward_pre_hook(lambda m, _: running.append(m)),
-             register_module_forward_hook(lambda m, *_: running.pop() and None, always_call=True)]
-    try:
-        with listening(note), no_grad(), fork_rng(devices=[]), buffers_kept(mod):
-            mod(*args, **kwargs)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return found
-
-
-class _Noting(Interpreter):
-    """Runs a graph, and notes what each node gives: tensors without elements, all else as it is."""
-
-    def run_node(self, n: Node) -> Any:
-        """Runs a node and notes what it gives."""
-        made = super().run_node(n)
-        n.meta["val"] = empty_strided(made.shape, made.stride(), dtype=made.dtype, device="meta") if isinstance(made, Tensor) else made
-        return made
+_NOT_CAPTURED = ("It seems that we cannot capture your model as a full graph. Typical reasons include graph breaks, "
+                 "data/shape-dependent control flow, or missing meta kernels for custom operators. You can use our manual "
+                 "pipeline interfaces, or try to fix the graph breaks, see https://pytorch.org/docs/stable/export.html")
 
 
 # ---------------------------------------------------------------- cutting
@@ -228,7 +122,7 @@ class Pipe(Module):
 
     """
 
-    def __init__(self, split_gm: GraphModule, num_stages: int, inputs: _Inputs):
+    def __init__(self, split_gm: GraphModule, num_stages: int, inputs: Inputs):
         super().__init__()
         self.split_gm, self.num_stages, self.has_loss_and_backward, self.loss_spec = split_gm, num_stages, False, None
         self._inputs = inputs
@@ -251,15 +145,15 @@ class Pipe(Module):
     def from_tracing(mod: Module, example_args: tuple[Any, ...], example_kwargs: dict[str, Any] | None = None,
                      split_policy: Callable[[GraphModule], GraphModule] | None = None) -> Pipe:
         """A model in stages, for inputs like these. See ``pipeline``."""
-        inputs = _Inputs(mod, example_args, example_kwargs)
+        inputs = Inputs(mod, example_args, example_kwargs)
         try:
-            traced = _traced(mod, inputs, example_args, example_kwargs or {}, split_policy)
+            graph = traced(mod, inputs, example_args, example_kwargs or {}, split_policy)
         except Exception as error:
             raise RuntimeError(_NOT_CAPTURED) from error
-        cut = _Cut(traced.graph)
-        parts = _without_sharing([_part(traced, cut, i) for i in range(len(cut.parts))])
+        cut = _Cut(graph.graph)
+        parts = _without_sharing([_part(graph, cut, i) for i in range(len(cut.parts))])
         modules = {f"submod_pp_{i}": part for i, part in enumerate(parts)}
-        return Pipe(_joined(traced.graph, cut, modules), len(parts), inputs)     # type: ignore[arg-type]
+        return Pipe(_joined(graph.graph, cut, modules), len(parts), inputs)     # type: ignore[arg-type]
 
     def info(self) -> PipeInfo:
         """What stages know of one another."""
@@ -280,27 +174,16 @@ class Pipe(Module):
         return repr(self.split_gm)
 
 
-def _traced(mod: Module, inputs: _Inputs, args: tuple, kwargs: dict[str, Any],
-            policy: Callable[[GraphModule], GraphModule] | None) -> GraphModule:
-    """The model's graph, whose nodes say what they give."""
-    tracer = _Tracer(inputs, None if policy is not None else _cut_within(mod, args, kwargs))
-    with listening(tracer.cut):
-        traced = GraphModule(mod, tracer.trace(mod))
-    traced = traced if policy is None else policy(traced)
-    with no_grad(), fork_rng(devices=[]), buffers_kept(mod):
-        _Noting(traced).run(*inputs.tensors(args, kwargs))
-    return traced
-
-
 def pipeline(module: Module, mb_args: tuple[Any, ...], mb_kwargs: dict[str, Any] | None = None,
              split_spec: dict[str, SplitPoint] | None = None,
              split_policy: Callable[[GraphModule], GraphModule] | None = None) -> Pipe:
-    """Cuts a model into stages, where it says ``pipe_split`` or ``split_spec`` says so. See torch.distributed.pipelining.pipeline.
+    """Cuts a model into stages, where it or ``split_spec`` says so. See torch.distributed.pipelining.pipeline.
 
     Args:
         module: the model.
-        mb_args, mb_kwargs: inputs like those of a microbatch. What is no tensor in them is part of the stages.
-        split_spec: before or behind which modules, by their names.
+        mb_args: inputs like those of a microbatch. What is no tensor in them is part of the stages.
+        mb_kwargs: the same by name.
+        split_spec: before or behind which modules, by their names; a model may call ``pipe_split`` in its place.
         split_policy: puts ``pipe_split`` into the traced graph, in place of ``split_spec``.
 
     Raises:

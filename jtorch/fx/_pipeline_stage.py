@@ -5,8 +5,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from jtorch._parallel.pipelining.metadata import (PipeInfo, PipeliningMetadataError, _derive_grad_metas, _make_tensor_from_meta,
-                                                  _TensorMeta)
+from jtorch._parallel.pipelining.metadata import (
+    PipeInfo,
+    PipeliningMetadataError,
+    _derive_grad_metas,
+    _make_tensor_from_meta,
+    _TensorMeta,
+)
 from jtorch._parallel.pipelining.stage import _PipelineStageBase
 from jtorch._parallel.pipelining.transfers import _RecvInfo
 from jtorch.fx.node import Node

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class _ComputationType(str, Enum):
+class _ComputationType(str, Enum):      # noqa: UP042  (messages have its name, as PyTorch's)
     """The kinds of actions."""
 
     FORWARD = "F"
@@ -85,7 +85,8 @@ class _Action(NamedTuple):
             return _Action(-1, _ComputationType.from_str(kind), None, found or None)
         match = _WRITTEN.match(text)
         if match is None:
-            raise RuntimeError(f"Invalid action string: {text}, should be formatted as [stage][action type][(microbatch)] e.g. 2F0")
+            raise RuntimeError(f"Invalid action string: {text}, should be formatted as [stage][action type][(microbatch)] "
+                               "e.g. 2F0")
         stage, kind, microbatch = match.groups()
         return _Action(int(stage), _ComputationType.from_str(kind), int(microbatch) if microbatch else None)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jtorch._api.functions import add, ones_like
+from jtorch._api import functions
 from jtorch._backward.view_history import edge_of
 from jtorch._parallel.pipelining.metadata import described
 from jtorch.autograd.graph import GradientEdge
@@ -21,8 +21,8 @@ def _explained(what: str, outputs: Any, output_grads: Any, inputs: Any) -> Itera
     try:
         yield
     except Exception as error:
-        raise RuntimeError(f"\n        Failed to run {what}:\n        Stage output: {described(outputs)}\n        Output gradient: "
-                           f"{described(output_grads)}\n        Input: {described(inputs)}\n        ") from error
+        raise RuntimeError(f"\n        Failed to run {what}:\n        Stage output: {described(outputs)}\n        "
+                           f"Output gradient: {described(output_grads)}\n        Input: {described(inputs)}\n        ") from error
 
 
 # ---------------------------------------------------------------- the whole
@@ -80,7 +80,7 @@ def _taken(x: Tensor) -> Tensor | None:
 
 def _null_coalesce_accumulate(lhs: Tensor | None, rhs: Tensor | None) -> Tensor | None:
     """The sum of two values, of which either may be None."""
-    return rhs if lhs is None else lhs if rhs is None else add(lhs, rhs)
+    return rhs if lhs is None else lhs if rhs is None else functions.add(lhs, rhs)
 
 
 # ---------------------------------------------------------------- in two parts
@@ -145,8 +145,8 @@ def _keeping(group: dict[str, Any], i: int) -> Callable[[Any], None]:
     return hook
 
 
-def _autograd_grad_for_inputs(outputs: Sequence[Tensor], inputs: Sequence[Any], grad_outputs: Any = None, retain_graph: bool = False,
-                              allow_unused: bool = False) -> tuple[Tensor | None, ...]:
+def _autograd_grad_for_inputs(outputs: Sequence[Tensor], inputs: Sequence[Any], grad_outputs: Any = None,
+                              retain_graph: bool = False, allow_unused: bool = False) -> tuple[Tensor | None, ...]:
     """The inputs' gradients: None of those that have none."""
     wanted = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
     if not wanted:
@@ -162,7 +162,8 @@ def _accumulate(t: Tensor, found: Tensor | None) -> None:
         t.grad += found
 
 
-def stage_backward_input(stage_outputs_or_loss: Sequence[Tensor], output_grads: Sequence[Tensor] | None, input_values: Sequence[Any],
+def stage_backward_input(stage_outputs_or_loss: Sequence[Tensor], output_grads: Sequence[Tensor] | None,
+                         input_values: Sequence[Any],
                          weights: Iterator[Parameter]) -> tuple[tuple[Tensor | None, ...], list[dict[str, Any]]]:
     """The gradients of a stage's inputs, and what ``stage_backward_weight`` needs for those of its parameters.
 
@@ -178,7 +179,7 @@ def stage_backward_input(stage_outputs_or_loss: Sequence[Tensor], output_grads: 
     """
     used = [i for i, t in enumerate(stage_outputs_or_loss) if t.requires_grad]
     outputs = [stage_outputs_or_loss[i] for i in used]
-    given = [ones_like(t) if output_grads is None else output_grads[i] for i, t in zip(used, outputs, strict=True)]
+    given = [functions.ones_like(t) if output_grads is None else output_grads[i] for i, t in zip(used, outputs, strict=True)]
     groups = get_param_groups(_nodes_of(input_values), _nodes_of(weights), _users(_nodes_of(outputs)))
     handles = []
     for group in groups:
@@ -186,7 +187,9 @@ def stage_backward_input(stage_outputs_or_loss: Sequence[Tensor], output_grads: 
         handles += [node.register_prehook(_keeping(group, i)) for i, node in enumerate(group["intermediates"])]
     try:
         with _explained("stage backward input", stage_outputs_or_loss, output_grads, input_values):
-            found = _autograd_grad_for_inputs(outputs, input_values, given, True, True) if outputs else (None,) * len(input_values)
+            found: tuple[Tensor | None, ...] = (None,) * len(input_values)
+            if outputs:
+                found = _autograd_grad_for_inputs(outputs, input_values, given, True, True)
             for x, g in zip(input_values, found, strict=True):
                 if g is not None:
                     _accumulate(x, g)

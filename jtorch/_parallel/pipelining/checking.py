@@ -7,8 +7,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jtorch._parallel.pipelining.actions import (BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, FULL_BACKWARD, RECV_B, RECV_F, SEND_B, SEND_F,
-                                                 Order, _Action, _ComputationType, _format_pipeline_order)
+from jtorch._parallel.pipelining.actions import (
+    BACKWARD_INPUT,
+    BACKWARD_WEIGHT,
+    FORWARD,
+    FULL_BACKWARD,
+    RECV_B,
+    RECV_F,
+    SEND_B,
+    SEND_F,
+    Order,
+    _Action,
+    _ComputationType,
+    _format_pipeline_order,
+)
 
 _FIRST = {FULL_BACKWARD: (FORWARD, "Full Backward", "Forward"), BACKWARD_INPUT: (FORWARD, "Backward Input", "Forward"),
           BACKWARD_WEIGHT: (BACKWARD_INPUT, "Backward Weight", "Backward Input")}
@@ -28,7 +40,8 @@ def _validate_schedule(actions: Order, pp_group_size: int, num_stages: int, num_
         done[part.stage_index, part.computation_type].add(part.microbatch_index)
         at = rank_of.setdefault(part.stage_index, rank)
         if at != rank:
-            raise AssertionError(f"Rank {rank}, step {step}: Stage {part.stage_index} is assigned to both rank {rank} and rank {at}")
+            raise AssertionError(f"Rank {rank}, step {step}: Stage {part.stage_index} is assigned to both rank {rank} and "
+                                 f"rank {at}")
     for stage in range(num_stages):
         _check_counts(stage, done, num_microbatches)
     return rank_of
@@ -60,11 +73,11 @@ def _check_counts(stage: int, done: Mapping, expected: int) -> None:
     if f != expected:
         raise AssertionError(f"Got {f} {FORWARD} microbatches for stage {stage}, expected {expected}")
     if i != w:
-        raise AssertionError(f"Invalid backward microbatches for stage {stage}: I and W must have equal counts,             but got "
-                             f"I={i}, W={w}")
+        raise AssertionError(f"Invalid backward microbatches for stage {stage}: I and W must have equal counts,             "
+                             f"but got I={i}, W={w}")
     if b + (i + w) // 2 != expected:
-        raise AssertionError(f"Invalid backward microbatches for stage {stage}: expected {expected} total backwards,             but "
-                             f"got B={b}, I={i}, W={w}")
+        raise AssertionError(f"Invalid backward microbatches for stage {stage}: expected {expected} total backwards,             "
+                             f"but got B={b}, I={i}, W={w}")
 
 
 # ---------------------------------------------------------------- a dry run

@@ -1,4 +1,4 @@
-"""Stages that other ranks hold too, on other data: gradients are added up here, and reduced over ranks behind the last microbatch."""
+"""Stages that other ranks hold too, for other data: gradients are reduced behind the last microbatch, and added up before."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -18,7 +18,8 @@ class _Ordered(_PipelineScheduleRuntime):
                  kwargs_chunk_spec: Any = None, output_merge_spec: Any = None, scale_grads: bool = True,
                  backward_requires_autograd: bool = True, defer_pp_recv: bool = False):
         super().__init__(stages, n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec,
-                         scale_grads=scale_grads, backward_requires_autograd=backward_requires_autograd, defer_pp_recv=defer_pp_recv)
+                         scale_grads=scale_grads, backward_requires_autograd=backward_requires_autograd,
+                         defer_pp_recv=defer_pp_recv)
         self.n_local_stages = len(stages)
         self.pipeline_order = self._order()
         self._prepare_schedule_with_comms(self.pipeline_order)
@@ -63,7 +64,7 @@ class ScheduleInterleaved1F1B(_Rounds):
 
 
 class ScheduleInterleavedZeroBubble(_Rounds):
-    """1F1B that computes parameters' gradients where it would wait. See torch.distributed.pipelining.ScheduleInterleavedZeroBubble."""
+    """1F1B that fills the time of waiting. See torch.distributed.pipelining.ScheduleInterleavedZeroBubble."""
 
     _what = "Zero bubble"
 

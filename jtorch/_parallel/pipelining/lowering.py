@@ -4,8 +4,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from jtorch._parallel.pipelining.actions import (BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, FULL_BACKWARD, OVERLAP_F_B, RECV_B, RECV_F,
-                                                 REDUCE_GRAD, RESHARD, SEND_B, SEND_F, UNSHARD, _Action)
+from jtorch._parallel.pipelining.actions import (
+    BACKWARD_INPUT,
+    BACKWARD_WEIGHT,
+    FORWARD,
+    FULL_BACKWARD,
+    OVERLAP_F_B,
+    RECV_B,
+    RECV_F,
+    REDUCE_GRAD,
+    RESHARD,
+    SEND_B,
+    SEND_F,
+    UNSHARD,
+    _Action,
+)
 
 BACKWARDS = (BACKWARD_INPUT, FULL_BACKWARD)
 
@@ -173,6 +186,6 @@ def _deferred(rank: int, actions: list[_Action], stage_to_rank: Callable[[int], 
             del waiting[a]
         made += [*first, action]
     if waiting:
-        raise AssertionError(f"Malformed input schedule on rank {rank}: leftover RECV ops with no consumer found: {list(waiting)}. "
-                             "Every RECV must be consumed by a downstream compute op.")
+        raise AssertionError(f"Malformed input schedule on rank {rank}: leftover RECV ops with no consumer found: "
+                             f"{list(waiting)}. Every RECV must be consumed by a downstream compute op.")
     return made

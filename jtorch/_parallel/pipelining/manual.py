@@ -7,9 +7,18 @@ from typing import Any
 
 import jtorch.distributed as dist
 from jtorch._parallel.pipelining.data_parallel import run_forward
-from jtorch._parallel.pipelining.metadata import (InferenceMode, Metas, PipeliningMetadataError, _derive_grad_metas,
-                                                  _make_tensor_from_meta, _StageForwardMeta, _StageMeta, extract_tensor_metas,
-                                                  validate_and_normalize_to_tuple, validate_tensors_metadata)
+from jtorch._parallel.pipelining.metadata import (
+    InferenceMode,
+    Metas,
+    PipeliningMetadataError,
+    _derive_grad_metas,
+    _make_tensor_from_meta,
+    _StageForwardMeta,
+    _StageMeta,
+    extract_tensor_metas,
+    validate_and_normalize_to_tuple,
+    validate_tensors_metadata,
+)
 from jtorch._parallel.pipelining.stage import _PipelineStageBase
 from jtorch._parallel.pipelining.transfers import _RecvInfo
 from jtorch.no_grad import no_grad, set_grad_enabled
@@ -99,7 +108,8 @@ class PipelineStage(_PipelineStageBase):
     def _is_same_rank(self, other_stage: int) -> bool:
         return self.stage_index_to_group_rank[other_stage] == self.group_rank
 
-    def _forward_metadata_inference(self, args: Any, kwargs: dict[str, Any] | None, has_backward: bool) -> _StageForwardMeta | None:
+    def _forward_metadata_inference(self, args: Any, kwargs: dict[str, Any] | None,
+                                    has_backward: bool) -> _StageForwardMeta | None:
         """Runs the module, to see what it gives."""
         given = self._first_inputs(args)
         self._stage_meta.inputs = extract_tensor_metas(given)

@@ -113,7 +113,8 @@ def extract_tensor_metas(tensors: Sequence[Any] | None, *, allow_none: bool = Fa
     if tensors is None:
         return None
     if not allow_none and not all(isinstance(t, Tensor) for t in tensors):
-        raise PipeliningMetadataError("None values are not allowed in tensor metadata tuples. Use allow_none=True for optional values.")
+        raise PipeliningMetadataError("None values are not allowed in tensor metadata tuples. "
+                                      "Use allow_none=True for optional values.")
     return tuple([_TensorMeta.from_tensor(t) if isinstance(t, Tensor) else None for t in tensors])
 
 

@@ -5,8 +5,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jtorch._api import functions
 from jtorch._api.creation import tensor
-from jtorch._api.functions import cat, full_like, tensor_split
 from jtorch._base.pytree import flatten, tree_map, unflatten
 from jtorch.nn.attention._block_mask import BlockMask
 from jtorch.tensor import Tensor
@@ -71,25 +71,25 @@ def _split_block_mask(mask: BlockMask, n: int) -> list[BlockMask]:
         return [mask] * n
     if batch < n:
         raise AssertionError("Block mask has fewer batch size than the number of chunks. ")
-    parts = [[None] * n if t is None else tensor_split(t, n)
+    parts = [[None] * n if t is None else functions.tensor_split(t, n)
              for t in (mask.kv_num_blocks, mask.kv_indices, mask.full_kv_num_blocks, mask.full_kv_indices)]
     made, before = [], 0
-    for part in zip(*parts, strict=True):
-        made.append(BlockMask.from_kv_blocks(*part, BLOCK_SIZE=mask.BLOCK_SIZE, mask_mod=_shifted(mask.mask_mod, before),
-                                             seq_lengths=mask.seq_lengths))
-        before += part[0].size(0)
+    for counts, indices, full_counts, full_indices in zip(*parts, strict=True):
+        made.append(BlockMask.from_kv_blocks(counts, indices, full_counts, full_indices, mask.BLOCK_SIZE,
+                                             _shifted(mask.mask_mod, before), mask.seq_lengths))
+        before += counts.size(0)
     return made
 
 
 def _shifted(mask_mod: Callable, batches: int) -> Callable:
-    return lambda b, h, q, kv: mask_mod(b + full_like(b, batches), h, q, kv)
+    return lambda b, h, q, kv: mask_mod(b + functions.full_like(b, batches), h, q, kv)
 
 
 def _split_tensor(whole: Tensor, spec: TensorChunkSpec, num_chunks: int) -> Sequence[Tensor]:
     """A tensor's parts; AssertionError if it has not enough for ``num_chunks``."""
     if whole.size(spec.split_dim) < num_chunks:
         raise AssertionError(f"Tensor size {whole.size(spec.split_dim)} is smaller than num_chunks")
-    parts = tensor_split(whole, num_chunks, spec.split_dim)
+    parts = functions.tensor_split(whole, num_chunks, spec.split_dim)
     if whole.requires_grad and whole.is_leaf:
         for part in parts:
             part.retain_grad()      # a stage's backward reads it
@@ -142,9 +142,11 @@ def split_args_kwargs_into_chunks(args: tuple[Any, ...], kwargs: dict[str, Any] 
     """The inputs of each microbatch. See torch.distributed.pipelining.microbatch.split_args_kwargs_into_chunks.
 
     Args:
-        args, kwargs: of the whole batch.
+        args: the inputs of the whole batch.
+        kwargs: the same by name.
         chunks: how many microbatches; there are fewer if a tensor is too short.
-        args_chunk_spec, kwargs_chunk_spec: along which dim each is cut; without them tensors along dim 0, the rest not at all.
+        args_chunk_spec: along which dim each is cut; without it tensors along dim 0, the rest not at all.
+        kwargs_chunk_spec: the same by name.
 
     Raises:
         AssertionError: not as many specs as inputs.
@@ -171,7 +173,7 @@ def split_args_kwargs_into_chunks(args: tuple[Any, ...], kwargs: dict[str, Any] 
 
 def _merged(values: list[Any], spec: Any) -> Any:
     if isinstance(spec, TensorChunkSpec):
-        return cat(values, spec.split_dim)
+        return functions.cat(values, spec.split_dim)
     if isinstance(spec, _CustomReducer):
         made = spec.init_value
         for value in values:

@@ -6,8 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from jtorch._parallel.pipelining.actions import (BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, FULL_BACKWARD, OVERLAP_F_B, REDUCE_GRAD,
-                                                 RESHARD, UNSHARD, Order, _Action, _ComputationType)
+from jtorch._parallel.pipelining.actions import (
+    BACKWARD_INPUT,
+    BACKWARD_WEIGHT,
+    FORWARD,
+    FULL_BACKWARD,
+    OVERLAP_F_B,
+    REDUCE_GRAD,
+    RESHARD,
+    UNSHARD,
+    Order,
+    _Action,
+    _ComputationType,
+)
 from jtorch._parallel.pipelining.checking import _simulate_comms_compute, _validate_schedule
 from jtorch._parallel.pipelining.lowering import _add_reduce_grad, _add_send_recv, _add_unshard_reshard, _defer_recv_ops
 from jtorch._parallel.pipelining.metadata import generate_stage_to_rank_mapping
@@ -53,8 +64,8 @@ class PipelineScheduleMulti(_PipelineSchedule):
         self._comp_type_to_function_map: dict[_ComputationType, Callable] = {}
         self._backward_requires_autograd = backward_requires_autograd
         if use_full_backward is not None:
-            logger.warning("Deprecation warning: 'use_full_backward' is no longer supported. Simply stop passing it, and everything "
-                           "should still work fine.")
+            logger.warning("Deprecation warning: 'use_full_backward' is no longer supported. Simply stop passing it, and "
+                           "everything should still work fine.")
 
     def _place(self, rank_of: dict[int, int]) -> None:
         """Tells the stages which rank runs which."""
@@ -106,8 +117,8 @@ def _check_adjacent(stage: int, direction: str, found: set[int], allowed: set[in
     if others:
         raise RuntimeError(f"PipelineScheduleMulti only supports adjacent-stage communication, but stage {stage} has {direction} "
                            f"stages {sorted(found)} with non-adjacent stages {sorted(others)} (allowed adjacent stages: "
-                           f"{sorted(allowed)}). This commonly indicates skip connections, which are unsupported in this schedule "
-                           "runtime.")
+                           f"{sorted(allowed)}). This commonly indicates skip connections, which are unsupported in this "
+                           "schedule runtime.")
 
 
 class _CustomFunctionProtocol(Protocol):
@@ -136,7 +147,8 @@ class _PipelineScheduleRuntime(PipelineScheduleMulti):
             raise ValueError(f"Invalid computation type {computation_type}. Only FORWARD, FULL_BACKWARD,                 "
                              "BACKWARD_INPUT, BACKWARD_WEIGHT, OVERLAP_F_B, UNSHARD, RESHARD and REDUCE_GRAD are supported.")
         if computation_type in self._comp_type_to_function_map:
-            logger.warning("Computation type %s is already registered. Overwriting the existing custom function.", computation_type)
+            logger.warning("Computation type %s is already registered. Overwriting the existing custom function.",
+                           computation_type)
         self._comp_type_to_function_map[computation_type] = custom_function
 
     def _prepare_schedule_with_comms(self, actions: Order, format: Format = "compute_only") -> None:
@@ -167,13 +179,14 @@ class _PipelineScheduleRuntime(PipelineScheduleMulti):
         _write(filename, self.pipeline_order if format == "compute_only" else self.pipeline_order_with_comms)
 
     def _simulate(self) -> dict[int, list[_Action | None]]:
-        return _simulate_comms_compute(self.pipeline_order_with_comms, self.stage_index_to_group_rank.__getitem__, self._num_stages)
+        return _simulate_comms_compute(self.pipeline_order_with_comms, self.stage_index_to_group_rank.__getitem__,
+                                       self._num_stages)
 
 
 def _check_computed(actions: Order) -> None:
     for rank, listed in actions.items():
         for i, action in enumerate(listed):
             if action is not None and not action.is_compute_op:
-                raise ValueError(f"Expected compute-only schedule but found communication action '{action}' at rank {rank}, position "
-                                 f"{i}. Communication actions (e.g. SEND_F, RECV_F, etc.) should not be present when "
+                raise ValueError(f"Expected compute-only schedule but found communication action '{action}' at rank {rank}, "
+                                 f"position {i}. Communication actions (e.g. SEND_F, RECV_F, etc.) should not be present when "
                                  "format='compute_only'.")

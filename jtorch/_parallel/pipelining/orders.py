@@ -1,14 +1,22 @@
 """In which order the ranks of a pipeline run microbatches through their stages: what each schedule is.
 
-Functions of numbers: they give each rank's actions, with None where a rank would wait for others. Only forwards and backwards are in
-them; ``lowering.py`` adds the messages.
+Functions of numbers: they give each rank's actions, with None where a rank would wait for others. Only forwards and backwards
+are in them; ``lowering.py`` adds the messages.
 """
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
 
-from jtorch._parallel.pipelining.actions import BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, FULL_BACKWARD, Order, _Action, _ComputationType
+from jtorch._parallel.pipelining.actions import (
+    BACKWARD_INPUT,
+    BACKWARD_WEIGHT,
+    FORWARD,
+    FULL_BACKWARD,
+    Order,
+    _Action,
+    _ComputationType,
+)
 
 Actions = list[_Action | None]
 
@@ -137,6 +145,6 @@ def _too_early(a: _Action, stages: int, seen: set[_Action]) -> bool:
     if a.computation_type is FORWARD:
         return a.stage_index != 0 and a._replace(stage_index=a.stage_index - 1) not in seen
     if a.computation_type is FULL_BACKWARD:
-        needed = a._replace(computation_type=FORWARD) if a.stage_index == stages - 1 else a._replace(stage_index=a.stage_index + 1)
-        return needed not in seen
+        last = a.stage_index == stages - 1
+        return (a._replace(computation_type=FORWARD) if last else a._replace(stage_index=a.stage_index + 1)) not in seen
     return False

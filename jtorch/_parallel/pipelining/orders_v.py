@@ -6,8 +6,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jtorch._parallel.pipelining.actions import (BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, FULL_BACKWARD, OVERLAP_F_B, Order, _Action,
-                                                 _ComputationType)
+from jtorch._parallel.pipelining.actions import (
+    BACKWARD_INPUT,
+    BACKWARD_WEIGHT,
+    FORWARD,
+    FULL_BACKWARD,
+    OVERLAP_F_B,
+    Order,
+    _Action,
+    _ComputationType,
+)
 
 
 class _Writer:

@@ -7,8 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import jtorch.distributed as dist
-from jtorch._parallel.pipelining.actions import (BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, FULL_BACKWARD, OVERLAP_F_B, RECV_B, RECV_F,
-                                                 REDUCE_GRAD, RESHARD, SEND_B, SEND_F, UNSHARD, _Action, _format_pipeline_order)
+from jtorch._parallel.pipelining.actions import (
+    BACKWARD_INPUT,
+    BACKWARD_WEIGHT,
+    FORWARD,
+    FULL_BACKWARD,
+    OVERLAP_F_B,
+    RECV_B,
+    RECV_F,
+    REDUCE_GRAD,
+    RESHARD,
+    SEND_B,
+    SEND_F,
+    UNSHARD,
+    _Action,
+    _format_pipeline_order,
+)
 from jtorch.profiler import record_function
 
 logger = logging.getLogger("torch.distributed.pipelining.schedules")
@@ -151,6 +165,8 @@ class Run:
         """Modules that ``fully_shard`` has cut gather their parameters in each forward."""
 
 
-_DONE_BY = {FORWARD: Run._forward, FULL_BACKWARD: Run._backward, BACKWARD_INPUT: Run._backward, BACKWARD_WEIGHT: Run._backward_weight,
-            SEND_F: Run._send_forward, SEND_B: Run._send_backward, RECV_F: Run._receive_forward, RECV_B: Run._receive_backward,
-            REDUCE_GRAD: Run._reduce, UNSHARD: Run._nothing, RESHARD: Run._nothing}
+_DONE_BY = {
+    FORWARD: Run._forward, FULL_BACKWARD: Run._backward, BACKWARD_INPUT: Run._backward, BACKWARD_WEIGHT: Run._backward_weight,
+    SEND_F: Run._send_forward, SEND_B: Run._send_backward, RECV_F: Run._receive_forward, RECV_B: Run._receive_backward,
+    REDUCE_GRAD: Run._reduce, UNSHARD: Run._nothing, RESHARD: Run._nothing,
+}

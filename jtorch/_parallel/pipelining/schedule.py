@@ -9,7 +9,12 @@ from typing import Any
 import jtorch.distributed as dist
 from jtorch._parallel.pipelining.manual import PipelineStage
 from jtorch._parallel.pipelining.metadata import InferenceMode
-from jtorch._parallel.pipelining.microbatch import TensorChunkSpec, _split_tensor, merge_chunks, split_args_kwargs_into_chunks
+from jtorch._parallel.pipelining.microbatch import (
+    TensorChunkSpec,
+    _split_tensor,
+    merge_chunks,
+    split_args_kwargs_into_chunks,
+)
 from jtorch._parallel.pipelining.run import Run, _PipelineContext
 from jtorch.no_grad import is_grad_enabled
 from jtorch.random import fork_rng

@@ -5,8 +5,18 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch._parallel.pipelining import orders
-from jtorch._parallel.pipelining.actions import (FORWARD, FULL_BACKWARD, RECV_B, RECV_F, REDUCE_GRAD, SEND_B, SEND_F, Order, _Action,
-                                                 _ComputationType)
+from jtorch._parallel.pipelining.actions import (
+    FORWARD,
+    FULL_BACKWARD,
+    RECV_B,
+    RECV_F,
+    REDUCE_GRAD,
+    SEND_B,
+    SEND_F,
+    Order,
+    _Action,
+    _ComputationType,
+)
 from jtorch._parallel.pipelining.lowering import _add_reduce_grad
 from jtorch._parallel.pipelining.microbatch import TensorChunkSpec
 from jtorch._parallel.pipelining.schedule import _PipelineSchedule

@@ -53,7 +53,7 @@ _FORWARDS = {SplitPoint.BEGINNING: _split_before_forward, SplitPoint.END: _split
 
 
 def annotate_split_points(mod: Any, spec: dict[str, SplitPoint]) -> None:
-    """Has modules of ``mod`` say where it may be cut; AttributeError of a module that there is not, ValueError of another point."""
+    """Has modules of ``mod`` say where it may be cut; AttributeError if there is no such module, ValueError of another point."""
     for path, point in spec.items():
         *above, name = path.split(".")
         parent = mod

@@ -10,8 +10,14 @@ from typing import Any
 import jtorch.distributed as dist
 from jtorch._parallel.pipelining.backward import stage_backward, stage_backward_input, stage_backward_weight
 from jtorch._parallel.pipelining.data_parallel import reduce_gradients, run_backward, run_forward
-from jtorch._parallel.pipelining.metadata import (Metas, PipeliningMetadataError, described, flatten_args, output_tuple,
-                                                  validate_tensors_metadata)
+from jtorch._parallel.pipelining.metadata import (
+    Metas,
+    PipeliningMetadataError,
+    described,
+    flatten_args,
+    output_tuple,
+    validate_tensors_metadata,
+)
 from jtorch._parallel.pipelining.transfers import _RecvInfo, _Transfers
 from jtorch.tensor import Tensor
 
@@ -113,7 +119,8 @@ class _PipelineStageBase(_Transfers, ABC):
 
     # ------------------------------------------------------------ backward
 
-    def backward_one_chunk(self, bwd_chunk_id: int, loss: Any = None, full_backward: bool = True, last_backward: bool = False) -> None:
+    def backward_one_chunk(self, bwd_chunk_id: int, loss: Any = None, full_backward: bool = True,
+                           last_backward: bool = False) -> None:
         """A microbatch's backward, once for each: from the loss, in the last stage, or from the gradients that were received.
 
         Without ``full_backward`` parameters' gradients are left to ``backward_weight_one_chunk``. Behind the ``last_backward``
@@ -158,7 +165,7 @@ class _PipelineStageBase(_Transfers, ABC):
         return found
 
     def backward_weight_one_chunk(self, bwd_chunk_id: int, last_backward: bool = False) -> None:
-        """The gradients of parameters that ``backward_one_chunk(full_backward=False)`` has left out; AssertionError without it."""
+        """The parameters' gradients that ``backward_one_chunk(full_backward=False)`` left out; AssertionError without it."""
         if not self.has_backward:
             return
         if bwd_chunk_id not in self.dw_runner:

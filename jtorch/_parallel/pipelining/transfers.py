@@ -5,8 +5,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import jtorch.distributed as dist
-from jtorch._parallel.pipelining.metadata import (Metas, PipeliningMetadataError, _derive_grad_metas, _make_tensor_from_meta, _StageMeta,
-                                                  _TensorMeta, output_tuple)
+from jtorch._parallel.pipelining.metadata import (
+    Metas,
+    PipeliningMetadataError,
+    _derive_grad_metas,
+    _make_tensor_from_meta,
+    _StageMeta,
+    _TensorMeta,
+    output_tuple,
+)
 from jtorch.no_grad import is_grad_enabled
 from jtorch.tensor import Tensor
 
@@ -101,8 +108,8 @@ class _Transfers:
         for i, (grad, info) in enumerate(zip(self.bwd_cache.pop(bwd_chunk_id), self._received(0), strict=True)):
             meta = self._grad_meta(i)
             if meta is None and grad is not None:
-                raise PipeliningMetadataError(f"[{self.stage_index}] for chunk {bwd_chunk_id} has gradient {grad} but no stage to "
-                                              "send it to")
+                raise PipeliningMetadataError(f"[{self.stage_index}] for chunk {bwd_chunk_id} has gradient {grad} but no "
+                                              "stage to send it to")
             if meta is not None and info.source is not None:
                 grad = _make_tensor_from_meta(meta, self.device).zero_() if grad is None else grad    # type: ignore[attr-defined]
                 made.append(self._sends(grad, info.source))

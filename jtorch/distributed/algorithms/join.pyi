@@ -13,8 +13,8 @@ from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
 from jtorch._C import Any as Any
 from jtorch._base.pytree import NamedTuple as NamedTuple
-from jtorch._parallel.styles import ABC as ABC
-from jtorch._parallel.styles import abstractmethod as abstractmethod
+from jtorch._parallel.pipelining.schedule import ABC as ABC
+from jtorch._parallel.pipelining.schedule import abstractmethod as abstractmethod
 from jtorch.distributed.collectives import all_reduce as all_reduce
 from jtorch.distributed.work import Work as Work
 from jtorch.tensor import Tensor as Tensor

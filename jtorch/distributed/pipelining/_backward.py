@@ -5,5 +5,6 @@ from jtorch.distributed.later import names
 
 __getattr__ = names(__name__, {
     "_parallel.pipelining.backward":
-        "_autograd_grad_for_inputs _null_coalesce_accumulate get_param_groups stage_backward stage_backward_input stage_backward_weight",
+        "_autograd_grad_for_inputs _null_coalesce_accumulate get_param_groups stage_backward stage_backward_input "
+        "stage_backward_weight",
 })

@@ -5,6 +5,7 @@ from jtorch.distributed.later import names
 
 __getattr__ = names(__name__, {
     "_parallel.pipelining.metadata":
-        "InferenceMode PipeInfo PipeliningMetadataError _StageForwardMeta _StageMeta _TensorMeta extract_tensor_metas flatten_args "
-        "generate_rank_to_stage_mapping generate_stage_to_rank_mapping validate_and_normalize_to_tuple validate_tensors_metadata",
+        "InferenceMode PipeInfo PipeliningMetadataError _StageForwardMeta _StageMeta _TensorMeta extract_tensor_metas "
+        "flatten_args generate_rank_to_stage_mapping generate_stage_to_rank_mapping validate_and_normalize_to_tuple "
+        "validate_tensors_metadata",
 })

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__all__ = ["TensorChunkSpec", "merge_chunks", "split_args_kwargs_into_chunks"]
-
 __getattr__ = names(__name__, {
     "_parallel.pipelining.microbatch":
         "DEFAULT_CHUNK_DIM TensorChunkSpec _CustomReducer _LossReducer _Replicate _split_block_mask _split_tensor merge_chunks "

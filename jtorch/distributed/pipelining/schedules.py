@@ -3,10 +3,6 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__all__ = ["PipelineScheduleMulti", "PipelineScheduleSingle", "Schedule1F1B", "ScheduleDualPipeV", "ScheduleGPipe",
-           "ScheduleInterleaved1F1B", "ScheduleInterleavedZeroBubble", "ScheduleLoopedBFS", "ScheduleZBVZeroBubble",
-           "get_schedule_class"]
-
 __getattr__ = names(__name__, {
     "_parallel.pipelining.actions": "_Action _ComputationType _format_pipeline_order BACKWARD_INPUT BACKWARD_WEIGHT FORWARD "
                                     "FULL_BACKWARD OVERLAP_F_B RECV_B RECV_F REDUCE_GRAD RESHARD SEND_B SEND_F UNSHARD B F I W",
@@ -17,6 +13,7 @@ __getattr__ = names(__name__, {
     "_parallel.pipelining.schedule": "_PipelineSchedule",
     "_parallel.pipelining.single": "PipelineScheduleSingle Schedule1F1B ScheduleGPipe _ScheduleForwardOnly",
     "_parallel.pipelining.multi": "PipelineScheduleMulti _CustomFunctionProtocol _PipelineScheduleRuntime",
-    "_parallel.pipelining.interleaved": "ScheduleDualPipeV ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS "
-                                        "ScheduleZBVZeroBubble get_schedule_class",
+    "_parallel.pipelining.interleaved":
+        "ScheduleDualPipeV ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS ScheduleZBVZeroBubble "
+        "get_schedule_class",
 })

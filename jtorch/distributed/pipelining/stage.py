@@ -3,8 +3,6 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__all__ = ["PipelineStage", "build_stage"]
-
 __getattr__ = names(__name__, {
     "_parallel.pipelining.manual": "PipelineStage",
     "_parallel.pipelining.stage": "_PipelineStageBase",

@@ -1,0 +1,132 @@
+"""A model's graph, traced as far as is needed to cut it.
+
+Only modules within which it is cut are traced through; all others stay modules that are called, with the Python they have. Which
+these are is seen in a forward with the example inputs.
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from jtorch._api.creation import empty_strided
+from jtorch._base.pytree import flatten, unflatten
+from jtorch._parallel.pipelining.manual import buffers_kept
+from jtorch._parallel.pipelining.splitting import SplitPoint, listening, pipe_split
+from jtorch.fx._symbolic_trace import Tracer
+from jtorch.fx.graph_module import GraphModule
+from jtorch.fx.interpreter import Interpreter
+from jtorch.fx.node import Node
+from jtorch.nn.modules.module import Module, register_module_forward_hook, register_module_forward_pre_hook
+from jtorch.no_grad import no_grad
+from jtorch.random import fork_rng
+from jtorch.tensor import Tensor
+
+
+class Inputs:
+    """A model's inputs: the tensors among them are those of the graph, all else is as in the example."""
+
+    def __init__(self, mod: Module, args: tuple, kwargs: dict[str, Any] | None):
+        self.signature = inspect.signature(mod.forward)
+        self.leaves, self.form = flatten(self._bound(args, kwargs or {}))
+        self.at = [i for i, x in enumerate(self.leaves) if isinstance(x, Tensor)]
+        self.names = self._names(self._bound(args, kwargs or {}))
+
+    def _bound(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+        return dict(self.signature.bind(*args, **kwargs).arguments)
+
+    def _names(self, bound: dict[str, Any]) -> list[str]:
+        found = []
+        for name, value in bound.items():
+            n = sum(isinstance(x, Tensor) for x in flatten(value)[0])
+            found += [name] if isinstance(value, Tensor) else [f"{name}_{i}" for i in range(n)]
+        return found
+
+    def tensors(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+        """The graph's inputs among others of this form."""
+        leaves, _ = flatten(self._bound(args, kwargs))
+        return [leaves[i] for i in self.at]
+
+    def arguments(self, tensors: Iterable[Any]) -> inspect.BoundArguments:
+        """The model's arguments, with these in the tensors' place."""
+        leaves = list(self.leaves)
+        for i, t in zip(self.at, tensors, strict=True):
+            leaves[i] = t
+        return inspect.BoundArguments(self.signature, unflatten(leaves, self.form))     # type: ignore[arg-type]
+
+
+class _Tracer(Tracer):
+    """Traces through some modules only, and notes where they are cut."""
+
+    proxy_buffer_attributes = True
+
+    def __init__(self, inputs: Inputs, through: set[Module] | None):
+        super().__init__()
+        self.inputs, self.through = inputs, through
+
+    def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
+        """Modules within which nothing is cut."""
+        return super().is_leaf_module(m, module_qualified_name) if self.through is None else m not in self.through
+
+    def create_args_for_root(self, root_fn: Callable, is_module: bool, concrete_args: Any = None) -> tuple[Callable, list]:
+        """Proxies for the tensors only."""
+        def run(root: Any, *proxies: Any) -> Any:
+            given = self.inputs.arguments(proxies)
+            return root.forward(*given.args, **given.kwargs)
+        return run, [self.root, *[self.create_proxy("placeholder", name, (), {}) for name in self.inputs.names]]
+
+    def cut(self, module: Any = None) -> None:
+        """Notes a cut in a forward; those around modules are noted where these are called."""
+        if module is None:
+            self.create_node("call_function", pipe_split, (), {})
+
+    def call_module(self, m: Any, forward: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """As in all tracers, with the cuts around the module."""
+        point = m.__dict__.get("_split_point")
+        if point is SplitPoint.BEGINNING:
+            self.cut()
+        made = super().call_module(m, forward, args, kwargs)
+        if point is SplitPoint.END:
+            self.cut()
+        return made
+
+
+def _cut_within(mod: Module, args: tuple, kwargs: dict[str, Any]) -> set[Module]:
+    """The modules within which a forward is cut."""
+    running: list[Any] = []
+    found: set[Module] = {mod}
+
+    def note(module: Any) -> None:
+        found.update([m for m in running if m is not module])
+    hooks = [register_module_forward_pre_hook(lambda m, _: running.append(m)),
+             register_module_forward_hook(lambda m, *_: running.pop() and None, always_call=True)]
+    try:
+        with listening(note), no_grad(), fork_rng(devices=[]), buffers_kept(mod):
+            mod(*args, **kwargs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return found
+
+
+class _Noting(Interpreter):
+    """Runs a graph, and notes what each node gives: tensors without elements, all else as it is."""
+
+    def run_node(self, n: Node) -> Any:
+        """Runs a node and notes what it gives."""
+        made = super().run_node(n)
+        is_tensor = isinstance(made, Tensor)
+        n.meta["val"] = empty_strided(made.shape, made.stride(), dtype=made.dtype, device="meta") if is_tensor else made
+        return made
+
+
+def traced(mod: Module, inputs: Inputs, args: tuple, kwargs: dict[str, Any],
+            policy: Callable[[GraphModule], GraphModule] | None) -> GraphModule:
+    """The model's graph, whose nodes say what they give."""
+    tracer = _Tracer(inputs, None if policy is not None else _cut_within(mod, args, kwargs))
+    with listening(tracer.cut):
+        made = GraphModule(mod, tracer.trace(mod))
+    made = made if policy is None else policy(made)
+    with no_grad(), fork_rng(devices=[]), buffers_kept(mod):
+        _Noting(made).run(*inputs.tensors(args, kwargs))
+    return made
