@@ -14,7 +14,8 @@ from process_programs import launched, written
 @pytest.mark.parametrize(("program", "processes"), [("collectives.py", 2), ("collectives.py", 4), ("ddp.py", 2),
                                                      ("device_mesh.py", 2), ("device_mesh.py", 4), ("dtensor.py", 2), ("dtensor.py", 4),
                                                      ("tensor_parallel.py", 2), ("tensor_parallel.py", 4), ("fsdp.py", 2),
-                                                     ("fsdp.py", 4), ("data_parallel.py", 2), ("fsdp_wrapper.py", 2)])
+                                                     ("fsdp.py", 4), ("data_parallel.py", 2), ("fsdp_wrapper.py", 2), ("pipelining.py", 2),
+                                                     ("pipelining.py", 4), ("pipelining_traced.py", 4)])
 def test_a_program_prints_what_it_prints_with_pytorch(program, processes, tmp_path):
     ours = written("jtorch", processes, program, tmp_path / "ours")
     assert ours == written("torch", processes, program, tmp_path / "theirs")

@@ -89,14 +89,14 @@ def test_not_built(name):
 
 def test_not_built_names_can_stand_around():
     """As a default argument, a base class, in isinstance, as an attribute of an attribute."""
-    pipelining = importlib.import_module("jtorch.distributed.pipelining")
+    rpc = importlib.import_module("jtorch.distributed.rpc")
 
-    class Mine(pipelining.PipelineStage):
-        def f(self, point=pipelining.SplitPoint.BEGINNING):
-            return point
-    assert not isinstance(1, pipelining.Schedule1F1B)
-    assert not hasattr(pipelining, "__wrapped__")
-    with pytest.raises(NotImplementedError, match=r"torch.distributed.pipelining.PipelineStage is not built"):
+    class Mine(rpc.RRef):
+        def f(self, kind=rpc.BackendType.TENSORPIPE):
+            return kind
+    assert not isinstance(1, rpc.RpcBackendOptions)
+    assert not hasattr(rpc, "__wrapped__")
+    with pytest.raises(NotImplementedError, match=r"torch.distributed.rpc.RRef is not built"):
         Mine()
 
 
