@@ -34,19 +34,29 @@ class _Cut:
     """A graph in parts: which nodes are in which, and which values pass from one to others."""
 
     def __init__(self, graph: Graph):
-        self.parts: list[list[Node]] = [[]]
+        self.parts: list[list[Node]] = []
+        self.of: dict[Node, int] = {}
+        begins = True
         for node in graph.nodes:
-            if _is_cut(node) and self.parts[-1]:
-                self.parts.append([])
-            elif node.op not in ("placeholder", "output", "get_attr") and not _is_cut(node):
-                self.parts[-1].append(node)
-        self.parts = [part for part in self.parts if part]
-        self.of = {node: i for i, part in enumerate(self.parts) for node in part}
+            if _is_cut(node):
+                begins = True
+            elif node.op not in ("placeholder", "output", "get_attr"):
+                source = self._taken_from(node)
+                if source is None and begins:
+                    self.parts.append([])
+                    begins = False
+                self.of[node] = len(self.parts) - 1 if source is None else source
+                self.parts[self.of[node]].append(node)
         self.inputs: list[dict[Node, None]] = [{} for _ in self.parts]
         self.outputs: list[dict[Node, None]] = [{} for _ in self.parts]
         for node in graph.nodes:
             for value in node.all_input_nodes:
                 self._pass(value, node)
+
+    def _taken_from(self, node: Node) -> int | None:
+        """The part that gives several tensors at once, of a node that takes one of them: only tensors pass between parts."""
+        whole = node.args[0] if node.target is operator.getitem else None
+        return None if not isinstance(whole, Node) or isinstance(whole.meta["val"], Tensor) else self.of.get(whole)
 
     def _pass(self, value: Node, user: Node) -> None:
         source, to = self.of.get(value), self.of.get(user)

@@ -244,6 +244,25 @@ def test_what_is_traced():
         pp.pipeline(net, (x, jtorch.ones(3, 3)), {"more": jtorch.ones(5)})
 
 
+def test_what_gives_several_tensors_is_taken_apart_where_it_is():
+    jtorch = library("jtorch")
+    pp = importlib.import_module("jtorch.distributed.pipelining")
+
+    class Recurrent(jtorch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.outer = jtorch.nn.GRU(3, 4), jtorch.nn.Linear(4, 2)
+
+        def forward(self, x):
+            out, last = self.inner(x)
+            return self.outer(out) + self.outer(last)
+    net, x = Recurrent(), jtorch.randn(5, 2, 3)
+    expected = net(x)
+    pipe = pp.pipeline(net, (x,), split_spec={"inner": pp.SplitPoint.END})
+    assert [tuple(v.shape) for v in pipe.get_stage_module(1).meta["inputs"]] == [(5, 2, 4), (1, 2, 4)]
+    assert pipe.num_stages == 2 and jtorch.allclose(pipe(x)[0], expected)
+
+
 def test_a_policy_cuts():
     jtorch = library("jtorch")
     pp = importlib.import_module("jtorch.distributed.pipelining")

@@ -57,14 +57,6 @@ class _StageMeta:
     input_grads: Metas | None = None
     output_grads: Metas | None = None
 
-    def has_any(self) -> bool:
-        """Whether anything is known."""
-        return any(x is not None for x in (self.inputs, self.outputs, self.input_grads, self.output_grads))
-
-    def has_dtensors(self) -> bool:
-        """Never, here."""
-        return False
-
     def is_complete_for_forward(self) -> bool:
         """Whether inputs and outputs are known."""
         return self.inputs is not None and self.outputs is not None
@@ -160,13 +152,9 @@ def validate_tensors_metadata(desc: str, expected: Metas, actual: Sequence[Any],
     return found
 
 
-def flatten_args(args: Any, *, detach: bool = False) -> Any:
-    """All that is in some arguments; with ``detach`` also the same arguments of tensors without a history."""
-    flat, form = flatten(args)
-    if not detach:
-        return flat
-    flat = [a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in flat]
-    return unflatten(flat, form), flat
+def flatten_args(args: Any) -> list:
+    """All that is in some arguments."""
+    return flatten(args)[0]
 
 
 def described(value: Any) -> str:

@@ -140,7 +140,7 @@ class _PipelineStageBase(_Transfers, ABC):
         self.bwd_cache[bwd_chunk_id] = found
         if self.is_last and not self.is_first:
             for t in outputs:
-                if not t._is_view():
+                if isinstance(t, Tensor) and not t._is_view():
                     t.detach_()     # the user gets it, and needs no history
 
     def _backward(self, i: int, outputs: Any, grads: Any, inputs: list, full: bool, last: bool) -> tuple[Tensor | None, ...]:
