@@ -276,3 +276,50 @@ def test_a_policy_cuts():
     pipe = pp.pipeline(net, (x,), split_policy=in_the_middle)
     assert (pipe.num_stages, sorted(pipe.get_stage_module(0).state_dict())[0]) == (2, "0.bias")
     assert jtorch.allclose(pipe(x)[0], net(x))
+
+
+# ---------------------------------------------------------------- a pipeline of one rank
+
+@pytest.fixture
+def alone():
+    """The library, in a job of this process alone."""
+    jtorch = library("jtorch")
+    dist = importlib.import_module("jtorch.distributed")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield jtorch
+    dist.destroy_process_group()
+
+
+def test_a_rank_with_all_stages(alone):
+    """Orders with messages are the user's; so may be what an action does. Looking at tensors leaves no trace in buffers."""
+    pp = importlib.import_module("jtorch.distributed.pipelining")
+    nets = [alone.nn.Sequential(alone.nn.Linear(3, 3), alone.nn.BatchNorm1d(3)) for _ in range(2)]
+    x, y = alone.randn(8, 3), alone.randn(8, 3)
+    made = pp.schedules._PipelineScheduleRuntime([pp.PipelineStage(net, i, 2, "cpu") for i, net in enumerate(nets)], 2,
+                                                 loss_fn=lambda out, y, scale: ((out - y) ** 2).mean() * scale)
+    made._prepare_schedule_with_comms({0: [pp.schedules._Action.from_str(a) for a in "0F0,0F1,1F0,1I0,1F1,1B1,1W0,0B0,0B1".split(",")]})
+    seen = []
+    made.register_custom_function(pp.schedules.RESHARD, lambda action, context: seen.append((str(action), context.schedule_ref is made)))
+    losses = [3]
+    assert made.step(x, target=y, losses=losses, return_outputs=False, loss_kwargs={"scale": 2.0}) is None
+    assert seen == [("1RESHARD", True), ("0RESHARD", True)] and len(losses) == 2
+    assert [net[1].num_batches_tracked.item() for net in nets] == [2, 2]
+    found = [p.grad.clone() for net in nets for p in net.parameters()]
+    whole = [alone.nn.Sequential(alone.nn.Linear(3, 3), alone.nn.BatchNorm1d(3)) for _ in range(2)]
+    for net, other in zip(whole, nets, strict=True):
+        net.load_state_dict(other.state_dict())
+    for part_x, part_y in zip(x.chunk(2), y.chunk(2), strict=True):
+        (((whole[1](whole[0](part_x)) - part_y) ** 2).mean()).backward()       # twice, by half
+    assert all(alone.allclose(a, p.grad, atol=1e-5) for a, p in zip(found, [p for n in whole for p in n.parameters()], strict=True))
+
+
+def test_a_stage_that_was_told_otherwise_warns(alone):
+    pp = importlib.import_module("jtorch.distributed.pipelining")
+    stage = pp.PipelineStage(alone.nn.Linear(3, 2), 0, 1, "cpu", input_args=alone.ones(5, 3))
+    with pytest.warns(UserWarning, match=r"Stage 0 input\[0\]: Metadata mismatch. shape mismatch: torch.Size\(\[5, 3\]\) vs torch.Size\(\[2, 3\]\)"):
+        pp.ScheduleGPipe(stage, 2).step(alone.ones(4, 3))
+    with pytest.raises(pp._utils.PipeliningMetadataError, match="loss_fn and target required for last stage"):
+        pp.ScheduleGPipe(pp.PipelineStage(alone.nn.Linear(3, 2), 0, 1, "cpu"), 2, alone.nn.MSELoss()).step(alone.ones(4, 3))
+    with pytest.raises(RuntimeError, match=r"\[Stage 0\] failed to run forward:\n +args: .*Tensor\(torch.Size\(\[2, 3\]\), grad=False"):
+        made = pp.ScheduleGPipe(pp.PipelineStage(alone.nn.Linear(4, 2), 0, 1, "cpu", alone.ones(2, 3), alone.ones(2, 2)), 2)
+        made.step(alone.ones(4, 3))
