@@ -320,6 +320,6 @@ def test_a_stage_that_was_told_otherwise_warns(alone):
         pp.ScheduleGPipe(stage, 2).step(alone.ones(4, 3))
     with pytest.raises(pp._utils.PipeliningMetadataError, match="loss_fn and target required for last stage"):
         pp.ScheduleGPipe(pp.PipelineStage(alone.nn.Linear(3, 2), 0, 1, "cpu"), 2, alone.nn.MSELoss()).step(alone.ones(4, 3))
+    made = pp.ScheduleGPipe(pp.PipelineStage(alone.nn.Linear(4, 2), 0, 1, "cpu", alone.ones(2, 3), alone.ones(2, 2)), 2)
     with pytest.raises(RuntimeError, match=r"\[Stage 0\] failed to run forward:\n +args: .*Tensor\(torch.Size\(\[2, 3\]\), grad=False"):
-        made = pp.ScheduleGPipe(pp.PipelineStage(alone.nn.Linear(4, 2), 0, 1, "cpu", alone.ones(2, 3), alone.ones(2, 2)), 2)
         made.step(alone.ones(4, 3))
