@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from jtorch.engine.timeline import Happening, Timeline
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]
-SHOWN = ("call", "program", "compile", "catching up", "wait", "user")      # a record or a departure takes no time of its own
+SHOWN = ("call", "program", "compile", "catching up", "wait", "user", "collective")      # a record or a departure takes no time of its own
 
 
 class FunctionEvent:
@@ -22,6 +22,7 @@ class FunctionEvent:
         self.cpu_children: list[FunctionEvent] = []
         self.cpu_parent: FunctionEvent | None = None
         self.count, self.input_shapes = 1, happening.details.get("inputs", [])
+        self.is_async = happening.kind == "collective"
         self.stack = [happening.details["line"]] if "line" in happening.details else []
 
     @property

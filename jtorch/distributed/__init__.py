@@ -5,24 +5,29 @@ import importlib
 import sys
 from typing import Any
 
+from jtorch.distributed.barriers import barrier as barrier
+from jtorch.distributed.barriers import monitored_barrier as monitored_barrier
+from jtorch.distributed.coalesced import all_gather_coalesced as all_gather_coalesced
+from jtorch.distributed.coalesced import all_reduce_coalesced as all_reduce_coalesced
 from jtorch.distributed.collectives import _all_gather_base as _all_gather_base
 from jtorch.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
 from jtorch.distributed.collectives import all_gather as all_gather
 from jtorch.distributed.collectives import all_gather_into_tensor as all_gather_into_tensor
 from jtorch.distributed.collectives import all_gather_single as all_gather_single
 from jtorch.distributed.collectives import all_reduce as all_reduce
-from jtorch.distributed.collectives import all_reduce_coalesced as all_reduce_coalesced
 from jtorch.distributed.collectives import all_to_all as all_to_all
 from jtorch.distributed.collectives import all_to_all_single as all_to_all_single
-from jtorch.distributed.collectives import barrier as barrier
 from jtorch.distributed.collectives import broadcast as broadcast
 from jtorch.distributed.collectives import gather as gather
-from jtorch.distributed.collectives import monitored_barrier as monitored_barrier
 from jtorch.distributed.collectives import reduce as reduce
 from jtorch.distributed.collectives import reduce_scatter as reduce_scatter
 from jtorch.distributed.collectives import reduce_scatter_single as reduce_scatter_single
 from jtorch.distributed.collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from jtorch.distributed.collectives import scatter as scatter
+from jtorch.distributed.debug import DebugLevel as DebugLevel
+from jtorch.distributed.debug import get_debug_level as get_debug_level
+from jtorch.distributed.debug import set_debug_level as set_debug_level
+from jtorch.distributed.debug import set_debug_level_from_env as set_debug_level_from_env
 from jtorch.distributed.device_mesh import DeviceMesh as DeviceMesh
 from jtorch.distributed.device_mesh import init_device_mesh as init_device_mesh
 from jtorch.distributed.errors import DistBackendError as DistBackendError
@@ -32,6 +37,7 @@ from jtorch.distributed.errors import DistStoreError as DistStoreError
 from jtorch.distributed.errors import QueueEmptyError as QueueEmptyError
 from jtorch.distributed.groups import ProcessGroup as ProcessGroup
 from jtorch.distributed.groups import default_pg_timeout as default_pg_timeout
+from jtorch.distributed.later import names
 from jtorch.distributed.membership import Backend as Backend
 from jtorch.distributed.membership import GroupMember as GroupMember
 from jtorch.distributed.membership import _get_default_group as _get_default_group
@@ -64,6 +70,15 @@ from jtorch.distributed.objects import gather_object as gather_object
 from jtorch.distributed.objects import recv_object_list as recv_object_list
 from jtorch.distributed.objects import scatter_object_list as scatter_object_list
 from jtorch.distributed.objects import send_object_list as send_object_list
+from jtorch.distributed.options import AllToAllOptions as AllToAllOptions
+from jtorch.distributed.options import AllreduceCoalescedOptions as AllreduceCoalescedOptions
+from jtorch.distributed.options import AllreduceOptions as AllreduceOptions
+from jtorch.distributed.options import BarrierOptions as BarrierOptions
+from jtorch.distributed.options import BroadcastOptions as BroadcastOptions
+from jtorch.distributed.options import GatherOptions as GatherOptions
+from jtorch.distributed.options import ReduceOptions as ReduceOptions
+from jtorch.distributed.options import ReduceScatterOptions as ReduceScatterOptions
+from jtorch.distributed.options import ScatterOptions as ScatterOptions
 from jtorch.distributed.point_to_point import P2POp as P2POp
 from jtorch.distributed.point_to_point import batch_isend_irecv as batch_isend_irecv
 from jtorch.distributed.point_to_point import irecv as irecv
@@ -83,6 +98,7 @@ from jtorch.distributed.work import Work as Work
 reduce_op = ReduceOp
 
 
+_gradients = names(__name__, {"nn.parallel.buckets": "GradBucket"})
 _PARTS = {"_composable", "algorithms", "_tensor", "checkpoint", "device_mesh", "fsdp", "optim", "tensor"}
 
 
@@ -91,6 +107,4 @@ def __getattr__(name: str) -> Any:
     if name in _PARTS:
         importlib.import_module(f"{__name__}.{name}")
     found = sys.modules.get(f"{__name__}.{name}")
-    if found is None:
-        raise AttributeError(f"module 'torch.distributed' has no attribute {name!r}")
-    return found
+    return _gradients(name) if found is None else found

@@ -20,9 +20,9 @@ def check_tensor(param: Any, name: str) -> None:
 def check_tensors(param: Any, name: str) -> None:
     """TypeError unless it is a list of tensors."""
     if not isinstance(param, (list, tuple)) or any(not isinstance(t, Tensor) for t in param):
-        elements = [type(t) for t in param] if isinstance(param, (list, tuple)) else ""
+        what = f"with elements of type {[type(t) for t in param]}" if isinstance(param, (list, tuple)) else "instead"
         raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but "
-                        f"got {type(param)} with elements of type {elements}.")
+                        f"got {type(param)} {what}.")
 
 
 def array_of(t: Tensor) -> np.ndarray:

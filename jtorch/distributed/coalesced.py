@@ -2,11 +2,73 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from jtorch._api.flat import flattened, unflattened
-from jtorch.distributed.collectives import broadcast
+from jtorch.distributed import bodies
+from jtorch.distributed.arrays import array_of, check_tensors, described, put
+from jtorch.distributed.collectives import _begin, _check_dtypes, _gathered, broadcast
+from jtorch.distributed.groups import ProcessGroup
+from jtorch.distributed.reductions import ReduceOp, body_of, check_complex
+from jtorch.distributed.work import Work
 from jtorch.tensor import Tensor
+
+
+def all_reduce_coalesced(tensors: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
+    """``all_reduce`` of each tensor, in one message. See torch.distributed.all_reduce_coalesced."""
+    work = begin_all_reduce(tensors, op, group, async_op)
+    return None if work is None else work.get_future()
+
+
+def begin_all_reduce(tensors: list[Tensor], op: Any, group: Any, async_op: bool) -> Work | None:
+    """``all_reduce_coalesced`` as Work."""
+    tensors = [tensors] if isinstance(tensors, Tensor) else tensors
+    check_tensors(tensors, "tensor")
+    _check_dtypes(*tensors)
+    for t in tensors:
+        check_complex(op, t.dtype)
+
+    def do(pg: ProcessGroup) -> None:
+        flat = _joined(tensors)
+        call = described("all_reduce_coalesced", flat, op.name, [tuple(t.shape) for t in tensors])
+        _put_parts(tensors, pg.run(call, bodies.all_reduce(body_of(op, flat.dtype)), flat))
+    return _begin(group, "all_reduce_coalesced", do, async_op, list(tensors), tensors)
+
+
+def _joined(tensors: Iterable[Tensor]) -> np.ndarray:
+    """What tensors show, one behind another; complex numbers as pairs."""
+    arrays = [array_of(t).reshape(-1) for t in tensors]
+    return np.concatenate([a.view(a.real.dtype) for a in arrays])
+
+
+def _put_parts(tensors: Iterable[Tensor], flat: np.ndarray) -> None:
+    """Fills tensors with what lies one behind another."""
+    start = 0
+    for t in tensors:
+        end = start + t.numel() * (2 if t.dtype.is_complex else 1)
+        put(t, flat[start:end].view(flat.dtype if not t.dtype.is_complex else np.result_type(flat.dtype, np.complex64)))
+        start = end
+
+
+def all_gather_coalesced(output_tensor_lists: list[list[Tensor]], input_tensor_list: list[Tensor], group: Any = None,
+                         async_op: bool = False) -> Any:
+    """Fills a list for each rank with the tensors it has in its list. See torch.distributed.all_gather_coalesced."""
+    check_tensors(input_tensor_list, "input_tensor_list")
+    if not isinstance(output_tensor_lists, list):
+        raise TypeError("Invalid function argument: output_tensor_lists should be a list")
+    for rank_list in output_tensor_lists:
+        check_tensors(rank_list, "output_tensor_lists")
+    _check_dtypes(*input_tensor_list, *chain(*output_tensor_lists))
+
+    def do(pg: ProcessGroup) -> None:
+        rows = _gathered(pg, "all_gather_coalesced", _joined(input_tensor_list), [tuple(t.shape) for t in input_tensor_list])
+        for tensors, row in zip(output_tensor_lists, rows, strict=True):
+            _put_parts(tensors, row)
+    work = _begin(group, "all_gather_coalesced", do, async_op, output_tensor_lists, input_tensor_list)
+    return None if work is None else work.get_future()
 
 
 def broadcast_together(tensors: Iterable[Tensor], source: int, group: Any) -> list[tuple[Tensor, Tensor]]:

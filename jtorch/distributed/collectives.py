@@ -1,30 +1,36 @@
 """Collectives: what all ranks of a group call together. See torch.distributed.all_reduce."""
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from jtorch._base.layout import strided
 from jtorch.distributed import bodies
 from jtorch.distributed.arrays import array_of, bits, check_tensor, check_tensors, described, from_bits, put
-from jtorch.distributed.errors import DistBackendError
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.distributed.membership import _group_of_call, get_group_rank
-from jtorch.distributed.reductions import ReduceOp, body_of
+from jtorch.distributed.profiled import noted
+from jtorch.distributed.reductions import ReduceOp, body_of, check_complex
+from jtorch.distributed.sparse_sum import sum_of_sparse
 from jtorch.distributed.work import Work
 from jtorch.tensor import Tensor
 
+# What PyTorch's profiler calls what is not called as its function.
+_SHOWN_AS = {"all_reduce_coalesced": "all_reduce", "all_gather_coalesced": "all_gather", "all_to_all_single": "all_to_all"}
 
-def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: bool, result: Any) -> Work | None:
-    """Runs a collective in order with the group's others; now, or as Work."""
+
+def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: bool, result: Any,
+           sent: Iterable[Tensor] = ()) -> Work | None:
+    """Runs a collective in order with the group's others; now, or as Work. ``sent`` is what a profile shows the shapes of."""
     pg = _group_of_call(group, name)
     if pg is None:
         return None
+    run = noted(_SHOWN_AS.get(name, name), sent, lambda: do(pg))
     if async_op:
-        return Work(pg.lane.submit(lambda: do(pg)), result)
-    pg.lane.run(lambda: do(pg))
+        return Work(pg.lane.submit(run), result)
+    pg.lane.run(run)
     return None
 
 
@@ -41,19 +47,15 @@ def _source(pg: ProcessGroup, rank: int | None, group_rank: int | None, what: st
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Makes the tensor the reduction of all ranks' tensors. See torch.distributed.all_reduce."""
     check_tensor(tensor, "tensor")
+    check_complex(op, tensor.dtype)
+    if tensor.layout is not strided:
+        return _begin(group, "all_reduce", lambda pg: sum_of_sparse(pg, tensor, op, _gathered), async_op, [tensor], [tensor])
 
     def do(pg: ProcessGroup) -> None:
         array = array_of(tensor)
         body = bodies.all_reduce(body_of(op, array.dtype))
         put(tensor, pg.run(described("all_reduce", array, op.name), body, array))
-    return _begin(group, "all_reduce", do, async_op, [tensor])
-
-
-def all_reduce_coalesced(tensors: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """``all_reduce`` of each tensor. See torch.distributed.all_reduce_coalesced."""
-    check_tensors(tensors, "tensors")
-    works = [all_reduce(t, op, group, async_op) for t in tensors]
-    return works[-1] if works else None
+    return _begin(group, "all_reduce", do, async_op, [tensor], [tensor])
 
 
 def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
@@ -66,7 +68,7 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
         made = pg.run(described("broadcast", array, at), bodies.broadcast(at), bits(array))
         if pg.rank() != at:
             put(tensor, from_bits(made, array))
-    return _begin(group, "broadcast", do, async_op, [tensor])
+    return _begin(group, "broadcast", do, async_op, [tensor], [tensor])
 
 
 def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False,
@@ -79,7 +81,7 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
         made = pg.run(described("reduce", array, op.name, at), bodies.all_reduce(body_of(op, array.dtype)), array)
         if pg.rank() == at:
             put(tensor, made)
-    return _begin(group, "reduce", do, async_op, [tensor])
+    return _begin(group, "reduce", do, async_op, [tensor], [tensor])
 
 
 def _gathered(pg: ProcessGroup, name: str, array: np.ndarray, *more: Any) -> np.ndarray:
@@ -98,15 +100,21 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
             raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
                                f"{pg.size()}, got {len(tensor_list)})")
         for t in tensor_list:
-            _check_alike(t, tensor)
+            _check_dtypes(tensor, t)
+            _check_shapes(t, tensor)
         for t, row in zip(tensor_list, _gathered(pg, "all_gather", array_of(tensor)), strict=True):
             put(t, row)
-    return _begin(group, "all_gather", do, async_op, [tensor_list])
+    return _begin(group, "all_gather", do, async_op, [tensor_list], [tensor])
 
 
-def _check_alike(t: Tensor, tensor: Tensor) -> None:
-    if t.dtype is not tensor.dtype:
-        raise ValueError(f"Invalid usage of tensors with different dtypesFound {t.dtype} and  {tensor.dtype}")
+def _check_dtypes(*tensors: Tensor) -> None:
+    """ValueError unless all are of one dtype; complex numbers count as their parts."""
+    for t in tensors[1:]:
+        if t.dtype.to_real() is not tensors[0].dtype.to_real():
+            raise ValueError(f"Invalid usage of tensors with different dtypesFound {tensors[0].dtype} and  {t.dtype}")
+
+
+def _check_shapes(t: Tensor, tensor: Tensor) -> None:
     if t.shape != tensor.shape:
         wanted, found = ("(" + ", ".join(map(str, x.shape)) + ")" for x in (tensor, t))
         raise RuntimeError(f"ProcessGroupGloo::allgather: invalid tensor size at index 0 (expected {wanted}, got {found})")
@@ -121,7 +129,7 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
         if output_tensor.numel() != input_tensor.numel() * pg.size():
             raise ValueError("output tensor size must be equal to world_size times input tensor size")
         put(output_tensor, _gathered(pg, "all_gather_into_tensor", array_of(input_tensor)))
-    return _begin(group, "all_gather_into_tensor", do, async_op, [output_tensor])
+    return _begin(group, "all_gather_into_tensor", do, async_op, [output_tensor], [input_tensor])
 
 
 def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
@@ -138,7 +146,7 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
         rows = _gathered(pg, "gather", array_of(tensor), at)
         for t, row in zip(gather_list or (), rows if gather_list else (), strict=True):
             put(t, row)
-    return _begin(group, "gather", do, async_op, [gather_list])
+    return _begin(group, "gather", do, async_op, [gather_list], [tensor])
 
 
 def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None,
@@ -155,7 +163,7 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
         rows = [array_of(t) for t in scatter_list] if scatter_list else [np.zeros_like(own)] * pg.size()
         made = pg.run(described("scatter", own, at), bodies.reduce_scatter("sum"), np.stack([bits(r) for r in rows]))
         put(tensor, from_bits(made, own))
-    return _begin(group, "scatter", do, async_op, [tensor])
+    return _begin(group, "scatter", do, async_op, [tensor], [tensor] if scatter_list is None else scatter_list)
 
 
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None,
@@ -197,7 +205,7 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
         rows = _exchanged(pg, "all_to_all", [array_of(t) for t in input_tensor_list], [t.numel() for t in output_tensor_list])
         for t, row in zip(output_tensor_list, rows, strict=True):
             put(t, row)
-    return _begin(group, "all_to_all", do, async_op, [output_tensor_list])
+    return _begin(group, "all_to_all", do, async_op, [output_tensor_list], input_tensor_list)
 
 
 def _exchanged(pg: ProcessGroup, name: str, rows: list[np.ndarray], wanted: list[int]) -> list[np.ndarray]:
@@ -234,32 +242,13 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
         parts = np.split(array, np.cumsum(sent)[:-1])
         rows = _exchanged(pg, "all_to_all_single", parts, [k * each for k in taken])
         put(output, np.concatenate(rows))
-    return _begin(group, "all_to_all_single", do, async_op, [output])
+    return _begin(group, "all_to_all_single", do, async_op, [output], [input])
 
 
 def _even(total: int, n: int) -> list[int]:
     if total % n:
         raise ValueError("Tensor's dim 0 does not divide equally across group size")
     return [total // n] * n
-
-
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Waits until all ranks have come here. See torch.distributed.barrier."""
-    return _begin(group, "barrier", lambda pg: pg.meet("barrier", pg.timeout.total_seconds()), async_op, None)
-
-
-def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """``barrier`` that says which rank has not come. See torch.distributed.monitored_barrier."""
-    _begin(group, "monitored_barrier", lambda pg: _monitored(pg, timeout, wait_all_ranks), False, None)
-
-
-def _monitored(pg: ProcessGroup, timeout: timedelta | None, wait_all_ranks: bool) -> None:
-    limit = (timeout or pg.timeout).total_seconds()
-    try:
-        pg.meet("monitored_barrier", limit)
-    except DistBackendError as error:
-        raise RuntimeError(f"[Rank {pg.rank()}]: Ranks failed to pass monitoredBarrier in {int(limit * 1000)} ms: {error}") \
-            from None
 
 
 all_gather_single, reduce_scatter_single = all_gather_into_tensor, reduce_scatter_tensor

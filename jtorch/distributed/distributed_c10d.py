@@ -1,12 +1,16 @@
 """torch.distributed.distributed_c10d: PyTorch's place for groups and collectives."""
 from __future__ import annotations
 
+from jtorch.distributed.barriers import *  # noqa: F403
+from jtorch.distributed.coalesced import *  # noqa: F403
 from jtorch.distributed.collectives import *  # noqa: F403
 from jtorch.distributed.collectives import _all_gather_base, _begin, _gathered, _reduce_scatter_base, _source
+from jtorch.distributed.debug import *  # noqa: F403
 from jtorch.distributed.groups import ProcessGroup, World, default_pg_timeout
 from jtorch.distributed.membership import *  # noqa: F403
 from jtorch.distributed.membership import _get_default_group, _group_or_default, _rank_not_in_group
 from jtorch.distributed.objects import *  # noqa: F403
+from jtorch.distributed.options import *  # noqa: F403
 from jtorch.distributed.point_to_point import *  # noqa: F403
 from jtorch.distributed.reductions import ReduceOp
 from jtorch.distributed.rendezvous import register_rendezvous_handler, rendezvous

@@ -6,6 +6,7 @@ import socket
 from datetime import timedelta
 from typing import Any
 
+from jtorch.distributed.group_calls import Calls
 from jtorch.distributed.links import Links
 from jtorch.distributed.meeting import Meeting
 from jtorch.distributed.rendezvous import rendezvous
@@ -17,7 +18,7 @@ from jtorch.distributed.work import Lane
 default_pg_timeout = timedelta(minutes=30)
 
 
-class ProcessGroup:
+class ProcessGroup(Calls):
     """Some of the ranks of a job. See torch.distributed.ProcessGroup."""
 
     def __init__(self, world: World, ranks: list[int], name: str, timeout: timedelta, desc: str = "undefined"):
@@ -26,6 +27,7 @@ class ProcessGroup:
         self._rank = ranks.index(world.rank)
         self.meet = Meeting(world.links, ranks, name)
         self.lane = Lane(f"collectives of group {name}")
+        self.monitored = 0      # monitored barriers so far
 
     def rank(self) -> int:
         """This process's rank in the group."""

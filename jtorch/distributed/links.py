@@ -80,7 +80,7 @@ class Links:
         key = (rank, purpose)
         with self._news:
             if not self._news.wait_for(lambda: key in self._arrived, seconds):
-                raise DistBackendError(f"rank {self.rank}: rank {rank} has not come within {seconds:.0f} s")
+                raise DistBackendError(f"[Rank {self.rank}] Timed out after {seconds:.0f} s: rank {rank} has not come")
             return self._arrived[key]
 
     def close(self) -> None:

@@ -133,6 +133,8 @@ def _backend(backend: str | None) -> str:
 
 def destroy_process_group(group: Any = None) -> None:
     """Leaves a job, or forgets one of its groups. See torch.distributed.destroy_process_group."""
+    if _rank_not_in_group(group):
+        return
     world = _world()
     if group is None or group is world.default:
         world.close()
@@ -196,21 +198,34 @@ def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, 
 
 def new_subgroups(group_size: int | None = None, group: Any = None, timeout: timedelta | None = None, backend: str | None = None,
                   pg_options: Any = None, group_desc: str | None = None) -> tuple:
-    """(this process's, all): the ranks in groups of one size. See torch.distributed.new_subgroups."""
-    size = _world().size
-    n = group_size or size
-    if n <= 0 or n > size:
-        raise ValueError(f"The arg 'group_size' ({n}) must not exceed the world size ({size})")
-    if size % n:
-        raise ValueError(f"The world size ({size}) must be divisible by the group size ({n})")
-    made = [new_group(list(range(i, i + n)), timeout, backend, pg_options, group_desc=group_desc) for i in range(0, size, n)]
-    return made[get_rank() // n], made
+    """(this process's, all): the ranks of a group in groups of one size. See torch.distributed.new_subgroups."""
+    if group_size is None:
+        raise ValueError("Default group size only takes effect when CUDA is available.If your subgroup using a backend that does "
+                         "not depend on CUDA,please pass in 'group_size' correctly.")
+    ranks = get_process_group_ranks(group)
+    if group_size <= 0:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
+    if len(ranks) < group_size:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({len(ranks)})")
+    if len(ranks) % group_size:
+        raise ValueError(f"The world size ({len(ranks)}) must be divisible by 'group_size={group_size}'")
+    parts = [ranks[i:i + group_size] for i in range(0, len(ranks), group_size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
 
 
 def new_subgroups_by_enumeration(ranks_per_subgroup_list: list[list[int]], timeout: timedelta | None = None,
                                  backend: str | None = None, pg_options: Any = None, group_desc: str | None = None) -> tuple:
     """(this process's, all): groups of these ranks. See torch.distributed.new_subgroups_by_enumeration."""
-    made = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in ranks_per_subgroup_list]
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    made: list[Any] = []
+    seen: dict[int, list[int]] = {}
+    for ranks in ranks_per_subgroup_list:
+        made.append(new_group(ranks, timeout, backend, pg_options, group_desc=group_desc))
+        for rank in ranks:
+            if rank in seen:
+                raise ValueError(f"Rank {rank} has appeared in both subgroup {seen[rank]} and {ranks}")
+            seen[rank] = ranks
     return next((g for g in made if g is not NonGroupMember), None), made
 
 

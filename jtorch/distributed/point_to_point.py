@@ -12,6 +12,7 @@ from jtorch.distributed import collectives, membership
 from jtorch.distributed.arrays import array_of, check_tensor, put
 from jtorch.distributed.errors import DistBackendError
 from jtorch.distributed.groups import ProcessGroup
+from jtorch.distributed.profiled import noted
 from jtorch.distributed.tcp_store import pack, unpack
 from jtorch.distributed.work import Lane, Work
 from jtorch.tensor import Tensor
@@ -26,6 +27,8 @@ class MessageWork(Work):
         """The rank it came from; -1 of one that was sent."""
         source = self._future.result()
         return -1 if source is None else source
+
+    _source_rank = source_rank
 
 
 def _purpose(pg: ProcessGroup, tag: int) -> str:
@@ -76,7 +79,7 @@ def _receiving(pg: ProcessGroup, tensor: Tensor, source: int | None, tag: int) -
 def _heard(pg: ProcessGroup, source: int | None, tag: int, until: float, seconds: float) -> tuple[int, Connection]:
     """The connection on which a message has come: of one rank, or of whichever is first."""
     links, purpose = pg.world.links, _purpose(pg, tag)
-    late = DistBackendError(f"[Rank {pg.rank()}] recv timed out after {seconds:.0f} s waiting for "
+    late = DistBackendError(f"[Rank {pg.rank()}] Timed out after {seconds:.0f} s in recv, waiting for "
                             f"{'any rank' if source is None else f'rank {source}'}")
     if source is not None:
         link = links.of(source, purpose, max(0.0, until - time.monotonic()))
@@ -111,7 +114,7 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
     if pg is None:
         return None
     to = _peer(pg, dst, group_dst, "dst")
-    return MessageWork(_lane(pg, "to", to, tag).submit(_sending(pg, tensor, to, tag)), [tensor])
+    return MessageWork(_lane(pg, "to", to, tag).submit(noted("send", [tensor], _sending(pg, tensor, to, tag))), [tensor])
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
@@ -130,7 +133,8 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
     if pg is None:
         return None
     source = None if src is None and group_src is None else _peer(pg, src, group_src, "src")
-    return MessageWork(_lane(pg, "of", source, tag).submit(_receiving(pg, tensor, source, tag)), [tensor])
+    take = noted("recvAnySource" if source is None else "recv", [tensor], _receiving(pg, tensor, source, tag))
+    return MessageWork(_lane(pg, "of", source, tag).submit(take), [tensor])
 
 
 class P2POp:

@@ -48,7 +48,7 @@ def body_of(op: RedOpType, dtype: np.dtype) -> str:
     """What XLA calls a reduction of numbers of this dtype.
 
     Raises:
-        ValueError: bits of numbers that are no integers, or the order of complex numbers.
+        ValueError: bits of numbers that are no integers, or what Gloo has not.
 
     """
     if op.name == "AVG":
@@ -57,6 +57,10 @@ def body_of(op: RedOpType, dtype: np.dtype) -> str:
         raise ValueError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
     if op.body in ("band", "bor", "bxor") and dtype.kind not in "iub":
         raise ValueError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
-    if op.body in ("min", "max") and dtype.kind == "c":
-        raise ValueError(f"all_reduce does not support {op!r} on complex tensors")
     return _OF_BOOLS.get(op.body, op.body) if dtype.kind == "b" else op.body
+
+
+def check_complex(op: Any, dtype: Any) -> None:
+    """ValueError where complex numbers are reduced in another way than by sums."""
+    if dtype.is_complex and op.name not in ("SUM", "AVG", "PREMUL_SUM"):
+        raise ValueError(f"all_reduce does not support {op!r} on complex tensors")

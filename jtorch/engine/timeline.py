@@ -32,7 +32,7 @@ CALLS_SHOWN = 40        # of a record; a longer one says how many more
 class Happening:
     """One thing that the engine did: its kind, what, when (seconds since the timeline began), for how long, in which thread."""
 
-    kind: str           # call, record, program, compile, wait, catching up, departure, step, user
+    kind: str           # call, record, program, compile, wait, catching up, departure, step, user, collective
     name: str
     start: float
     seconds: float
@@ -132,10 +132,15 @@ def trace() -> Timeline:
     return Timeline()
 
 
-def annotate(name: str, start: float) -> None:
-    """Adds a stretch of the user's own, begun at ``start``, to the timeline that is being made, if any."""
+def annotate(name: str, start: float, kind: str = "user", **details: Any) -> None:
+    """Adds a stretch of the user's own, or of a collective, begun at ``start``, to the timeline that is being made, if any."""
     for timeline in _watching:
-        timeline.add("user", name, start)
+        timeline.add(kind, name, start, **details)
+
+
+def is_watching() -> bool:
+    """Whether a timeline is being made."""
+    return bool(_watching)
 
 
 def _event(h: Happening, pid: int, row: int) -> dict[str, Any]:

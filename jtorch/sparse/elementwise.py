@@ -145,7 +145,14 @@ def _sum(a: SparseTensor, b: SparseTensor, alpha: Any) -> SparseTensor:
     second = as_coo(b.rebuilt(other)).entries
     indices = np.concatenate([places.host(x.indexed[0]), places.host(y.indexed[0])], 1)
     made = coo(places.tensor(indices, x.indexed[0]), functions.cat([x.entries, second]), tuple(a.shape))
-    return like(coalesce(made) if x.coalesced and y.coalesced else made, a)
+    if not _in_order(x) or not _in_order(y):
+        return like(made, a)
+    return like(coalesce(made)._coalesced_(x.coalesced and y.coalesced), a)
+
+
+def _in_order(t: CooTensor) -> bool:
+    """Whether each element is there once, in order: sums of such tensors are too."""
+    return t.coalesced or bool((np.diff(places.flat(places.host(t.indexed[0]), tuple(t.shape)[:t.sparse_dim()])) > 0).all())
 
 
 @rule("sub", "__sub__", "subtract")

@@ -8,6 +8,7 @@ from typing import Any
 import jtorch.distributed as dist
 from jtorch._api.flat import unflattened
 from jtorch._api.functions import zeros
+from jtorch._base import warned
 from jtorch._base.pytree import flatten
 from jtorch.distributed.algorithms.join import Join, JoinHook, _Config
 from jtorch.distributed.coalesced import broadcast_together
@@ -15,14 +16,10 @@ from jtorch.distributed.errors import DistBackendError
 from jtorch.distributed.work import Work
 from jtorch.nn.modules.module import Module
 from jtorch.nn.parallel.buckets import GradBucket, buckets_of
+from jtorch.nn.parallel.report import NOT_FINISHED, Report
+from jtorch.nn.parallel.uneven import WithoutInputs
 from jtorch.no_grad import is_grad_enabled, no_grad
 from jtorch.tensor import Tensor
-
-_NOT_FINISHED = ("Expected to have finished reduction in the prior iteration before starting a new one. This error indicates "
-                 "that your module has parameters that were not used in producing loss. You can enable unused parameter "
-                 "detection by passing the keyword argument `find_unused_parameters=True` to "
-                 "`torch.nn.parallel.DistributedDataParallel`, and by \nmaking sure all `forward` function outputs participate "
-                 "in calculating loss. \nParameters that did not receive a gradient on rank {rank}: {names}")
 
 
 class DistributedDataParallel(Module):
@@ -32,7 +29,7 @@ class DistributedDataParallel(Module):
         module: the module, whose parameters and buffers become those of the first rank.
         device_ids, output_device, dim: as PyTorch has them for GPUs; on CPUs they are None.
         broadcast_buffers: whether buffers become the first rank's before each forward.
-        process_group: the processes; all, if not given.
+        process_group, device_mesh: the processes; all, if not given.
         bucket_cap_mb: how many MB of gradients travel together.
         find_unused_parameters: whether some parameters may have no part in a loss.
         static_graph: whether the same parameters have a part in each.
@@ -57,11 +54,11 @@ class DistributedDataParallel(Module):
         if not any(p.requires_grad for p in module.parameters()):
             raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
                                "gradient.")
-        if mixed_precision is not None or device_mesh is not None:
-            raise NotImplementedError("DistributedDataParallel: mixed_precision and device_mesh are not built")
+        if mixed_precision is not None:
+            raise NotImplementedError("DistributedDataParallel: mixed_precision is not built")
         self.module = module
         self.device_ids, self.output_device, self.dim = device_ids, output_device, dim
-        self.process_group = dist._get_default_group() if process_group is None else process_group
+        self.process_group = _group_of(process_group, device_mesh)
         self.broadcast_buffers = broadcast_buffers
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
@@ -70,16 +67,25 @@ class DistributedDataParallel(Module):
         self.device, self.device_type = next(module.parameters()).device, next(module.parameters()).device.type
         self._hook: Callable | None = None
         self._hook_state: Any = None
-        self._named = {n: p for n, p in module.named_parameters() if p.requires_grad and n not in self.parameters_to_ignore}
-        self._buckets = buckets_of(list(self._named.values()), 25.0 if bucket_cap_mb is None else bucket_cap_mb)
-        self._awaited: set[Tensor] | None = None
-        self._unused: set[Tensor] = set()
+        self._bucket_mb = 25.0 if bucket_cap_mb is None else bucket_cap_mb
         self._join_config, self._divides_by_all, self._without_inputs = _Config(), True, False
+        self.logger = Report()
         if init_sync:
             self._check_alike()
             self._copy_from(0, [*self._all_parameters(), *self._all_buffers()])
+        self._watch_gradients()
+
+    def _watch_gradients(self) -> None:
+        self._named = self._trained()
+        self._buckets = buckets_of(list(self._named.values()), self._bucket_mb)
+        self._awaited: set[Tensor] | None = None
+        self._unused: set[Tensor] = set()
+        self._used_before: set[Tensor] = set()      # in backwards whose gradients only added up here
         for p in self._named.values():
             p.register_post_accumulate_grad_hook(self._ready)
+
+    def _trained(self) -> dict[str, Tensor]:
+        return {n: p for n, p in self.module.named_parameters() if p.requires_grad and n not in self.parameters_to_ignore}
 
     def _all_parameters(self) -> list[Tensor]:
         return [p for n, p in self.module.named_parameters() if n not in self.parameters_to_ignore]
@@ -89,7 +95,7 @@ class DistributedDataParallel(Module):
 
     def _check_alike(self) -> None:
         """RuntimeError where the processes have parameters of other shapes."""
-        own = [(n, tuple(p.shape), str(p.dtype)) for n, p in self._named.items()]
+        own = [(n, tuple(p.shape), str(p.dtype)) for n, p in self._trained().items()]
         everybodys: list = [None] * self.process_group.size()
         dist.all_gather_object(everybodys, own, self.process_group)
         for rank, theirs in enumerate(everybodys):
@@ -112,12 +118,14 @@ class DistributedDataParallel(Module):
         """The module's result."""
         syncs = self.require_backward_grad_sync and is_grad_enabled()
         if syncs and self._awaited:
-            raise RuntimeError(_NOT_FINISHED.format(rank=self.process_group.rank(), names=", ".join(self._names(self._awaited))))
+            self._log_and_throw(RuntimeError, NOT_FINISHED.format(rank=self.process_group.rank(),
+                                                                   names=", ".join(self._names(self._awaited))))
         joins = self._join_config.enable and syncs
         if joins:
             Join.notify_join_context(self)
         self._sync_buffers(self._latest(True) if joins else 0)
         made = self.module(*inputs, **kwargs)
+        self.logger.iterations += syncs
         if syncs:
             self._expect_gradients(made)
         return made
@@ -145,6 +153,8 @@ class DistributedDataParallel(Module):
 
     def _ready(self, param: Tensor) -> None:
         """A parameter has its gradient: behind the last one, gradients are averaged."""
+        if not self.require_backward_grad_sync:
+            self._used_before.add(param)
         if not self.require_backward_grad_sync or self._awaited is None:
             return
         self._awaited.add(param)
@@ -154,6 +164,7 @@ class DistributedDataParallel(Module):
 
     def _average(self) -> None:
         used = self._used_anywhere() if self._unused else None
+        self._used_before.clear()
         with no_grad():
             works = [self._reduced(bucket) for bucket in self._buckets]
             for bucket, work in zip(self._buckets, works, strict=True):
@@ -169,7 +180,7 @@ class DistributedDataParallel(Module):
         params = list(self._named.values())
         flags = zeros(len(params))
         for i, p in enumerate(params):
-            if p not in self._unused:
+            if p not in self._unused or p in self._used_before:
                 flags[i] = 1
         dist.all_reduce(flags, dist.ReduceOp.MAX, self.process_group)
         return {p for p, used in zip(params, flags.tolist(), strict=True) if used}
@@ -212,7 +223,19 @@ class DistributedDataParallel(Module):
         self._hook, self._hook_state = hook, state
 
     def _set_static_graph(self) -> None:
+        if self.static_graph:
+            warned.warn("You've set static_graph to be True, no need to set it again.")
+        elif self.logger.iterations:
+            self._log_and_throw(RuntimeError, "set_static_graph() should be called before training loop starts and after "
+                                              "DistributedDataParallel is constructed.")
         self.static_graph = True
+
+    def _log_and_throw(self, err_type: type[Exception], err_msg: str) -> None:
+        self.logger.error = f"{err_type}: {err_msg}"
+        raise err_type(err_msg)
+
+    def _get_ddp_logging_data(self) -> dict:
+        return self.logger.of(self)
 
     def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
              throw_on_early_termination: bool = False) -> Join:
@@ -227,7 +250,7 @@ class DistributedDataParallel(Module):
     def join_hook(self, **kwargs: Any) -> JoinHook:
         """What a process without inputs does."""
         self._divides_by_all = kwargs.get("divide_by_initial_world_size", True)
-        return _WithoutInputs(self)
+        return WithoutInputs(self)
 
     def _share(self) -> int:
         """What summed gradients are divided by: fewer, where some processes have no inputs and the others shall not mind."""
@@ -249,31 +272,28 @@ class DistributedDataParallel(Module):
             self._copy_from(source, buffers)
 
     def __getstate__(self) -> dict:
-        raise NotImplementedError("a DistributedDataParallel belongs to its processes: pickle its `module`, or its state_dict")
+        if self.process_group is not dist._get_default_group():
+            raise RuntimeError("DDP Pickling/Unpickling are only supported when using DDP with the default process group. That is, "
+                               "when you have called init_process_group and have not passed process_group argument to DDP "
+                               "constructor")
+        leave = {"process_group", "logger", "_named", "_buckets", "_awaited", "_unused", "_used_before", "_join_config"}
+        return {name: value for name, value in self.__dict__.items() if name not in leave}
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state)
+        self.process_group, self.logger, self._join_config = dist._get_default_group(), Report(), _Config()
+        self._watch_gradients()
 
 
-class _WithoutInputs(JoinHook):
-    """A process that has no more batches: it adds zeros to the others' gradients, and gets their model at the end."""
-
-    def __init__(self, ddp: DistributedDataParallel):
-        self.ddp = ddp
-
-    def main_hook(self) -> None:
-        """One iteration of the others."""
-        ddp = self.ddp
-        ddp._without_inputs = True
-        ddp._sync_buffers(ddp._latest(False))
-        if ddp.find_unused_parameters or ddp.static_graph:
-            raise NotImplementedError("DistributedDataParallel.join with find_unused_parameters or static_graph is not built")
-        with no_grad():
-            for bucket in ddp._buckets:
-                ddp._zeros_for(bucket)()
-
-    def post_hook(self, is_last_joiner: bool) -> None:
-        """All processes get the model of the one that went on longest."""
-        ddp = self.ddp
-        ddp._copy_from(ddp._latest(is_last_joiner), [*ddp._all_parameters(), *ddp._all_buffers()])
-        ddp._without_inputs = False
+def _group_of(process_group: Any, device_mesh: Any) -> Any:
+    """The processes that a model is on."""
+    if device_mesh is None:
+        return dist._get_default_group() if process_group is None else process_group
+    if process_group is not None:
+        raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+    if device_mesh.ndim != 1:
+        raise RuntimeError(f"Only 1D device mesh is supported, but got {device_mesh}.")
+    return device_mesh.get_group(0)
 
 
 def _waited(work: Work | None, flat: Tensor) -> Tensor:

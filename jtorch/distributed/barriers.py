@@ -1,0 +1,109 @@
+"""Waiting until all ranks have come, and saying which have not. See torch.distributed.barrier."""
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import Any
+
+from jtorch._base import warned
+from jtorch.distributed.collectives import _begin
+from jtorch.distributed.errors import DistBackendError
+from jtorch.distributed.groups import ProcessGroup
+from jtorch.distributed.work import Work
+
+
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
+    """Waits until all ranks have come here. See torch.distributed.barrier."""
+    return _begin(group, "barrier", lambda pg: pg.meet("barrier", pg.timeout.total_seconds()), async_op, None)
+
+
+def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+    """``barrier`` in which rank 0 says who has not come. See torch.distributed.monitored_barrier.
+
+    Args:
+        group: the ranks; all, if not given.
+        timeout: how long rank 0 waits; the group's, if not given.
+        wait_all_ranks: whether rank 0 names all that have not come, and not only the first.
+
+    Raises:
+        RuntimeError: not all have come.
+
+    """
+    if isinstance(timeout, float):
+        warned.warn("Please specify timeout arg as a timedelta. "
+                    f"Converting current value of {timeout} assuming it represents seconds")
+        timeout = timedelta(seconds=timeout)
+    if timeout is not None and not isinstance(timeout, timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+
+    def do(pg: ProcessGroup) -> None:
+        pg.monitored += 1
+        one = _Monitored(pg, (pg.timeout if timeout is None else timeout).total_seconds())
+        if pg.rank() == 0:
+            one.wait_for_all(wait_all_ranks)
+        else:
+            one.report()
+    _begin(group, "monitored_barrier", do, False, None)
+
+
+class _Monitored:
+    """One monitored barrier: the others report to rank 0, which answers when all have."""
+
+    def __init__(self, pg: ProcessGroup, seconds: float):
+        self.pg, self.seconds, self.purpose = pg, seconds, f"monitored {pg.group_name}"
+        self.until = time.monotonic() + seconds
+        self.said = str(pg.monitored).encode()
+
+    def _tell(self, rank: int, said: bytes) -> None:
+        self.pg.world.links.to(self.pg.ranks[rank], self.purpose).send_bytes(said)
+
+    def _hear(self, rank: int, until: float) -> bytes:
+        """What a rank says of this barrier, or of a later one; what it said of earlier ones, which failed, is left out."""
+        while True:
+            link = self.pg.world.links.of(self.pg.ranks[rank], self.purpose, max(0.0, until - time.monotonic()))
+            if not link.poll(max(0.0, until - time.monotonic())):
+                raise DistBackendError(f"Timed out after {self.seconds:g} s")
+            heard = link.recv_bytes()
+            if int(heard.split()[0]) >= self.pg.monitored:
+                return heard
+
+    def report(self) -> None:
+        """What the others do."""
+        said = (f"Rank {self.pg.rank()} successfully reached monitoredBarrier, but received errors while waiting for send/recv "
+                "from rank 0. Please check rank 0 logs for faulty rank.")
+        try:
+            self._tell(0, self.said)
+            heard = self._hear(0, self.until)
+        except (OSError, EOFError, RuntimeError) as error:
+            raise RuntimeError(f"{said}\n Original exception: \n{error}") from None
+        if heard != self.said:
+            raise RuntimeError(said)
+
+    def wait_for_all(self, name_all: bool) -> None:
+        """What rank 0 does."""
+        came: list[int] = []
+        ms = round(self.seconds * 1000)
+        try:
+            for rank in range(1, self.pg.size()):
+                self._wait_for(rank, came, name_all, ms)
+            absent = [rank for rank in range(1, self.pg.size()) if rank not in came]
+            if absent:
+                raise RuntimeError(f"[Rank 0]: Ranks {', '.join(map(str, absent))} failed to pass monitoredBarrier in {ms} ms")
+        except RuntimeError:
+            for rank in came:
+                self._tell(rank, self.said + b" failed")
+            raise
+        for rank in came:
+            self._tell(rank, self.said)
+
+    def _wait_for(self, rank: int, came: list[int], name_all: bool, ms: int) -> None:
+        if not name_all and time.monotonic() >= self.until:
+            seen = f"Successfully processed ranks: {', '.join(map(str, came))}" if came else "No ranks successfully processed"
+            raise RuntimeError(f"[Rank 0]: Rank 0 timed out in monitoredBarrier after {ms} ms.\n {seen} in monitoredBarrier.")
+        try:
+            self._hear(rank, time.monotonic() + self.seconds if name_all else self.until)
+            came.append(rank)
+        except (OSError, EOFError, RuntimeError) as error:
+            if not name_all:
+                raise RuntimeError(f"[Rank 0]: Rank {rank} failed to pass monitoredBarrier in {ms} ms\n Original exception: \n"
+                                   f"{error}") from None

@@ -1,0 +1,24 @@
+"""Collectives and messages in a profile: ``gloo:all_reduce``, with the shapes of what is sent."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import perf_counter
+from typing import Any
+
+from jtorch.engine import timeline
+from jtorch.tensor import Tensor
+
+
+def noted(name: str, tensors: Iterable[Tensor], do: Callable[[], Any]) -> Callable[[], Any]:
+    """``do``, which says in the profile that is being made, if any, that it ran and for how long."""
+    if not timeline.is_watching():
+        return do
+    shapes = [[*t.shape, *((2,) if t.dtype.is_complex else ())] for t in tensors]     # PyTorch sends complex numbers as pairs
+
+    def run() -> Any:
+        start = perf_counter()
+        try:
+            return do()
+        finally:
+            timeline.annotate(f"gloo:{name}", start, "collective", inputs=shapes)
+    return run
