@@ -72,6 +72,8 @@ class Tensor(Bound):
     _retains_grad = False
     _is_parameter = False
     _adopt: Any = None                  # of subclasses: makes a tensor, which belongs to this one as an optimizer's state, alike
+    _backward_from: Any = None          # of subclasses: what backward of it begins at, and the gradient there
+    _show_gradient: Any = None          # of subclasses: how autograd.grad gives a gradient
     _as_parameter: Any = None           # of subclasses whose parameters are of a class of their own: what makes one
     __array_priority__ = 1000
 

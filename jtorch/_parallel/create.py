@@ -41,7 +41,7 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
         raise RuntimeError(f"Trying to distribute tensor with unsupported placements {unknown} on device mesh dimension "
                            f"{given.index(unknown)}!")
     full = tensor.detach().contiguous()
-    if src_data_rank is not None and mesh.get_coordinate() is not None:
+    if src_data_rank is not None and mesh.get_coordinate() is not None and not tensor.is_meta:
         full = _of_source(full, mesh, src_data_rank)
     spec = Layout(mesh, given, tuple(tensor.shape), tuple(tensor.stride()))
     return wrapped(_cut(full, spec), spec).requires_grad_(tensor.requires_grad)

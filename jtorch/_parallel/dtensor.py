@@ -9,9 +9,7 @@ import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import jtorch.distributed as dist
 from jtorch._api.torch_function import as_subclass, intercept_written, switched_off
-from jtorch._base.pytree import tree_map
 from jtorch._base.size import of as size_of
 from jtorch._parallel.layout import (
     Layout,
@@ -22,10 +20,10 @@ from jtorch._parallel.layout import (
     whole_shape,
     whole_stride,
 )
-from jtorch._parallel.moves import redistributed, redistributed_plainly, with_gradient_moved
-from jtorch._parallel.placements import Partial, Placement, Replicate
+from jtorch._parallel.moves import of_first, redistributed, with_gradient_moved
+from jtorch._parallel.placements import Partial, Placement, Replicate, Shard, _StridedShard
 from jtorch.distributed.device_mesh import DeviceMesh, current_mesh
-from jtorch.no_grad import no_grad
+from jtorch.serialization.weights_only import add_safe_globals
 from jtorch.tensor import Parameter, Tensor
 
 # Runs a function some of whose arguments are DTensors: filled by ``calls``, which needs the class.
@@ -64,8 +62,10 @@ class DTensor(Tensor):
         mesh = device_mesh or current_mesh()
         given = normalized(placements, mesh, local_tensor.dim())
         whole = tuple(shape) if shape else whole_shape(local_tensor.shape, mesh, given)
+        if mesh.get_coordinate() is None:       # this rank has none of it
+            local_tensor, run_check = local_tensor.new_empty(0, requires_grad=local_tensor.requires_grad), False    # type: ignore[attr-defined]
         if run_check:
-            local_tensor = _checked(local_tensor, mesh, given)
+            local_tensor = of_first(local_tensor, mesh, given)
         if grad_placements is not None:
             local_tensor = with_gradient_moved(local_tensor, lambda g: redistributed(
                 g, mesh, whole, of_gradient(given), normalized(grad_placements, mesh, len(whole))))
@@ -169,7 +169,7 @@ class DTensor(Tensor):
             g = _GRAD.__get__(self)
         if g is not None and not isinstance(g, DTensor):
             g.__class__ = DTensor
-            g._spec = Layout(self._spec.mesh, of_gradient(self._spec.placements), self._spec.shape, self._spec.stride)
+            g._spec = self._spec_of_gradient()
         return g
 
     @grad.setter
@@ -189,19 +189,25 @@ class DTensor(Tensor):
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
                  inputs: Any = None) -> None:
         """See torch.Tensor.backward."""
-        to = moved(self, of_gradient(self._spec.placements))
-        given = None if gradient is None else local_of(moved(gradient, to._spec.placements))
+        start, given = self._backward_from(gradient)
         with switched_off():
-            Tensor.backward(local_of(to), given, retain_graph, create_graph, inputs)
+            Tensor.backward(start, given, retain_graph, create_graph, inputs)
+
+    def _backward_from(self, gradient: Any) -> tuple[Tensor, Tensor | None]:
+        to = moved(self, of_gradient(self._spec.placements))
+        return local_of(to), None if gradient is None else local_of(moved(gradient, to._spec.placements))
+
+    def _show_gradient(self, g: Tensor) -> DTensor:
+        return wrapped(as_subclass(g, Tensor), self._spec_of_gradient())
+
+    def _spec_of_gradient(self) -> Layout:
+        return Layout(self._spec.mesh, of_gradient(self._spec.placements), self._spec.shape, self._spec.stride)
 
     def register_hook(self, hook: Callable) -> Any:
         """See torch.Tensor.register_hook."""
-        spec = self._spec
-        own = Layout(spec.mesh, of_gradient(spec.placements), spec.shape, spec.stride)
-
         def with_parts(g: Tensor) -> Any:
-            made = hook(wrapped(as_subclass(g, Tensor), own))
-            return None if made is None else local_of(moved(made, own.placements))
+            made = hook(self._show_gradient(g))
+            return None if made is None else local_of(moved(made, of_gradient(self._spec.placements)))
         with switched_off():
             return _REGISTER_HOOK(self, with_parts)
 
@@ -284,24 +290,4 @@ def moved(t: DTensor, wanted: Placements) -> DTensor:
     return wrapped(local, Layout(spec.mesh, wanted, spec.shape, spec.stride))
 
 
-def whole(t: Any) -> Any:
-    """All of a DTensor, without a gradient; anything else itself."""
-    if not isinstance(t, DTensor):
-        return t
-    spec = t._spec
-    return redistributed_plainly(local_of(t).detach(), spec.mesh, spec.shape, spec.placements, (Replicate(),) * spec.mesh.ndim)
-
-
-def wholes(tree: Any) -> Any:
-    """Anything, with all DTensors in it whole."""
-    return tree_map(whole, tree)
-
-
-def _checked(local: Tensor, mesh: DeviceMesh, placements: Placements) -> Tensor:
-    """The first rank's, along the dimensions on which all ranks have the same."""
-    for i, p in enumerate(placements):
-        if isinstance(p, Replicate):
-            local = local.contiguous()
-            with no_grad():
-                dist.broadcast(local.detach(), group=mesh.get_group(i), group_src=0)
-    return local
+add_safe_globals([_rebuilt, Layout, DeviceMesh, Shard, Replicate, Partial, _StridedShard])        # what files of DTensors name

@@ -271,3 +271,13 @@ def redistributed_plainly(x: Tensor, *args: Any) -> Tensor:
     """``redistributed``, without a gradient."""
     with no_grad():
         return redistributed(x, *args)
+
+
+def of_first(local: Tensor, mesh: DeviceMesh, placements: Placements) -> Tensor:
+    """The first rank's, along the dimensions on which all ranks have the same."""
+    for i, p in enumerate(placements):
+        if isinstance(p, Replicate):
+            local = local.contiguous()
+            with no_grad():
+                dist.broadcast(local.detach(), group=mesh.get_group(i), group_src=0)
+    return local

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from jtorch.engine.timeline import Happening, Timeline
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]
-SHOWN = ("call", "program", "compile", "catching up", "wait", "user", "collective")      # a record or a departure takes no time of its own
+# A record or a departure takes no time of its own.
+SHOWN = ("call", "program", "compile", "catching up", "wait", "user", "collective")
 
 
 class FunctionEvent:

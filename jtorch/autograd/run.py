@@ -12,6 +12,7 @@ from jtorch._base import warned
 from jtorch._base.advice import advised
 from jtorch._base.size import Size
 from jtorch._nodes.hooks import as_tensor
+from jtorch.autograd import _parts as parts
 from jtorch.autograd._calls import stack
 from jtorch.autograd.graph import GradientEdge
 from jtorch.engine import Aval, Value
@@ -183,7 +184,8 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
         grad_tensors = _renamed(grad_tensors, grad_variables)
     wanted = () if inputs is None else _inputs(inputs, "backward")
     tensors = _as_tuple(tensors)
-    roots = _roots(tensors, _root_gradients(tensors, _gradients_of(tensors, grad_tensors)), create_graph)
+    tensors, starts = parts.rooted(tensors, _gradients_of(tensors, grad_tensors))
+    roots = _roots(tensors, _root_gradients(tensors, starts), create_graph)
     _check_inputs(wanted)
     retain = create_graph if retain_graph is None else retain_graph
     if inputs is None:
@@ -254,13 +256,14 @@ def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: 
     if not only_inputs:
         warned.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
                     "other parts of the graph, please use torch.autograd.backward.", FutureWarning)
-    gradients = _root_gradients(outputs, _gradients_of(outputs, grad_outputs), is_grads_batched)
+    outputs, starts = parts.rooted(outputs, _gradients_of(outputs, grad_outputs))
+    gradients = _root_gradients(outputs, starts, is_grads_batched)
     run = _batched if is_grads_batched else _gradients
     found = run(outputs, wanted, gradients, create_graph if retain_graph is None else retain_graph, create_graph,
                 materialize_grads if allow_unused is None else allow_unused)
     if materialize_grads:
         found = _materialized(found, wanted, create_graph)
-    found = tuple([g if g is None or t is of else of.rebuilt(g) for g, t, of in zip(found, wanted, given, strict=True)])
+    found = tuple([parts.shown(g, t, of) for g, t, of in zip(found, wanted, given, strict=True)])
     return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
 
 

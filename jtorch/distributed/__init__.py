@@ -5,6 +5,8 @@ import importlib
 import sys
 from typing import Any
 
+from jtorch.distributed.backends import Backend as Backend
+from jtorch.distributed.backends import get_default_backend_for_device as get_default_backend_for_device
 from jtorch.distributed.barriers import barrier as barrier
 from jtorch.distributed.barriers import monitored_barrier as monitored_barrier
 from jtorch.distributed.coalesced import all_gather_coalesced as all_gather_coalesced
@@ -38,15 +40,16 @@ from jtorch.distributed.errors import QueueEmptyError as QueueEmptyError
 from jtorch.distributed.groups import ProcessGroup as ProcessGroup
 from jtorch.distributed.groups import default_pg_timeout as default_pg_timeout
 from jtorch.distributed.later import names
-from jtorch.distributed.membership import Backend as Backend
 from jtorch.distributed.membership import GroupMember as GroupMember
 from jtorch.distributed.membership import _get_default_group as _get_default_group
 from jtorch.distributed.membership import _rank_not_in_group as _rank_not_in_group
 from jtorch.distributed.membership import destroy_process_group as destroy_process_group
 from jtorch.distributed.membership import get_backend as get_backend
+from jtorch.distributed.membership import get_backend_config as get_backend_config
 from jtorch.distributed.membership import get_global_rank as get_global_rank
 from jtorch.distributed.membership import get_group_rank as get_group_rank
 from jtorch.distributed.membership import get_node_local_rank as get_node_local_rank
+from jtorch.distributed.membership import get_pg_count as get_pg_count
 from jtorch.distributed.membership import get_process_group_ranks as get_process_group_ranks
 from jtorch.distributed.membership import get_rank as get_rank
 from jtorch.distributed.membership import get_world_size as get_world_size
@@ -70,9 +73,9 @@ from jtorch.distributed.objects import gather_object as gather_object
 from jtorch.distributed.objects import recv_object_list as recv_object_list
 from jtorch.distributed.objects import scatter_object_list as scatter_object_list
 from jtorch.distributed.objects import send_object_list as send_object_list
-from jtorch.distributed.options import AllToAllOptions as AllToAllOptions
 from jtorch.distributed.options import AllreduceCoalescedOptions as AllreduceCoalescedOptions
 from jtorch.distributed.options import AllreduceOptions as AllreduceOptions
+from jtorch.distributed.options import AllToAllOptions as AllToAllOptions
 from jtorch.distributed.options import BarrierOptions as BarrierOptions
 from jtorch.distributed.options import BroadcastOptions as BroadcastOptions
 from jtorch.distributed.options import GatherOptions as GatherOptions

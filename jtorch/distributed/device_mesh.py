@@ -241,11 +241,12 @@ class DeviceMesh:
 
     def __getstate__(self) -> dict:
         """Without its groups, which belong to the processes."""
-        return {**self.__dict__, "_groups": None, "_root": None if self._root is self else self._root, "_flattened": {}}
+        root = None if self._root is self else self._root
+        return {**self.__dict__, "_ranks": self._ranks.tolist(), "_groups": None, "_root": root, "_flattened": {}}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
-        self._root = self._root or self
+        self._ranks, self._root = np.array(self._ranks), self._root or self
 
 
 def _contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """torch.distributed.distributed_c10d: PyTorch's place for groups and collectives."""
 from __future__ import annotations
 
+from jtorch.distributed.backends import get_default_backend_for_device
 from jtorch.distributed.barriers import *  # noqa: F403
 from jtorch.distributed.coalesced import *  # noqa: F403
 from jtorch.distributed.collectives import *  # noqa: F403
@@ -17,6 +18,23 @@ from jtorch.distributed.rendezvous import register_rendezvous_handler, rendezvou
 from jtorch.distributed.store import PrefixStore, Store
 from jtorch.distributed.work import Work
 
-__all__ = ["PrefixStore", "ProcessGroup", "ReduceOp", "Store", "Work", "World", "_all_gather_base", "_begin", "_gathered",
-           "_get_default_group", "_group_or_default", "_rank_not_in_group", "_reduce_scatter_base", "_source",
-           "default_pg_timeout", "register_rendezvous_handler", "rendezvous"]
+__all__ = [
+           "PrefixStore",
+           "ProcessGroup",
+           "ReduceOp",
+           "Store",
+           "Work",
+           "World",
+           "_all_gather_base",
+           "_begin",
+           "_gathered",
+           "_get_default_group",
+           "_group_or_default",
+           "_rank_not_in_group",
+           "_reduce_scatter_base",
+           "_source",
+           "default_pg_timeout",
+           "get_default_backend_for_device",
+           "register_rendezvous_handler",
+           "rendezvous",
+]

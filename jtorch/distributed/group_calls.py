@@ -46,7 +46,8 @@ class Calls:
         source = _root(BroadcastOptions() if opts is None else opts) if root is None else root
         return _functions().broadcast(_one(tensors), group=self, async_op=True, group_src=source)
 
-    def reduce(self, tensors: Any, opts: Any = None, op: Any = ReduceOp.SUM, timeout: Any = None, *, root: int | None = None) -> Any:
+    def reduce(self, tensors: Any, opts: Any = None, op: Any = ReduceOp.SUM, timeout: Any = None, *,
+               root: int | None = None) -> Any:
         """See torch.distributed.reduce."""
         given = (ReduceOptions() if opts is None else opts) if root is None else root
         return _functions().reduce(_one(tensors), op=getattr(given, "reduceOp", op), group=self, async_op=True,
@@ -92,11 +93,11 @@ class Calls:
         """See torch.distributed.all_to_all_single."""
         return _functions().all_to_all_single(output, input, output_split_sizes, input_split_sizes, self, True)
 
-    def send(self, tensors: Any, dstRank: int, tag: int = 0) -> Any:        # noqa: N803
+    def send(self, tensors: Any, dstRank: int, tag: int = 0) -> Any:
         """See torch.distributed.isend."""
         return _functions().isend(_one(tensors), group=self, tag=tag, group_dst=dstRank)
 
-    def recv(self, tensors: Any, srcRank: int, tag: int = 0) -> Any:        # noqa: N803
+    def recv(self, tensors: Any, srcRank: int, tag: int = 0) -> Any:
         """See torch.distributed.irecv."""
         return _functions().irecv(_one(tensors), group=self, tag=tag, group_src=srcRank)
 

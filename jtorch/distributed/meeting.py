@@ -42,8 +42,8 @@ class Meeting:
         link = self._links.of(rank, f"{self._purpose} {step}", max(0.0, until - time.monotonic()))
         try:
             if not link.poll(max(0.0, until - time.monotonic())):
-                raise DistBackendError(f"[Rank {self._links.rank}] Timed out after {seconds:.0f} s in {call}: rank {rank} has not "
-                                       "called it")
+                raise DistBackendError(f"[Rank {self._links.rank}] Timed out after {seconds:.0f} s in {call}: rank {rank} has "
+                                       "not called it")
             return link.recv_bytes()
         except (EOFError, OSError) as error:
             raise DistBackendError(f"[Rank {self._links.rank}] {call}: Connection closed by peer: rank {rank} has ended "

@@ -6,24 +6,11 @@ from typing import Any
 
 from jtorch._base import warned
 from jtorch.distributed import groups
+from jtorch.distributed.backends import Backend, backend_name
 from jtorch.distributed.groups import NonGroupMember, ProcessGroup, World, default_pg_timeout
 from jtorch.distributed.store import Store
 
 _state: dict[str, World | None] = {"world": None}
-
-
-class Backend(str):
-    """The name of what collectives run on. See torch.distributed.Backend."""
-
-    __slots__ = ()
-    UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
-    backend_list = [UNDEFINED, GLOO, NCCL]
-
-    def __new__(cls, name: str) -> Backend:
-        """The name, checked to be a string."""
-        if not isinstance(name, str):
-            raise ValueError("Backend constructor parameter must be string-ish")
-        return str.__new__(cls, name.lower())
 
 
 class GroupMember:
@@ -116,19 +103,9 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
         raise ValueError("rank must be non-negative if using store")
     if timeout is not None and not isinstance(timeout, timedelta):
         raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
-    name = _backend(backend)
+    name = backend_name(backend)
     world = groups.join(name, init_method, timeout or default_pg_timeout, world_size, rank, store)
     _state["world"] = world
-
-
-def _backend(backend: str | None) -> str:
-    parts = [part.rpartition(":") for part in (backend or "gloo").lower().split(",")]
-    name = next((backend for device, _, backend in parts if device in ("", "cpu")), parts[0][2])
-    if name == Backend.NCCL:
-        raise NotImplementedError("ProcessGroupNCCL is not built: collectives run on CPUs, by backend=\"gloo\"")
-    if name not in (Backend.GLOO, Backend.UNDEFINED):
-        raise NotImplementedError(f"torch.distributed's backend {name!r} is not built; \"gloo\" is")
-    return Backend.GLOO
 
 
 def destroy_process_group(group: Any = None) -> None:
@@ -191,7 +168,7 @@ def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, 
     if len(set(wanted)) != len(wanted):
         raise ValueError("Cannot create a group with duplicate ranks")
     if backend is not None:
-        _backend(backend)
+        backend_name(backend)
     name = "local:" + ",".join(map(str, wanted)) if use_local_synchronization else None
     return world.group(sorted(wanted), timeout or world.default.timeout, group_desc or "undefined", name)
 
@@ -244,6 +221,16 @@ def get_backend(group: Any = None) -> Backend:
     if _rank_not_in_group(group):
         raise ValueError("Invalid process group specified")
     return Backend(_group_or_default(group).name())
+
+
+def get_backend_config(group: Any = None) -> str:
+    """What the collectives of each type of device run on. See torch.distributed.get_backend_config."""
+    return f"cpu:{get_backend(group)}"
+
+
+def get_pg_count() -> int:
+    """How many groups this job has made."""
+    return _world().count
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:

@@ -15,7 +15,7 @@ class AllgatherOptions:
     """Of all-gathers."""
 
     timeout: timedelta = _NOT_SET
-    asyncOp: bool = True        # noqa: N815  (PyTorch's names)
+    asyncOp: bool = True
 
 
 class AllToAllOptions(AllgatherOptions):
@@ -26,7 +26,7 @@ class AllToAllOptions(AllgatherOptions):
 class AllreduceOptions(AllgatherOptions):
     """Of all-reduces."""
 
-    reduceOp: Any = ReduceOp.SUM        # noqa: N815
+    reduceOp: Any = ReduceOp.SUM
 
 
 class AllreduceCoalescedOptions(AllreduceOptions):
@@ -41,7 +41,7 @@ class ReduceScatterOptions(AllreduceOptions):
 class GatherOptions(AllgatherOptions):
     """Of gathers: ``rootRank`` is a place in the group."""
 
-    rootRank: int = 0       # noqa: N815
+    rootRank: int = 0
 
 
 class ScatterOptions(GatherOptions):
@@ -52,14 +52,14 @@ class ScatterOptions(GatherOptions):
 class BroadcastOptions(GatherOptions):
     """Of broadcasts."""
 
-    rootTensor: int = 0     # noqa: N815
+    rootTensor: int = 0
 
 
 @dataclass
 class ReduceOptions(BroadcastOptions):
     """Of reductions to one rank."""
 
-    reduceOp: Any = ReduceOp.SUM        # noqa: N815
+    reduceOp: Any = ReduceOp.SUM
 
 
 @dataclass

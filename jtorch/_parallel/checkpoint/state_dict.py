@@ -9,7 +9,8 @@ import jtorch.distributed as dist
 from jtorch._api.functions import zeros_like
 from jtorch._base.pytree import tree_map
 from jtorch._parallel.create import distribute_tensor
-from jtorch._parallel.dtensor import DTensor, whole
+from jtorch._parallel.dtensor import DTensor
+from jtorch._parallel.wholes import whole
 from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor

@@ -9,9 +9,10 @@ from typing import Any
 
 import jtorch.distributed as dist
 from jtorch._parallel.create import distribute_tensor
-from jtorch._parallel.dtensor import DTensor, whole
+from jtorch._parallel.dtensor import DTensor
 from jtorch._parallel.fsdp.fully_shard import FSDPModule, fully_shard
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
+from jtorch._parallel.wholes import whole
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.nn.modules.module import Module
 from jtorch.nn.utils.clip_grad import clip_grad_norm_ as clip

@@ -273,8 +273,8 @@ class DistributedDataParallel(Module):
 
     def __getstate__(self) -> dict:
         if self.process_group is not dist._get_default_group():
-            raise RuntimeError("DDP Pickling/Unpickling are only supported when using DDP with the default process group. That is, "
-                               "when you have called init_process_group and have not passed process_group argument to DDP "
+            raise RuntimeError("DDP Pickling/Unpickling are only supported when using DDP with the default process group. That "
+                               "is, when you have called init_process_group and have not passed process_group argument to DDP "
                                "constructor")
         leave = {"process_group", "logger", "_named", "_buckets", "_awaited", "_unused", "_used_before", "_join_config"}
         return {name: value for name, value in self.__dict__.items() if name not in leave}
