@@ -33,7 +33,6 @@ MODULES = {
     "distributed.checkpoint.planner": _CHECKPOINTS,
     "distributed.fsdp.sharded_grad_scaler": "torch.bfloat16 needs no scaling of the loss.",
     "distributed.launcher": "torch.distributed.run starts processes.",
-    "distributed.nn": _SPREAD,
     "distributed.utils": _SPREAD,
     "distributed.rpc": _SPREAD,
     "quantization": _QUANTIZED,

@@ -102,7 +102,7 @@ reduce_op = ReduceOp
 
 
 _gradients = names(__name__, {"nn.parallel.buckets": "GradBucket"})
-_PARTS = {"_composable", "algorithms", "_tensor", "checkpoint", "device_mesh", "fsdp", "optim", "tensor"}
+_PARTS = {"_composable", "algorithms", "_tensor", "checkpoint", "device_mesh", "fsdp", "nn", "optim", "tensor"}
 
 
 def __getattr__(name: str) -> Any:
