@@ -14,6 +14,7 @@ from jtorch._parallel.moves import enter
 from jtorch._parallel.placements import Replicate
 from jtorch._parallel.rule import Rule, choose
 from jtorch._parallel.rules import HANDLERS, RULES
+from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
 # What a part answers as the whole does.
@@ -56,7 +57,7 @@ def run(func: Callable, args: tuple, kwargs: dict) -> Any:
         return _of_part(func, args, kwargs)
     name = name_of(func)
     if kwargs.get("out") is not None:
-        raise NotImplementedError(f"torch.{name} of DTensors with out= is not built")
+        return _into(func, args, dict(kwargs))
     if name in HANDLERS:
         made = HANDLERS[name](func, args, kwargs)
         if made is not NotImplemented:
@@ -64,6 +65,17 @@ def run(func: Callable, args: tuple, kwargs: dict) -> Any:
     _check_not_mixed(name, args, kwargs)
     rule = RULES[name](func, args, kwargs) if name in RULES else None
     return by_rule(func, rule, args, kwargs) if rule is not None else by_wholes(func, args, kwargs)
+
+
+def _into(func: Callable, args: tuple, kwargs: dict) -> DTensor:
+    """Runs a function, and writes its result where ``out=`` says; that stays where it lies."""
+    out = kwargs.pop("out")
+    made = func(*args, **kwargs)
+    if not isinstance(out, DTensor) or not isinstance(made, DTensor) or made._spec.shape != out._spec.shape:
+        raise NotImplementedError(f"torch.{name_of(func)}: out= other than a DTensor of the result's shape is not built")
+    with no_grad(), switched_off():
+        local_of(out).copy_(local_of(moved(made, out._spec.placements)))        # type: ignore[attr-defined]
+    return out
 
 
 def _of_part(func: Callable, args: tuple, kwargs: dict) -> Any:

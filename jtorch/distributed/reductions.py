@@ -24,6 +24,9 @@ class RedOpType:
     def __repr__(self) -> str:
         return f"<RedOpType.{self.name}>"
 
+    def __str__(self) -> str:
+        return f"RedOpType.{self.name}"
+
 
 class ReduceOp:
     """The reductions of collectives: ``ReduceOp.SUM``, ``AVG``, ``PRODUCT``, ``MIN``, ``MAX``, ``BAND``, ``BOR`` and ``BXOR``."""
@@ -63,4 +66,4 @@ def body_of(op: RedOpType, dtype: np.dtype) -> str:
 def check_complex(op: Any, dtype: Any) -> None:
     """ValueError where complex numbers are reduced in another way than by sums."""
     if dtype.is_complex and op.name not in ("SUM", "AVG", "PREMUL_SUM"):
-        raise ValueError(f"all_reduce does not support {op!r} on complex tensors")
+        raise ValueError(f"all_reduce does not support {op} on complex tensors")

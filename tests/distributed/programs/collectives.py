@@ -1,6 +1,7 @@
 """Every collective, on any number of processes: each rank prints what it has. Unmodified PyTorch."""
 import datetime
 import os
+import warnings
 
 import torch
 import torch.distributed as dist
@@ -88,9 +89,56 @@ def groups(say, rank):
     say("async", y)
 
 
+def together(say, rank, n):
+    """Several tensors at once, and the methods that communication hooks call."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)      # PyTorch's, that these will go
+        tensors = [torch.ones(2) * rank, torch.ones(2, 2, dtype=torch.cfloat) * rank]
+        dist.all_reduce_coalesced(tensors)
+        say("all_reduce_coalesced", tensors)
+        rows = [[torch.zeros(2), torch.zeros(1, 3)] for _ in range(n)]
+        dist.all_gather_coalesced(rows, [torch.ones(2) * rank, torch.ones(1, 3) + rank])
+        say("all_gather_coalesced", rows)
+    world = dist.group.WORLD
+    x, options = torch.ones(2) + rank, dist.BroadcastOptions()
+    say("allreduce", world.allreduce([x]).get_future().then(lambda done: done.value()[0] * 2).wait())
+    options.rootRank = n - 1
+    world.broadcast([x := torch.ones(2) * rank], options).wait()
+    say("broadcast", x)
+    rows = [torch.zeros(1) for _ in range(n)]
+    world.allgather([rows], [torch.ones(1) * rank]).wait()
+    say("allgather", rows)
+    x = torch.sparse_coo_tensor(torch.tensor([[0, rank]]), torch.tensor([1., 2.]), (n + 1,))
+    dist.all_reduce(x)
+    say("sparse", x.to_dense())
+    dist.monitored_barrier(timeout=datetime.timedelta(seconds=60))
+    own, made = dist.new_subgroups(n // 2, dist.new_group())
+    say("subgroups", dist.get_process_group_ranks(own), len(made))
+
+
+def in_a_profile(say, rank, n):
+    with torch.autograd.profiler.profile(record_shapes=True) as seen:
+        dist.all_reduce(torch.ones(2, 3))
+        dist.all_gather([torch.zeros(2, dtype=torch.cfloat) for _ in range(n)], torch.zeros(2, dtype=torch.cfloat))
+    say("profile", [(e.name, e.count, e.is_async, [list(s) for s in e.input_shapes]) for e in seen.function_events
+                    if e.name.startswith("gloo:")])
+
+
+def level(say):
+    say("level", dist.get_debug_level(), repr(dist.DebugLevel.INFO))
+    dist.set_debug_level(dist.DebugLevel.INFO)
+    say(dist.get_debug_level())
+    dist.set_debug_level_from_env()
+    say(dist.get_debug_level(), dist.get_default_backend_for_device("cpu"))
+
+
 def mistakes(say, n):
     for wrong in (lambda: dist.all_gather([torch.zeros(2)] * n, torch.zeros(3)), lambda: dist.all_reduce("no tensor"),
-                  lambda: dist.init_process_group("gloo"), lambda: dist.new_group([n])):
+                  lambda: dist.init_process_group("gloo"), lambda: dist.new_group([n]),
+                  lambda: dist.all_reduce(torch.ones(1, dtype=torch.cfloat), dist.ReduceOp.PRODUCT),
+                  lambda: dist.new_subgroups(n + 1), lambda: dist.new_subgroups_by_enumeration([[0], [0]]),
+                  lambda: dist.set_debug_level("INFO"), lambda: dist.all_gather_coalesced((), [torch.zeros(1)]),
+                  lambda: dist.monitored_barrier(timeout="soon")):
         try:
             wrong()
         except (ValueError, RuntimeError, TypeError) as error:
@@ -109,7 +157,12 @@ def main():
     messages(say, rank, n)
     objects(say, rank, n)
     groups(say, rank)
-    mistakes(say, n)
+    together(say, rank, n)
+    in_a_profile(say, rank, n)
+    level(say)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        mistakes(say, n)
     for i in range(n):
         if i == rank:
             with open(os.environ["PRINTED"], "a") as printed:

@@ -1,5 +1,6 @@
 """DistributedDataParallel: accumulation, buffers, a sampler, unused parameters. Unmodified PyTorch."""
 import os
+import pickle
 
 import torch
 import torch.distributed as dist
@@ -61,10 +62,48 @@ def unused_without_saying_so():
         return str(error)[:80]
 
 
+class Alternating(torch.nn.Module):
+    """Another layer in each run, and other ones on each rank."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers, self.runs = torch.nn.ModuleList([torch.nn.Linear(1, 1) for _ in range(4)]), 0
+
+    def forward(self, x):
+        self.runs += 1
+        return self.layers[(self.runs + 2 * dist.get_rank()) % 4](x)
+
+
+def used_while_adding_up():
+    torch.manual_seed(0)
+    net = DistributedDataParallel(Alternating(), find_unused_parameters=True)
+    with net.no_sync():
+        net(torch.ones(1, 1)).sum().backward()
+    net(torch.ones(1, 1)).sum().backward()
+    return [None if p.grad is None else round(p.grad.item(), 4) for p in net.parameters()]
+
+
+def as_an_object():
+    """A pickle of it is of the same job."""
+    net = pickle.loads(pickle.dumps(DistributedDataParallel(torch.nn.Linear(2, 1), bucket_cap_mb=1)))
+    with torch.no_grad():
+        net.module.weight.fill_(1 + dist.get_rank())
+    net(torch.full((1, 2), 1. + dist.get_rank())).sum().backward()
+    facts = net._get_ddp_logging_data()
+    said = []
+    for wrong in (net._set_static_graph, lambda: pickle.dumps(DistributedDataParallel(torch.nn.Linear(1, 1), process_group=dist.new_group()))):
+        try:
+            wrong()
+        except RuntimeError as error:
+            said.append(str(error)[:60])
+    return net.module.weight.grad.tolist(), said, [facts[name] for name in ("bucket_cap_bytes", "dtypes", "module_name")], \
+        "training loop" in net._get_ddp_logging_data()["error"]
+
+
 def main():
     dist.init_process_group("gloo")
     rank = dist.get_rank()
-    lines = [train(rank), unused(), unused_without_saying_so()]
+    lines = [train(rank), unused(), unused_without_saying_so(), used_while_adding_up(), as_an_object()]
     for i in range(dist.get_world_size()):
         if i == rank:
             with open(os.environ["PRINTED"], "a") as printed:
