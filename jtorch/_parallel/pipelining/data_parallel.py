@@ -16,11 +16,11 @@ def run_forward(module: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     return module(*args, **kwargs)
 
 
-def run_backward(module: Any, do: Callable[[], Any], outputs: Any, last: bool) -> Any:
+def run_backward(module: Any, do: Callable[[], Any], last: bool) -> Any:
     """A stage's backward: DDP averages gradients in the last one, ``fully_shard`` in ``reduce_gradients``."""
     if isinstance(module, DistributedDataParallel):
         if last:
-            module._expect_gradients(outputs)
+            module._expect_gradients()
             return do()
         with module.no_sync():
             return do()

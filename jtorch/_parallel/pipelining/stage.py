@@ -147,19 +147,19 @@ class _PipelineStageBase(_Transfers, ABC):
         """The gradients of a microbatch's inputs; what is left to do is kept."""
         whole = partial(stage_backward, outputs, grads, inputs)
         if self.dw_builder is not None:
-            found = run_backward(self.submod, whole, outputs, last)
+            found = run_backward(self.submod, whole, last)
             if full:
                 self.dw_builder()()
             else:
                 self.dw_runner[i] = self.dw_builder()
             return found
         if full:
-            return run_backward(self.submod, whole, outputs, last)
+            return run_backward(self.submod, whole, last)
         found, groups = (), None
         if not self.is_first:       # nobody waits for gradients of the user's inputs
             outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
             found, groups = run_backward(self.submod, partial(stage_backward_input, outputs, grads, inputs,
-                                                              self.submod.parameters()), outputs, last)
+                                                              self.submod.parameters()), last)
         self.backward_state[i] = (inputs, groups, outputs, grads)
         self.dw_runner[i] = lambda: None
         return found
@@ -178,7 +178,7 @@ class _PipelineStageBase(_Transfers, ABC):
         inputs, groups, outputs, grads = self.backward_state.pop(bwd_chunk_id)
         left = (partial(stage_backward, outputs, grads, inputs) if groups is None
                 else partial(stage_backward_weight, self.submod.parameters(), groups))
-        run_backward(self.submod, left, outputs, last_backward)
+        run_backward(self.submod, left, last_backward)
 
     def scale_grads(self, grad_scale_factor: int) -> None:
         """Divides the parameters' gradients, once a step: by the number of microbatches, if the loss is a mean."""

@@ -3,6 +3,6 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__all__ = ["ZeroRedundancyOptimizer"]
+__all__ = ["PostLocalSGDOptimizer", "ZeroRedundancyOptimizer"]
 
-__getattr__ = names(__name__, {"_parallel.zero": "ZeroRedundancyOptimizer"})
+__getattr__ = names(__name__, {"_parallel.local_sgd": "PostLocalSGDOptimizer", "_parallel.zero": "ZeroRedundancyOptimizer"})

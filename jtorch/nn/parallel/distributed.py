@@ -6,29 +6,25 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jtorch.distributed as dist
-from jtorch._api.flat import unflattened
 from jtorch._api.functions import zeros
 from jtorch._base import warned
-from jtorch._base.pytree import flatten
 from jtorch.distributed.algorithms.join import Join, JoinHook, _Config
 from jtorch.distributed.coalesced import broadcast_together
-from jtorch.distributed.errors import DistBackendError
-from jtorch.distributed.work import Work
 from jtorch.nn.modules.module import Module
-from jtorch.nn.parallel.buckets import GradBucket, buckets_of
-from jtorch.nn.parallel.report import NOT_FINISHED, Report
+from jtorch.nn.parallel.averaging import Averaging
+from jtorch.nn.parallel.report import Report, not_finished
 from jtorch.nn.parallel.uneven import WithoutInputs
 from jtorch.no_grad import is_grad_enabled, no_grad
 from jtorch.tensor import Tensor
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Averaging):
     """Gives ``module`` the mean of the gradients of all processes, at the end of each backward.
 
     Args:
         module: the module, whose parameters and buffers become those of the first rank.
         device_ids, output_device, dim: as PyTorch has them for GPUs; on CPUs they are None.
-        broadcast_buffers: whether buffers become the first rank's before each forward.
+        forward_sync_buffers: whether buffers become the first rank's before each forward; ``broadcast_buffers`` is the old name.
         process_group, device_mesh: the processes; all, if not given.
         bucket_cap_mb: how many MB of gradients travel together.
         find_unused_parameters: whether some parameters may have no part in a loss.
@@ -45,21 +41,24 @@ class DistributedDataParallel(Module):
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0,
-                 broadcast_buffers: bool = True, init_sync: bool = True, process_group: Any = None,
+                 broadcast_buffers: bool | None = None, init_sync: bool = True, process_group: Any = None,
                  bucket_cap_mb: float | None = None, find_unused_parameters: bool = False, check_reduction: bool = False,
                  gradient_as_bucket_view: bool = False, static_graph: bool = False, delay_all_reduce_named_params: Any = None,
                  param_to_hook_all_reduce: Any = None, mixed_precision: Any = None, device_mesh: Any = None,
-                 skip_all_reduce_unused_params: bool = False):
+                 skip_all_reduce_unused_params: bool = False, bucket_cap_mb_list: list[int] | None = None,
+                 batched_grad_copy: bool = False, forward_sync_buffers: bool | None = None):
         super().__init__()
         if not any(p.requires_grad for p in module.parameters()):
             raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
                                "gradient.")
-        if mixed_precision is not None:
-            raise NotImplementedError("DistributedDataParallel: mixed_precision is not built")
+        if mixed_precision is not None or bucket_cap_mb_list is not None:
+            raise NotImplementedError("DistributedDataParallel: mixed_precision and bucket_cap_mb_list are not built")
         self.module = module
         self.device_ids, self.output_device, self.dim = device_ids, output_device, dim
         self.process_group = _group_of(process_group, device_mesh)
-        self.broadcast_buffers = broadcast_buffers
+        if device_mesh is not None:
+            self.device_mesh = device_mesh
+        self.forward_sync_buffers = _syncs_buffers(broadcast_buffers, forward_sync_buffers)
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
@@ -72,20 +71,9 @@ class DistributedDataParallel(Module):
         self.logger = Report()
         if init_sync:
             self._check_alike()
-            self._copy_from(0, [*self._all_parameters(), *self._all_buffers()])
+            syncs_buffers = self.forward_sync_buffers or forward_sync_buffers is not None
+            self._copy_from(0, [*self._all_parameters(), *(self._all_buffers() if syncs_buffers else ())])
         self._watch_gradients()
-
-    def _watch_gradients(self) -> None:
-        self._named = self._trained()
-        self._buckets = buckets_of(list(self._named.values()), self._bucket_mb)
-        self._awaited: set[Tensor] | None = None
-        self._unused: set[Tensor] = set()
-        self._used_before: set[Tensor] = set()      # in backwards whose gradients only added up here
-        for p in self._named.values():
-            p.register_post_accumulate_grad_hook(self._ready)
-
-    def _trained(self) -> dict[str, Tensor]:
-        return {n: p for n, p in self.module.named_parameters() if p.requires_grad and n not in self.parameters_to_ignore}
 
     def _all_parameters(self) -> list[Tensor]:
         return [p for n, p in self.module.named_parameters() if n not in self.parameters_to_ignore]
@@ -118,8 +106,7 @@ class DistributedDataParallel(Module):
         """The module's result."""
         syncs = self.require_backward_grad_sync and is_grad_enabled()
         if syncs and self._awaited:
-            self._log_and_throw(RuntimeError, NOT_FINISHED.format(rank=self.process_group.rank(),
-                                                                   names=", ".join(self._names(self._awaited))))
+            self._log_and_throw(RuntimeError, not_finished(self, self._awaited))
         joins = self._join_config.enable and syncs
         if joins:
             Join.notify_join_context(self)
@@ -127,81 +114,12 @@ class DistributedDataParallel(Module):
         made = self.module(*inputs, **kwargs)
         self.logger.iterations += syncs
         if syncs:
-            self._expect_gradients(made)
+            self._expect_gradients()
         return made
 
-    def _expect_gradients(self, made: Any) -> None:
-        """Lets the next backward average gradients, when all parameters that a result depends on have theirs."""
-        self._unused = self._unreached(made) if self.find_unused_parameters or self.static_graph else set()
+    def _expect_gradients(self) -> None:
+        """Lets the next backward average gradients."""
         self._awaited = set()
-
-    def _names(self, reached: set[Tensor]) -> list[str]:
-        return [n for n, p in self._named.items() if p not in reached]
-
-    def _unreached(self, made: Any) -> set[Tensor]:
-        """The parameters that no result of the module depends on."""
-        pending = [t.grad_fn for t in flatten(made)[0] if isinstance(t, Tensor) and t.grad_fn is not None]
-        seen, left = set(pending), {id(p): p for p in self._named.values()}
-        while pending:
-            node = pending.pop()
-            left.pop(id(getattr(node, "variable", None)), None)
-            for following, _ in node.next_functions:
-                if following is not None and following not in seen:
-                    seen.add(following)
-                    pending.append(following)
-        return set(left.values())
-
-    def _ready(self, param: Tensor) -> None:
-        """A parameter has its gradient: behind the last one, gradients are averaged."""
-        if not self.require_backward_grad_sync:
-            self._used_before.add(param)
-        if not self.require_backward_grad_sync or self._awaited is None:
-            return
-        self._awaited.add(param)
-        if len(self._awaited) + len(self._unused - self._awaited) == len(self._named):
-            self._awaited = None
-            self._average()
-
-    def _average(self) -> None:
-        used = self._used_anywhere() if self._unused else None
-        self._used_before.clear()
-        with no_grad():
-            works = [self._reduced(bucket) for bucket in self._buckets]
-            for bucket, work in zip(self._buckets, works, strict=True):
-                for p, part in zip(bucket.parameters(), unflattened(work(), bucket.parameters()), strict=True):
-                    if used is None or p in used:
-                        if p.grad is None:
-                            p.grad = part.clone()
-                        else:
-                            p.grad.detach().copy_(part)
-
-    def _used_anywhere(self) -> set[Tensor]:
-        """The parameters that have a part in some process's loss."""
-        params = list(self._named.values())
-        flags = zeros(len(params))
-        for i, p in enumerate(params):
-            if p not in self._unused or p in self._used_before:
-                flags[i] = 1
-        dist.all_reduce(flags, dist.ReduceOp.MAX, self.process_group)
-        return {p for p, used in zip(params, flags.tolist(), strict=True) if used}
-
-    def _zeros_for(self, bucket: GradBucket) -> Callable[[], Tensor]:
-        """Begins to average a bucket of which this process has nothing."""
-        bucket.set_buffer(zeros(sum(p.numel() for p in bucket.parameters()), dtype=bucket.parameters()[0].dtype))
-        return self._begun(bucket)
-
-    def _reduced(self, bucket: GradBucket) -> Callable[[], Tensor]:
-        """Begins to average a bucket; what waits for it."""
-        bucket.fill()
-        return self._begun(bucket)
-
-    def _begun(self, bucket: GradBucket) -> Callable[[], Tensor]:
-        if self._hook is not None:
-            future = self._hook(self._hook_state, bucket)
-            return lambda: _first(future.wait())
-        flat = bucket.buffer().div_(self._share())
-        work = dist.all_reduce(flat, group=self.process_group, async_op=True)
-        return lambda: _waited(work, flat)
 
     # ------------------------------------------------------------ what users change
 
@@ -217,7 +135,7 @@ class DistributedDataParallel(Module):
     def register_comm_hook(self, state: object, hook: Callable) -> None:
         """Lets ``hook(state, bucket)`` average gradients: it gives a future of the bucket's tensor."""
         if not callable(hook):
-            raise TypeError("Communication hook must be callable.")
+            self._log_and_throw(TypeError, "Communication hook must be callable.")
         if self._hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self._hook, self._hook_state = hook, state
@@ -229,10 +147,6 @@ class DistributedDataParallel(Module):
             self._log_and_throw(RuntimeError, "set_static_graph() should be called before training loop starts and after "
                                               "DistributedDataParallel is constructed.")
         self.static_graph = True
-
-    def _log_and_throw(self, err_type: type[Exception], err_msg: str) -> None:
-        self.logger.error = f"{err_type}: {err_msg}"
-        raise err_type(err_msg)
 
     def _get_ddp_logging_data(self) -> dict:
         return self.logger.of(self)
@@ -252,14 +166,6 @@ class DistributedDataParallel(Module):
         self._divides_by_all = kwargs.get("divide_by_initial_world_size", True)
         return WithoutInputs(self)
 
-    def _share(self) -> int:
-        """What summed gradients are divided by: fewer, where some processes have no inputs and the others shall not mind."""
-        if self._divides_by_all or not self._join_config.enable:
-            return self.process_group.size()
-        count = zeros(1) + float(not self._without_inputs)
-        dist.all_reduce(count, group=self.process_group)
-        return max(int(count.item()), 1)
-
     def _latest(self, eligible: bool) -> int:
         """The last process for which something is so."""
         found = zeros(1) + float(self.process_group.rank() if eligible else -1)
@@ -268,21 +174,54 @@ class DistributedDataParallel(Module):
 
     def _sync_buffers(self, source: int) -> None:
         buffers = self._all_buffers()
-        if self.broadcast_buffers and self.require_forward_param_sync and buffers and self.module.training:
+        if self.forward_sync_buffers and self.require_forward_param_sync and buffers and self.module.training:
             self._copy_from(source, buffers)
+
+    @property
+    def broadcast_buffers(self) -> bool:
+        """The older name of ``forward_sync_buffers``."""
+        return self.forward_sync_buffers
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: Any) -> None:
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore      # type: ignore[assignment]
+        for name, t in [*module.named_parameters(), *module.named_buffers()]:
+            if name in params_and_buffers_to_ignore:
+                t._ddp_ignored = True       # type: ignore[attr-defined]
+
+    @staticmethod
+    def _get_data_parallel_params(module: Module, named_params: bool = False) -> Iterator:
+        for name, p in module.named_parameters():
+            if not hasattr(p, "_ddp_ignored"):
+                yield (name, p) if named_params else p
 
     def __getstate__(self) -> dict:
         if self.process_group is not dist._get_default_group():
             raise RuntimeError("DDP Pickling/Unpickling are only supported when using DDP with the default process group. That "
                                "is, when you have called init_process_group and have not passed process_group argument to DDP "
                                "constructor")
-        leave = {"process_group", "logger", "_named", "_buckets", "_awaited", "_unused", "_used_before", "_join_config"}
+        leave = {"process_group", "logger", "_named", "_buckets", "_awaited", "_fixed", "_used", "_used_before",
+                 "_join_config"}
         return {name: value for name, value in self.__dict__.items() if name not in leave}
 
     def __setstate__(self, state: dict) -> None:
         super().__setstate__(state)
         self.process_group, self.logger, self._join_config = dist._get_default_group(), Report(), _Config()
         self._watch_gradients()
+
+
+def _syncs_buffers(broadcast_buffers: bool | None, forward_sync_buffers: bool | None) -> bool:
+    """Whether each forward begins with the first rank's buffers."""
+    if broadcast_buffers is not None and forward_sync_buffers is not None:
+        warned.warn("Both `broadcast_buffers` and `forward_sync_buffers` were specified. `broadcast_buffers` is deprecated and "
+                    "its value is ignored when `forward_sync_buffers` is provided.", FutureWarning)
+    elif broadcast_buffers is not None:
+        warned.warn("`broadcast_buffers` is deprecated. Use `forward_sync_buffers` instead. IMPORTANT: unlike "
+                    "`broadcast_buffers=False`, `forward_sync_buffers=False` still syncs buffers at init. If you rely on buffers "
+                    "NOT being synced at init (e.g. rank-local buffers), keep using `broadcast_buffers=False` until "
+                    "`init_sync_buffers` is available.", FutureWarning)
+        return broadcast_buffers
+    return True if forward_sync_buffers is None else forward_sync_buffers
 
 
 def _group_of(process_group: Any, device_mesh: Any) -> Any:
@@ -294,14 +233,3 @@ def _group_of(process_group: Any, device_mesh: Any) -> Any:
     if device_mesh.ndim != 1:
         raise RuntimeError(f"Only 1D device mesh is supported, but got {device_mesh}.")
     return device_mesh.get_group(0)
-
-
-def _waited(work: Work | None, flat: Tensor) -> Tensor:
-    if work is None:
-        raise DistBackendError("this process is not in the group")
-    work.wait()
-    return flat
-
-
-def _first(made: Any) -> Tensor:
-    return made[0] if isinstance(made, (list, tuple)) else made

@@ -4,15 +4,33 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from jtorch.distributed.debug import DebugLevel, get_debug_level
+
 _TYPES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
 _SETTINGS = ("MASTER_PORT", "MASTER_ADDR", "TORCH_DISTRIBUTED_DEBUG", "CUDA_VISIBLE_DEVICES", "GLOO_SOCKET_IFNAME",
              "GLOO_DEVICE_TRANSPORT")
 
-NOT_FINISHED = ("Expected to have finished reduction in the prior iteration before starting a new one. This error indicates "
-                "that your module has parameters that were not used in producing loss. You can enable unused parameter "
-                "detection by passing the keyword argument `find_unused_parameters=True` to "
-                "`torch.nn.parallel.DistributedDataParallel`, and by \nmaking sure all `forward` function outputs participate "
-                "in calculating loss. \nParameters that did not receive a gradient on rank {rank}: {names}")
+_NOT_FINISHED = ("Expected to have finished reduction in the prior iteration before starting a new one. This error indicates "
+                 "that your ")
+_NOT_USED = ("module has parameters that were not used in producing loss. You can enable unused parameter detection by passing "
+             "the keyword argument `find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by \nmaking "
+             "sure all `forward` function outputs participate in calculating loss. ")
+GRAPH_HAS_CHANGED = ("Your training graph has changed in this iteration, e.g., one parameter is unused in first iteration, but "
+                     "then got used in the second iteration. this is not compatible with static_graph set to True.")
+_USED_AT_FIRST = ("training graph has changed in this iteration, e.g., one parameter is used in first iteration, but then got "
+                  "unused in the second iteration. this is not compatible with static_graph set to True.")
+_MORE = (" In addition, you can set the environment variable TORCH_DISTRIBUTED_DEBUG to either INFO or DETAIL to print out "
+         "information about which particular parameters did not receive gradient on this rank as part of this error")
+
+
+def not_finished(ddp: Any, ready: set) -> str:
+    """What a forward says if the backward before has not come to all parameters."""
+    absent = [(i, name) for i, (name, p) in enumerate(ddp._named.items()) if p not in ready]
+    rank, names = ddp.process_group.rank(), ", ".join([name for _, name in absent])
+    indices = " ".join([str(i) for i, _ in absent])
+    told = "" if get_debug_level() is DebugLevel.OFF else f"\nParameters which did not receive grad for rank {rank}: {names}"
+    return (f"{_NOT_FINISHED}{_USED_AT_FIRST if ddp.static_graph else _NOT_USED}{told}\nParameter indices which did not receive "
+            f"grad for rank {rank}: {indices}{'' if told else _MORE}")
 
 
 class Report:

@@ -18,8 +18,8 @@ class WithoutInputs(JoinHook):
         ddp = self.ddp
         ddp._without_inputs = True
         ddp._sync_buffers(ddp._latest(False))
-        if ddp.find_unused_parameters or ddp.static_graph:
-            raise NotImplementedError("DistributedDataParallel.join with find_unused_parameters or static_graph is not built")
+        if ddp.asks_who_used():
+            ddp.used_anywhere(set())
         with no_grad():
             for bucket in ddp._buckets:
                 ddp._zeros_for(bucket)()

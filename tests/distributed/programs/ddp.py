@@ -1,9 +1,12 @@
-"""DistributedDataParallel: accumulation, buffers, a sampler, unused parameters. Unmodified PyTorch."""
+"""DistributedDataParallel: accumulation, buffers, a sampler, unused parameters, local steps. Unmodified PyTorch."""
 import os
 import pickle
 
 import torch
 import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import PostLocalSGDState, post_localSGD_hook
+from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+from torch.distributed.optim import PostLocalSGDOptimizer
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
@@ -83,6 +86,71 @@ def used_while_adding_up():
     return [None if p.grad is None else round(p.grad.item(), 4) for p in net.parameters()]
 
 
+class Pair(torch.nn.Module):
+    """Two results of the same input, or one layer behind the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+
+    def forward(self, x, how="both"):
+        return (self.a(x), self.b(x)) if how == "both" else self.b(self.a(x)) if how == "chain" else self.b(x)
+
+
+def gradients(net):
+    return [None if p.grad is None else round(p.grad.item(), 4) for p in net.parameters()]
+
+
+def not_in_the_loss():
+    """A result that the loss leaves out; on one rank only; graphs that differ between ranks, also where they stay as they are."""
+    torch.manual_seed(0)
+    net, found = DistributedDataParallel(Pair(), find_unused_parameters=True), []
+    for everywhere in (True, False):
+        a, b = net(torch.ones(1, 1))
+        (b.sum() if everywhere or dist.get_rank() == 0 else (a + b).sum()).backward()
+        found.append(gradients(net))
+    for how in ({"find_unused_parameters": True}, {"static_graph": True}):
+        net = DistributedDataParallel(Pair(), **how)
+        for _ in range(3):
+            net(torch.ones(1, 1), "chain" if dist.get_rank() == 0 else "one").sum().backward()
+        found.append(gradients(net))
+    return found
+
+
+def changed():
+    """A static graph that changes."""
+    net = DistributedDataParallel(Pair(), static_graph=True)
+    try:
+        for how in ("one", "chain"):
+            net(torch.ones(1, 1), how).sum().backward()
+    except RuntimeError as error:
+        return str(error).split(",")[0]
+
+
+def uneven_with_unused():
+    torch.manual_seed(0)
+    net = DistributedDataParallel(Pair(), find_unused_parameters=True)
+    with net.join():
+        for _ in range(1 + dist.get_rank()):
+            net(torch.ones(1, 1))[0].sum().backward()
+    return gradients(net)
+
+
+def local_steps():
+    """Gradients are averaged by all for two steps, later not; parameters every second step."""
+    torch.manual_seed(0)
+    net = DistributedDataParallel(torch.nn.Linear(1, 1))
+    net.register_comm_hook(PostLocalSGDState(None, dist.new_subgroups(1)[0], 2), post_localSGD_hook)
+    optimizer = PostLocalSGDOptimizer(torch.optim.SGD(net.parameters(), .1), PeriodicModelAverager(2, 2))
+    found = []
+    for _ in range(5):
+        optimizer.zero_grad()
+        net(torch.ones(1, 1) + dist.get_rank()).pow(2).sum().backward()
+        optimizer.step()
+        found.append(round(net.module.weight.item(), 4))
+    return found, optimizer.state_dict()["step"]
+
+
 def as_an_object():
     """A pickle of it is of the same job."""
     net = pickle.loads(pickle.dumps(DistributedDataParallel(torch.nn.Linear(2, 1), bucket_cap_mb=1)))
@@ -103,7 +171,8 @@ def as_an_object():
 def main():
     dist.init_process_group("gloo")
     rank = dist.get_rank()
-    lines = [train(rank), unused(), unused_without_saying_so(), used_while_adding_up(), as_an_object()]
+    lines = [train(rank), unused(), unused_without_saying_so(), used_while_adding_up(), not_in_the_loss(), changed(),
+             uneven_with_unused(), local_steps(), as_an_object()]
     for i in range(dist.get_world_size()):
         if i == rank:
             with open(os.environ["PRINTED"], "a") as printed:

@@ -1,0 +1,136 @@
+"""How gradients of several processes become their mean: when all of a backward are there, in buckets."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jtorch.distributed as dist
+from jtorch._api.creation import tensor as as_tensor
+from jtorch._api.flat import unflattened
+from jtorch._api.functions import zeros
+from jtorch.autograd.variable import Variable
+from jtorch.distributed.errors import DistBackendError
+from jtorch.distributed.work import Work
+from jtorch.nn.parallel.buckets import GradBucket, buckets_of
+from jtorch.nn.parallel.report import GRAPH_HAS_CHANGED, Report
+from jtorch.no_grad import no_grad
+from jtorch.tensor import Tensor
+
+
+class Averaging:
+    """The part of a DistributedDataParallel that averages gradients."""
+
+    module: Any
+    process_group: Any
+    logger: Report
+    parameters_to_ignore: set[str]
+    require_backward_grad_sync: bool
+    find_unused_parameters: bool
+    static_graph: bool
+    _bucket_mb: float
+    _hook: Callable | None
+    _hook_state: Any
+    _join_config: Any
+    _divides_by_all: bool
+    _without_inputs: bool
+
+    def _watch_gradients(self) -> None:
+        self._named = self._trained()
+        self._buckets = buckets_of(list(self._named.values()), self._bucket_mb)
+        self._awaited: set[Tensor] | None = None
+        self._fixed: set[Tensor] | None = None      # of a static graph: the parameters that its first run used
+        self._used: set[Tensor] | None = None       # and that some process's did
+        self._used_before: set[Tensor] = set()      # in backwards whose gradients only added up here
+        for p in self._named.values():
+            p.register_post_accumulate_grad_hook(self._ready)
+
+    def _trained(self) -> dict[str, Tensor]:
+        return {n: p for n, p in self.module.named_parameters() if p.requires_grad and n not in self.parameters_to_ignore}
+
+    def _ready(self, param: Tensor) -> None:
+        """A parameter has its gradient: behind the last one, gradients are averaged."""
+        if not self.require_backward_grad_sync:
+            self._used_before.add(param)
+        elif self._fixed is not None and param not in self._fixed:
+            self._log_and_throw(RuntimeError, GRAPH_HAS_CHANGED)
+        elif self._awaited is not None:
+            self._awaited.add(param)
+            self._go_on(self._awaited)
+
+    def _go_on(self, ready: set[Tensor]) -> None:
+        if self.asks_who_used():        # only the end of backward shows what it has not come to
+            if len(ready) == 1:
+                Variable._execution_engine.queue_callback(self._finish)
+        elif len(ready) == len(self._named if self._fixed is None else self._fixed):
+            self._finish()
+
+    def asks_who_used(self) -> bool:
+        """Whether the processes tell one another which parameters they have used."""
+        return self.find_unused_parameters if not self.static_graph else self._fixed is None
+
+    def _finish(self) -> None:
+        ready, self._awaited = self._awaited or set(), None
+        used = self.used_anywhere(ready | self._used_before) if self.asks_who_used() else self._used
+        self._used_before.clear()
+        if self.static_graph and self._fixed is None:
+            self._fixed, self._used = ready, used
+        self._average(used)
+
+    def _average(self, used: set[Tensor] | None) -> None:
+        with no_grad():
+            works = [self._reduced(bucket) for bucket in self._buckets]
+            for bucket, work in zip(self._buckets, works, strict=True):
+                for p, part in zip(bucket.parameters(), unflattened(work(), bucket.parameters()), strict=True):
+                    if used is None or p in used:
+                        if p.grad is None:
+                            p.grad = part.clone()
+                        else:
+                            p.grad.detach().copy_(part)
+
+    def used_anywhere(self, here: set[Tensor]) -> set[Tensor]:
+        """The parameters that have a part in some process's loss, of which these have one here."""
+        params = list(self._named.values())
+        flags = as_tensor([float(p in here) for p in params])
+        dist.all_reduce(flags, dist.ReduceOp.MAX, self.process_group)
+        return {p for p, used in zip(params, flags.tolist(), strict=True) if used}
+
+    def _zeros_for(self, bucket: GradBucket) -> Callable[[], Tensor]:
+        """Begins to average a bucket of which this process has nothing."""
+        bucket.set_buffer(zeros(sum(p.numel() for p in bucket.parameters()), dtype=bucket.parameters()[0].dtype))
+        return self._begun(bucket)
+
+    def _reduced(self, bucket: GradBucket) -> Callable[[], Tensor]:
+        """Begins to average a bucket; what waits for it."""
+        bucket.fill()
+        return self._begun(bucket)
+
+    def _begun(self, bucket: GradBucket) -> Callable[[], Tensor]:
+        if self._hook is not None:
+            future = self._hook(self._hook_state, bucket)
+            return lambda: _first(future.wait())
+        flat = bucket.buffer().div_(self._share())
+        work = dist.all_reduce(flat, group=self.process_group, async_op=True)
+        return lambda: _waited(work, flat)
+
+    def _share(self) -> int:
+        """What summed gradients are divided by: fewer, where some processes have no inputs and the others shall not mind."""
+        if self._divides_by_all or not self._join_config.enable:
+            return self.process_group.size()
+        count = zeros(1) + float(not self._without_inputs)
+        dist.all_reduce(count, group=self.process_group)
+        return max(int(count.item()), 1)
+
+    def _log_and_throw(self, err_type: type[Exception], err_msg: str) -> None:
+        self.logger.error = f"{err_type}: {err_msg}"
+        raise err_type(err_msg)
+
+
+def _waited(work: Work | None, flat: Tensor) -> Tensor:
+    if work is None:
+        raise DistBackendError("this process is not in the group")
+    work.wait()
+    return flat
+
+
+def _first(made: Any) -> Tensor:
+    return made[0] if isinstance(made, (list, tuple)) else made
