@@ -36,6 +36,8 @@ def exchanged(x: Tensor, gone: builtins.int, comes: builtins.int, size: builtins
     """A part along ``comes`` of what was in parts along ``gone``, which has ``size`` elements as a whole."""
 def gathered(x: Tensor, dim: builtins.int, size: builtins.int, group: Any) -> Tensor:
     """The parts of all ranks behind one another, along a dim that has ``size`` elements then."""
+def of_first(local: Tensor, mesh: Any, placements: Any) -> Tensor:
+    """The first rank's, along the dimensions on which all ranks have the same."""
 def own(x: Tensor, dim: builtins.int, group: Any) -> Tensor:
     """This rank's part."""
 def redistributed(x: Tensor, mesh: Any, shape: Sequence[builtins.int], now: Any, wanted: Any) -> Tensor:

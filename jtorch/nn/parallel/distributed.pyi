@@ -14,11 +14,11 @@ from jtorch._base.size import Size as _Size
 from jtorch._C import Any as Any
 from jtorch._api.checks import Callable as Callable
 from jtorch._api.op_docs import Iterator as Iterator
-from jtorch._base.pytree import flatten as flatten
 from jtorch.distributed.coalesced import broadcast_together as broadcast_together
-from jtorch.distributed.errors import DistBackendError as DistBackendError
-from jtorch.distributed.work import Work as Work
 from jtorch.nn.modules.module import Module as Module
+from jtorch.nn.parallel.report import Report as Report
+from jtorch.nn.parallel.report import not_finished as not_finished
+from jtorch.nn.parallel.uneven import WithoutInputs as WithoutInputs
 from jtorch.no_grad import is_grad_enabled as is_grad_enabled
 from jtorch.no_grad import no_grad as no_grad
 from jtorch.tensor import Tensor as Tensor
@@ -26,14 +26,10 @@ from jtorch.tensor import Tensor as Tensor
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
+Averaging: Any
 DistributedDataParallel: Any
-GradBucket: Any
 Join: Any
 JoinHook: Any
-def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float) -> builtins.list[Any]:
-    """Parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
-def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
-    """Views of the parts of a flat tensor, in the shapes of ``like``."""
 @overload
 def zeros(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
 @overload

@@ -41,7 +41,7 @@ class Report:
 
     def of(self, ddp: Any) -> dict[str, Any]:
         """The facts of a model, by PyTorch's names."""
-        made = {name.lower(): os.environ.get(name, "N/A") for name in _SETTINGS}
+        made: dict[str, Any] = {name.lower(): os.environ.get(name, "N/A") for name in _SETTINGS}
         made |= _of_parameters(list(ddp._named.values()), ddp._buckets) | _of_arguments(ddp)
         made |= {"iteration": self.iterations - 1, "rank": ddp.process_group.rank(), "world_size": ddp.process_group.size(),
                  "backend_name": ddp.process_group.name(), "module_name": type(ddp.module).__name__}
