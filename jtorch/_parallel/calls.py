@@ -63,6 +63,7 @@ def run(func: Callable, args: tuple, kwargs: dict) -> Any:
         if made is not NotImplemented:
             return made
     _check_not_mixed(name, args, kwargs)
+    _check_inside(name, args, kwargs)
     rule = RULES[name](func, args, kwargs) if name in RULES else None
     return by_rule(func, rule, args, kwargs) if rule is not None else by_wholes(func, args, kwargs)
 
@@ -90,6 +91,13 @@ def _check_not_mixed(name: str, args: tuple, kwargs: dict) -> None:
             raise RuntimeError(f"aten.{name}.{kind} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
                                "DTensor before calling distributed operators! Please see https://docs.pytorch.org/docs/main/"
                                "distributed.tensor.html#mixed-tensor-and-dtensor-operations for more details.")
+
+
+def _check_inside(name: str, args: tuple, kwargs: dict) -> None:
+    for t in flatten((args, kwargs))[0]:
+        if isinstance(t, DTensor) and t._spec.mesh.get_coordinate() is None:
+            raise NotImplementedError(f"torch.{name} of DTensors is not built on a rank that is not in their mesh: call it where "
+                                      "mesh.get_coordinate() is not None")
 
 
 # ---------------------------------------------------------------- by a rule

@@ -12,7 +12,8 @@ from process_programs import launched, written
 @pytest.mark.conformance
 @pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
 @pytest.mark.parametrize(("program", "processes"), [("collectives.py", 2), ("collectives.py", 4), ("ddp.py", 2),
-                                                     ("device_mesh.py", 2), ("device_mesh.py", 4), ("dtensor.py", 2), ("dtensor.py", 4), ("gradients.py", 2),
+                                                     ("device_mesh.py", 2), ("device_mesh.py", 4), ("dtensor.py", 2), ("dtensor.py", 4),
+                                                     ("gradients.py", 2),
                                                      ("tensor_parallel.py", 2), ("tensor_parallel.py", 4), ("fsdp.py", 2),
                                                      ("fsdp.py", 4), ("data_parallel.py", 2), ("fsdp_wrapper.py", 2), ("pipelining.py", 2),
                                                      ("pipelining.py", 4), ("pipelining_traced.py", 4)])
