@@ -63,7 +63,6 @@ def run(func: Callable, args: tuple, kwargs: dict) -> Any:
         if made is not NotImplemented:
             return made
     _check_not_mixed(name, args, kwargs)
-    _check_inside(name, args, kwargs)
     rule = RULES[name](func, args, kwargs) if name in RULES else None
     return by_rule(func, rule, args, kwargs) if rule is not None else by_wholes(func, args, kwargs)
 
@@ -93,11 +92,13 @@ def _check_not_mixed(name: str, args: tuple, kwargs: dict) -> None:
                                "distributed.tensor.html#mixed-tensor-and-dtensor-operations for more details.")
 
 
-def _check_inside(name: str, args: tuple, kwargs: dict) -> None:
-    for t in flatten((args, kwargs))[0]:
-        if isinstance(t, DTensor) and t._spec.mesh.get_coordinate() is None:
-            raise NotImplementedError(f"torch.{name} of DTensors is not built on a rank that is not in their mesh: call it where "
-                                      "mesh.get_coordinate() is not None")
+def _mesh_of(func: Callable, given: list[DTensor]) -> Any:
+    """The first argument's mesh, in which this rank has a part."""
+    mesh = given[0]._spec.mesh
+    if mesh.get_coordinate() is None:
+        raise NotImplementedError(f"torch.{name_of(func)} of DTensors is not built on a rank that is not in their mesh: call it "
+                                  "where mesh.get_coordinate() is not None")
+    return mesh
 
 
 # ---------------------------------------------------------------- by a rule
@@ -105,7 +106,7 @@ def _check_inside(name: str, args: tuple, kwargs: dict) -> None:
 def by_rule(func: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
     """Brings the arguments to where a rule wants them, and runs the function on their parts."""
     given = [t for t in flatten((args, kwargs))[0] if isinstance(t, DTensor)]
-    mesh = given[0]._spec.mesh
+    mesh = _mesh_of(func, given)
     if any(t._spec.mesh != mesh for t in given):
         raise RuntimeError(f"{name_of(func)}: got DTensors on different meshes, which is not supported yet!")
     writes = writes_first(func)
@@ -158,8 +159,7 @@ def _of_its_own(t: Tensor) -> Tensor:
 
 def by_wholes(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Runs a function on whole tensors, on each rank."""
-    given = [t for t in flatten((args, kwargs))[0] if isinstance(t, DTensor)]
-    mesh = given[0]._spec.mesh
+    mesh = _mesh_of(func, [t for t in flatten((args, kwargs))[0] if isinstance(t, DTensor)])
     everywhere = (Replicate(),) * mesh.ndim
     parts = tree_map(lambda t: local_of(moved(t, everywhere)) if isinstance(t, DTensor) else t, (args, kwargs))
     with switched_off():

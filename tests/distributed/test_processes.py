@@ -26,7 +26,7 @@ def test_a_program_prints_what_it_prints_with_pytorch(program, processes, tmp_pa
 @pytest.mark.parametrize(("case", "says"), [
     ("shape", "Detected mismatch between collectives on ranks. Rank 1 is running collective: #2 all_reduce SUM float32 (4,), but rank 0"),
     ("other", "but rank 0 is running collective: #2 barrier"), ("absent", "Timed out after 5 s in all_reduce SUM float32 (3,): rank 0 has not called it"),
-    ("dies", "rank 0 has ended")])
+    ("dies", "rank 0 has ended"), ("monitored", "[Rank 0]: Rank 1 failed to pass monitoredBarrier in 500 ms")])
 def test_a_rank_that_does_otherwise_is_named(case, says):
     ran = launched("jtorch", 2, "mistakes.py", case)
     assert says in ran.stdout, (ran.stdout[-500:], ran.stderr[-2000:])

@@ -1,4 +1,4 @@
-"""What one rank does wrong, and what the others are told: ``mistakes.py shape|other|absent|dies``."""
+"""What one rank does wrong, and what the others are told: ``mistakes.py shape|other|absent|dies|monitored``."""
 import datetime
 import os
 import sys
@@ -15,11 +15,18 @@ if case == "absent" and rank == 0:
     sys.exit()
 if case == "dies" and rank == 0:
     os._exit(0)
+store = dist.group.WORLD.store
+if case == "monitored" and rank == 1:
+    store.wait(["said"], datetime.timedelta(seconds=100))
+    sys.exit()
 try:
-    if case == "other" and rank == 0:
+    if case == "monitored":
+        dist.monitored_barrier(timeout=datetime.timedelta(seconds=.5))
+    elif case == "other" and rank == 0:
         dist.barrier()
     else:
         dist.all_reduce(torch.ones(3 + rank if case == "shape" else 3))
     print("no error", flush=True)
 except RuntimeError as error:
     print(f"rank {rank}:", error, flush=True)
+    store.set("said", "")
