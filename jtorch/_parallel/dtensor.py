@@ -62,6 +62,7 @@ class DTensor(Tensor):
         mesh = device_mesh or current_mesh()
         given = normalized(placements, mesh, local_tensor.dim())
         whole = tuple(shape) if shape else whole_shape(local_tensor.shape, mesh, given)
+        steps = tuple(stride) if stride else whole_stride(local_tensor.stride(), whole)
         if mesh.get_coordinate() is None:       # this rank has none of it
             local_tensor, run_check = local_tensor.new_empty(0, requires_grad=local_tensor.requires_grad), False    # type: ignore[attr-defined]
         if run_check:
@@ -69,8 +70,7 @@ class DTensor(Tensor):
         if grad_placements is not None:
             local_tensor = with_gradient_moved(local_tensor, lambda g: redistributed(
                 g, mesh, whole, of_gradient(given), normalized(grad_placements, mesh, len(whole))))
-        spec = Layout(mesh, given, whole, tuple(stride) if stride else whole_stride(local_tensor.stride(), whole))
-        return wrapped(as_subclass(local_tensor, Tensor), spec)
+        return wrapped(as_subclass(local_tensor, Tensor), Layout(mesh, given, whole, steps))
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
         """This rank's part. See torch.distributed.tensor.DTensor.to_local."""

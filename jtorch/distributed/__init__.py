@@ -111,3 +111,6 @@ def __getattr__(name: str) -> Any:
         importlib.import_module(f"{__name__}.{name}")
     found = sys.modules.get(f"{__name__}.{name}")
     return _gradients(name) if found is None else found
+
+
+__getattr__.__dict__["names"] = _gradients.__dict__["names"]

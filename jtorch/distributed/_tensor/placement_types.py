@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__getattr__ = names(__name__, {"_parallel.placements": "Partial Placement Replicate Shard _StridedShard"})
+__getattr__ = names(__name__, {"_parallel.placements": "Partial Placement Replicate Shard"})

@@ -4,5 +4,5 @@ from __future__ import annotations
 from jtorch.distributed.later import names
 from jtorch.distributed.nn import functional as functional
 
-__getattr__ = names(__name__, {"_parallel.with_gradients": "_all_gather_base all_gather all_reduce all_to_all all_to_all_single "
+__getattr__ = names(__name__, {"_parallel.with_gradients": "all_gather all_reduce all_to_all all_to_all_single "
                                                            "broadcast gather reduce reduce_scatter scatter"})

@@ -51,7 +51,7 @@ def of_dtensors(say, n):
 
 def on_some_ranks(say, rank):
     first = init_device_mesh("cpu", (1,)) if dist.get_world_size() == 1 else dist.device_mesh.DeviceMesh("cpu", [0])
-    x = DTensor.from_local(torch.ones(2), first, [Replicate()])
+    x = DTensor.from_local(torch.ones(2, 3), first, [Replicate()])
     say("outside", x.shape, (x + 1).to_local().tolist() if rank == 0 else x.to_local().numel())
 
 
