@@ -302,6 +302,30 @@ def _canonical_cpu(d: device) -> device:
 
 
 _RESOLVED: dict[device, jax.Device] = {}
+_MESHES: list[jax.sharding.Mesh] = []
+
+
+def of_mesh(mesh: jax.sharding.Mesh) -> device:
+    """Several JAX devices as one device, of the type ``mesh``. What is on it lies in parts on them."""
+    if mesh not in _MESHES:
+        _RESOLVED[interned("mesh", len(_MESHES))] = mesh.devices.flat[0]
+        _MESHES.append(mesh)
+    return interned("mesh", _MESHES.index(mesh))
+
+
+def mesh_of(d: device) -> jax.sharding.Mesh:
+    """The devices that a device of the type ``mesh`` stands for."""
+    return _MESHES[d.index or 0]
+
+
+def single(d: device) -> device:
+    """A device itself; the first device of a mesh."""
+    return of_jax(jax_device(d)) if d.type == "mesh" else d
+
+
+def all_jax_devices(d: device) -> list[jax.Device]:
+    """The JAX devices that ``d`` stands for."""
+    return list(mesh_of(d).devices.flat) if d.type == "mesh" else [jax_device(d)]
 
 
 def jax_device(d: device) -> jax.Device:

@@ -161,6 +161,9 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
         raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
                            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
     aval = engine.aval_of(shape, dtype.np, place)
+    if place.type == "mesh":        # what its first device alone would draw
+        alone = drawn(shape, dtype, devices.single(place), given, host, accelerator)
+        return Value(aval, engine.put(engine.host_array(alone), place))
     if place.type == "meta":
         return Value(aval, engine.zero_stride_array(shape, dtype.np))
     g = generator_of(place, given)

@@ -46,7 +46,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         warn_of_lost(t.dtype.np, dtype.np)
         t = call(call_of(OPS["_to_dtype"], (T, dtype)), (t,))
     if place is not t.device:
-        t = _to_device(t, place)
+        t = to_device(t, place)
     return t if t is self else in_format(t, memory_format)
 
 
@@ -82,24 +82,26 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 class _ToDevice(Node):
     """Backward of a copy to another device: the gradient goes back."""
 
-    __slots__ = ("source",)
+    __slots__ = ("source", "spec")
     source: devices.device
+    spec: Any
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
-        back = _to_device(as_tensor(grads[0]), self.source)
+        back = to_device(as_tensor(grads[0]), self.source, self.spec)
         return [back if create_graph else as_value(back)]
 
 
-def _to_device(t: Tensor, place: devices.device) -> Tensor:
+def to_device(t: Tensor, place: devices.device, spec: Any = None) -> Tensor:
+    """A copy on another device; on a mesh, split as ``spec`` says."""
     value = value_of(t)
     if value.aval.device.type == "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     engine.read(value)
-    moved = Value(engine.aval_of(value.aval.shape, value.aval.np, place), engine.moved(value, place))
+    moved = Value(engine.aval_of(value.aval.shape, value.aval.np, place, spec), engine.moved(value, place, spec))
     if not (mode.grad and requires_grad(t)):
         return wrap(moved)
     node = node_class("ToCopyBackward0", _ToDevice)((edge_of(t),))
-    node.source = t.device
+    node.source, node.spec = value.aval.device, value.aval.spec
     return wrap(moved, (node, 0))
 
 

@@ -39,6 +39,11 @@ def _vjp_function(forward: Callable, needs: tuple[int, ...], given: tuple[int, .
     return vjp
 
 
+def _as_arguments(template: tuple) -> tuple[int, ...]:
+    """On a mesh a gradient lies as what it is the gradient of."""
+    return template[2]
+
+
 def _conj(x):
     return jnp.conj(x) if jnp.iscomplexobj(x) else x
 
@@ -54,7 +59,8 @@ def vjp_call(call: Call, needs: tuple[int, ...], given: tuple[int, ...]) -> Call
         if op is None:
             op = _vjp_ops[call.op] = VjpOp(f"{call.op.name}.vjp", call.op, (), "",     # type: ignore[arg-type]
                                            backward_name=_second_name(call),
-                                           saves=call.op.saves if call.op.saves.what == "all" else INPUTS, loops=call.op.loops)
+                                           saves=call.op.saves if call.op.saves.what == "all" else INPUTS, loops=call.op.loops,
+                                           lies=_as_arguments)
         found = call.vjps[needs, given] = Call(op, (call.template, (T,) * len(given), needs, given))
     return found
 

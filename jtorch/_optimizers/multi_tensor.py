@@ -67,8 +67,10 @@ class MultiTensorOptimizer(Optimizer):
         return {"maximize": bool(group["maximize"])}
 
     def _update(self, group: dict[str, Any]) -> None:
-        for names, params, states in self._by_columns(group, with_dense_gradients(self, group)):
-            self._update_some(group, names, params, states)
+        params = with_dense_gradients(self, group)
+        for together in _by_device(params) if self._on_several else (params,):
+            for names, some, states in self._by_columns(group, together):
+                self._update_some(group, names, some, states)
 
     def _by_columns(self, group: dict[str, Any], params: list[Tensor]) -> list[tuple[tuple[str, ...], list[Tensor], list[dict]]]:
         """The parameters and their states by the kinds of state that they have, which is made for those that have none."""
@@ -129,6 +131,13 @@ class MultiTensorOptimizer(Optimizer):
             for s, tensor in zip(states, left[:at], strict=False):
                 s[self._begun(group)] = tensor
             write_scalars(self.shared * n, counters, left[at:], options)
+
+
+def _by_device(params: list[Tensor]) -> Iterable[list[Tensor]]:
+    made: dict[Any, list[Tensor]] = {}
+    for p in params:
+        made.setdefault(p._storage.aval.device, []).append(p)
+    return made.values()
 
 
 def _distinct(rows: list[tuple]) -> tuple[list[tuple], tuple[int, ...]]:

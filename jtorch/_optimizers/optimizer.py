@@ -119,6 +119,7 @@ class Optimizer:
     """
 
     _step_supports_amp_scaling = False
+    _on_several = False         # whether its parameters are on several devices
     _optimizer_step_pre_hooks: OrderedDict[int, Callable]
     _optimizer_step_post_hooks: OrderedDict[int, Callable]
     _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable]
@@ -168,6 +169,7 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group with options of its own. See torch.optim.Optimizer.add_param_group."""
         groups.add_group(param_group, self.defaults, self.param_groups)
+        self._on_several = len({p._storage.aval.device for group in self.param_groups for p in group["params"]}) > 1
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("

@@ -13,8 +13,9 @@ def filled(p: Tensor, x: complex = 0.0, shape: tuple | None = None) -> Tensor:
     """A tensor like a parameter, of one number."""
     aval = storage.aval_of(p)
     array = np.full(aval.shape if shape is None else shape, x, aval.np)
-    placed = engine.aval_of(array.shape, aval.np, aval.device)
-    return wrap(Value(placed, array if aval.device is engine.CPU else engine.put(array, aval.device)))
+    spec = storage.value_of(p).aval.spec if shape is None and aval.device.type == "mesh" else None
+    placed = engine.aval_of(array.shape, aval.np, aval.device, spec)
+    return wrap(Value(placed, array if aval.device is engine.CPU else engine.put(array, aval.device, spec)))
 
 
 _scalars: dict[tuple, Value] = {}

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from types import MethodWrapperType
 from typing import Any
 
+from jtorch._api.meshes import is_on_mesh
 from jtorch._api.torch_function import switched_off
 from jtorch._base.pytree import flatten, tree_map
 from jtorch._parallel import dtensor
@@ -18,7 +19,7 @@ from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
 # What a part answers as the whole does.
-_AS_ITS_PART = set("requires_grad_ is_floating_point is_complex is_signed element_size get_device retain_grad is_inference "
+AS_ITS_PART = set("requires_grad_ is_floating_point is_complex is_signed element_size get_device retain_grad is_inference "
                    "register_post_accumulate_grad_hook is_shared share_memory_ __hash__ __format__ __dir__ data_ptr "
                    "untyped_storage storage_offset _version is_pinned is_nonzero_ __setstate__ is_tensor is_same_size_ "
                    "is_conj is_neg is_storage result_type get_device_module __cuda_array_interface__ has_names".split())
@@ -53,7 +54,7 @@ def writes_first(func: Callable) -> bool:
 
 def run(func: Callable, args: tuple, kwargs: dict) -> Any:
     """A function some of whose arguments are DTensors."""
-    if isinstance(func, MethodWrapperType) or getattr(func, "__name__", "") in _AS_ITS_PART:
+    if isinstance(func, MethodWrapperType) or getattr(func, "__name__", "") in AS_ITS_PART:
         return _of_part(func, args, kwargs)
     name = name_of(func)
     if kwargs.get("out") is not None:
@@ -62,7 +63,7 @@ def run(func: Callable, args: tuple, kwargs: dict) -> Any:
         made = HANDLERS[name](func, args, kwargs)
         if made is not NotImplemented:
             return made
-    _check_not_mixed(name, args, kwargs)
+    check_not_mixed(name, args, kwargs)
     rule = RULES[name](func, args, kwargs) if name in RULES else None
     return by_rule(func, rule, args, kwargs) if rule is not None else by_wholes(func, args, kwargs)
 
@@ -83,9 +84,10 @@ def _of_part(func: Callable, args: tuple, kwargs: dict) -> Any:
         return func(*args, **kwargs)
 
 
-def _check_not_mixed(name: str, args: tuple, kwargs: dict) -> None:
+def check_not_mixed(name: str, args: tuple, kwargs: dict) -> None:
+    """PyTorch's error where there are plain tensors of several elements among DTensors."""
     for t in flatten((args, kwargs))[0]:
-        if isinstance(t, Tensor) and not isinstance(t, DTensor) and not (t.numel() == 1 and t.dim() <= 1):
+        if isinstance(t, Tensor) and not isinstance(t, DTensor) and not is_on_mesh(t) and not (t.numel() == 1 and t.dim() <= 1):
             kind = "Tensor" if name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge") else "default"
             raise RuntimeError(f"aten.{name}.{kind} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
                                "DTensor before calling distributed operators! Please see https://docs.pytorch.org/docs/main/"

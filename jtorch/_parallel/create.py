@@ -11,6 +11,7 @@ from jtorch._base.layout import strided
 from jtorch._base.size import Size
 from jtorch._parallel.dtensor import DTensor, wrapped
 from jtorch._parallel.layout import Layout, contiguous_stride, local_part, normalized
+from jtorch._parallel.own.dtensor import distributed
 from jtorch._parallel.placements import Partial, Placement, Replicate, Shard
 from jtorch._parallel.rules.making import part_of
 from jtorch.distributed.device_mesh import DeviceMesh, current_mesh
@@ -40,6 +41,8 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
     if unknown is not None:
         raise RuntimeError(f"Trying to distribute tensor with unsupported placements {unknown} on device mesh dimension "
                            f"{given.index(unknown)}!")
+    if mesh._own is not None:
+        return distributed(tensor.detach(), mesh, given).requires_grad_(tensor.requires_grad)
     full = tensor.detach().contiguous()
     if src_data_rank is not None and mesh.get_coordinate() is not None and not tensor.is_meta:
         full = _of_source(full, mesh, src_data_rank)
@@ -85,6 +88,8 @@ def _made(make: Callable[[tuple[int, ...]], Tensor], size: tuple[int, ...], requ
     if placements is not None and len(placements) != mesh.ndim:
         raise AssertionError("mesh dimension does not match the length of placements")
     given = normalized(placements or None, mesh, len(size))
+    if mesh._own is not None:
+        return distributed(make(size), mesh, given).requires_grad_(requires_grad)
     spec = Layout(mesh, given, size, contiguous_stride(size))
     local = _cut(make(size), spec) if drawn else make(local_part(size, mesh, given)[0])
     return wrapped(local, spec).requires_grad_(requires_grad)

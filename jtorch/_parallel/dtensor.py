@@ -20,7 +20,7 @@ from jtorch._parallel.layout import (
     whole_shape,
     whole_stride,
 )
-from jtorch._parallel.moves import of_first, redistributed, with_gradient_moved
+from jtorch._parallel.moves import of_first, redistributed, redistributed_plainly, with_gradient_moved
 from jtorch._parallel.placements import Partial, Placement, Replicate, Shard, _StridedShard
 from jtorch.distributed.device_mesh import DeviceMesh, current_mesh
 from jtorch.serialization.weights_only import add_safe_globals
@@ -61,6 +61,8 @@ class DTensor(Tensor):
             raise RuntimeError(f"Found shape:{shape}, stride:{stride}.", "Please pass both shape and stride at the same time.")
         mesh = device_mesh or current_mesh()
         given = normalized(placements, mesh, local_tensor.dim())
+        if mesh._own is not None:
+            return _of_own_parts(local_tensor, mesh, given)
         whole = tuple(shape) if shape else whole_shape(local_tensor.shape, mesh, given)
         steps = tuple(stride) if stride else whole_stride(local_tensor.stride(), whole)
         if mesh.get_coordinate() is None:       # this rank has none of it
@@ -104,6 +106,17 @@ class DTensor(Tensor):
         """All of it, on each rank. See torch.distributed.tensor.DTensor.full_tensor."""
         whole = moved(self, (Replicate(),) * self._spec.mesh.ndim)
         return whole.to_local(grad_placements=grad_placements)
+
+    def _moved(self, wanted: Placements) -> DTensor:
+        spec = self._spec
+        if spec.placements == wanted:
+            return self
+        local = redistributed(local_of(self), spec.mesh, spec.shape, spec.placements, wanted)
+        return wrapped(local, Layout(spec.mesh, wanted, spec.shape, spec.stride))
+
+    def _whole(self) -> Tensor:
+        spec, everywhere = self._spec, (Replicate(),) * self._spec.mesh.ndim
+        return redistributed_plainly(local_of(self).detach(), spec.mesh, spec.shape, spec.placements, everywhere)
 
     # ------------------------------------------------------------ what it says about itself
 
@@ -273,6 +286,14 @@ def wrapped(local: Tensor, spec: Layout, cls: type = DTensor) -> Any:
     return made
 
 
+def _of_own_parts(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTensor:
+    """What ``from_local`` gives in one process, where no part is this process's own: only what all devices have is clear."""
+    if not all(isinstance(p, Replicate) for p in placements):
+        raise NotImplementedError(f"DTensor.from_local with placements {placements}: the mesh is of one process's devices, of which "
+                                  "none is its own. distribute_tensor() splits a whole tensor.")
+    return importlib.import_module("jtorch._parallel.own.dtensor").distributed(t, mesh, placements)
+
+
 def local_of(t: Any) -> Tensor:
     """This rank's part of a DTensor; another tensor itself."""
     if not isinstance(t, DTensor):
@@ -283,11 +304,7 @@ def local_of(t: Any) -> Tensor:
 
 def moved(t: DTensor, wanted: Placements) -> DTensor:
     """The same tensor with other placements."""
-    spec = t._spec
-    if spec.placements == wanted:
-        return t
-    local = redistributed(local_of(t), spec.mesh, spec.shape, spec.placements, wanted)
-    return wrapped(local, Layout(spec.mesh, wanted, spec.shape, spec.stride))
+    return t._moved(wanted)
 
 
 add_safe_globals([_rebuilt, Layout, DeviceMesh, Shard, Replicate, Partial, _StridedShard])        # what files of DTensors name

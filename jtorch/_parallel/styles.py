@@ -6,6 +6,7 @@ from typing import Any
 
 from jtorch._parallel.create import distribute_tensor
 from jtorch._parallel.dtensor import DTensor
+from jtorch._parallel.own.dtensor import distributed
 from jtorch._parallel.placements import Placement, Replicate, Shard
 from jtorch.distributed.device_mesh import DeviceMesh
 from jtorch.nn.modules.linear import Linear
@@ -33,15 +34,29 @@ def distributed_once(module: Module) -> None:
 
 
 def _brought(x: Any, mesh: DeviceMesh, layouts: tuple, wanted: tuple) -> DTensor:
-    """An input as a DTensor that lies as it is wanted."""
+    """An input as a DTensor that lies as it is wanted. In one process a plain tensor is the whole input."""
+    if mesh._own is not None:
+        return distributed(x, mesh, wanted)
     made = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, layouts)
     return made.redistribute(placements=wanted) if layouts != wanted else made
 
 
-def _given_out(x: Any, layouts: tuple | None, local: bool) -> Any:
+def _given_out(x: Any, mesh: DeviceMesh, layouts: tuple | None, local: bool) -> Any:
     """An output that lies as it is wanted."""
-    made = x if layouts is None or x.placements == layouts else x.redistribute(placements=layouts)
-    return made.to_local() if local else made
+    if layouts is None:
+        made = x
+    elif mesh._own is not None:
+        made = x.redistribute(mesh, layouts)
+    else:
+        made = x if x.placements == layouts else x.redistribute(placements=layouts)
+    return _local(made, mesh) if local else made
+
+
+def _local(x: DTensor, mesh: DeviceMesh) -> Any:
+    """This rank's part. In one process, where no part is its own, what is split stays a DTensor."""
+    if mesh._own is not None and not all(isinstance(p, Replicate) for p in x.placements):
+        return x
+    return x.to_local()
 
 
 class _OfWeights(ParallelStyle):
@@ -67,7 +82,7 @@ class _OfWeights(ParallelStyle):
             module.register_parameter(name, Parameter(spread, p.requires_grad))      # type: ignore[arg-type]
         module.register_forward_pre_hook(lambda mod, x: (_brought(x[0], device_mesh, self.input_layouts, desired), *x[1:]))
         local, layouts = self.use_local_output, self.output_layouts
-        module.register_forward_hook(lambda mod, x, out: _given_out(out, _fronts(layouts, out), local))
+        module.register_forward_hook(lambda mod, x, out: _given_out(out, device_mesh, _fronts(layouts, out), local))
         return module
 
     def __repr__(self) -> str:
@@ -127,14 +142,14 @@ class SequenceParallel(ParallelStyle):
                 everywhere = DTensor.from_local(p.data, device_mesh, [Replicate()])      # type: ignore[attr-defined]
                 part.register_parameter(name, Parameter(everywhere, p.requires_grad))
         module.register_forward_pre_hook(lambda mod, x: (self._prepared(mod, x[0], device_mesh), *x[1:]))
-        module.register_forward_hook(lambda mod, x, out: _given_out(out, None, self.use_local_output))
+        module.register_forward_hook(lambda mod, x, out: _given_out(out, device_mesh, None, self.use_local_output))
         return module
 
     def _prepared(self, module: Module, x: Any, mesh: DeviceMesh) -> DTensor:
         if not isinstance(x, Tensor):
             raise ValueError(f"expecting input of {module} to be a torch.Tensor or DTensor, but got {x}")
-        if not isinstance(x, DTensor):
-            return DTensor.from_local(x, mesh, self.sequence_sharding)
+        if mesh._own is not None or not isinstance(x, DTensor):
+            return _brought(x, mesh, self.sequence_sharding, self.sequence_sharding)
         return x if x.placements == self.sequence_sharding else x.redistribute(placements=self.sequence_sharding)
 
     def __repr__(self) -> str:
@@ -151,10 +166,8 @@ def _arranged(x: Any, mesh: DeviceMesh, layout: Placement | None, desired: Place
         return x
     if not isinstance(x, Tensor):
         raise AssertionError("expecting input to be a torch.Tensor!")
-    made = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, (layout,))
-    if desired is not None and layout != desired:
-        made = made.redistribute(placements=(desired,))
-    return made.to_local() if local else made
+    made = _brought(x, mesh, (layout,), (desired or layout,))
+    return _local(made, mesh) if local else made
 
 
 class PrepareModuleInput(ParallelStyle):

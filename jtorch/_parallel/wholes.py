@@ -4,17 +4,12 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch._base.pytree import tree_map
-from jtorch._parallel.dtensor import DTensor, local_of
-from jtorch._parallel.moves import redistributed_plainly
-from jtorch._parallel.placements import Replicate
+from jtorch._parallel.dtensor import DTensor
 
 
 def whole(t: Any) -> Any:
     """All of a DTensor, without a gradient; anything else itself."""
-    if not isinstance(t, DTensor):
-        return t
-    spec = t._spec
-    return redistributed_plainly(local_of(t).detach(), spec.mesh, spec.shape, spec.placements, (Replicate(),) * spec.mesh.ndim)
+    return t._whole() if isinstance(t, DTensor) else t
 
 
 def wholes(tree: Any) -> Any:

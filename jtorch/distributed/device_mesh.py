@@ -9,7 +9,7 @@ import numpy as np
 
 from jtorch._api.creation import tensor as as_tensor
 from jtorch._base import warned
-from jtorch.distributed import membership
+from jtorch.distributed import membership, own_devices
 from jtorch.distributed.groups import ProcessGroup
 from jtorch.dtype import named
 from jtorch.tensor import Tensor
@@ -21,6 +21,8 @@ _entered: list[DeviceMesh] = []
 
 class DeviceMesh:
     """The ranks of a job as an array, with a process group along each dimension. See torch.distributed.device_mesh.DeviceMesh.
+
+    In a process that is in no job, and that no launcher has started, it is of this process's own devices.
 
     Args:
         device_type: where the ranks' tensors are: ``"cpu"``.
@@ -41,7 +43,11 @@ class DeviceMesh:
             raise TypeError("The mesh argument is required except for PRIVATE USAGE ONLY!")
         ranks = np.asarray(mesh.detach().tolist() if isinstance(mesh, Tensor) else mesh, np.int64)
         self._set(device_type, ranks, mesh_dim_names, self, _contiguous_strides(ranks.shape))
-        if _init_backend:
+        if _init_backend and own_devices.are_meant():
+            self._own = own_devices.named(device_type, ranks)
+            self._axes = tuple([(name,) for name in self._own.axis_names])
+            self._place()
+        elif _init_backend:
             _join(ranks.size)
             self._groups: list[Any] | None = [_groups_along(ranks, dim, self._dim_name(dim)) for dim in range(ranks.ndim)]
             self._place()
@@ -52,9 +58,14 @@ class DeviceMesh:
         self._flattened: dict[str, DeviceMesh] = {}
         self._coordinate: tuple[int, ...] | None = None
         self._groups = None
+        self._own: Any = None       # JAX's mesh of this process's devices, if it is one of these
+        self._axes: tuple[tuple[str, ...], ...] = ()        # the axes of JAX's mesh that each dimension is made of
 
     def _place(self) -> None:
         """Notes where this process is."""
+        if self._own is not None:
+            self._coordinate = (0,) * self.ndim
+            return
         found = np.argwhere(self._ranks == membership.get_rank())
         self._coordinate = tuple(found[0].tolist()) if len(found) else None
 
@@ -83,8 +94,8 @@ class DeviceMesh:
         return self._ranks.size if mesh_dim is None else self._ranks.shape[mesh_dim]
 
     def get_rank(self) -> int:
-        """This process's rank in the job."""
-        return membership.get_rank()
+        """This process's rank in the job; 0 where the mesh is of its own devices."""
+        return 0 if self._own is not None else membership.get_rank()
 
     def get_coordinate(self) -> Any:
         """Where in the array this process is; None if it is not in it."""
@@ -98,10 +109,15 @@ class DeviceMesh:
         if self.ndim > 1 and mesh_dim is None:
             raise RuntimeError(f"Found the DeviceMesh have {self.ndim} dimensions",
                                "Optional kwarg `mesh_dim` needs to be specified when device_mesh.ndim > 1.")
+        if self._own is not None:
+            return 0
         return membership.get_rank(self.get_group(0 if mesh_dim is None else mesh_dim))
 
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
         """The process group along a dimension, in which this process is."""
+        if self._own is not None:
+            raise NotImplementedError("A mesh of one process's devices has no process groups, and needs none: XLA moves what is "
+                                      "to be moved. Ask redistribute() and full_tensor() for what collectives would do.")
         if self._groups is None:
             raise RuntimeError("DeviceMesh process groups not initialized!")
         if mesh_dim is None and self.ndim > 1:
@@ -160,6 +176,7 @@ class DeviceMesh:
         made = DeviceMesh.__new__(DeviceMesh)
         made._set(self.device_type, self._part(dims), names, self._root, tuple([self._strides[d] for d in dims]))
         made._groups = None if self._groups is None else [self._groups[d] for d in dims] if self._groups else []
+        made._own, made._axes = self._own, tuple([self._axes[d] for d in dims]) if self._axes else ()
         made._place()
         return made
 
@@ -190,6 +207,10 @@ class DeviceMesh:
     def _made_flat(self, ranks: np.ndarray, name: str) -> DeviceMesh:
         made = DeviceMesh.__new__(DeviceMesh)
         made._set(self.device_type, ranks, (name,), self._root, (_collapsed(self.shape, self._strides),))
+        if self._own is not None:
+            made._own, made._axes = self._own, (tuple([axis for axes in self._axes for axis in axes]),)
+            made._place()
+            return made
         dims = [self._root._dim_of(n) for n in self.mesh_dim_names or ()]
         others = np.moveaxis(self._root._ranks, dims, range(len(dims))).reshape(ranks.size, -1)
         made._groups = [_groups_along(others, 0, f"mesh_{name}")]
@@ -242,11 +263,13 @@ class DeviceMesh:
     def __getstate__(self) -> dict:
         """Without its groups, which belong to the processes."""
         root = None if self._root is self else self._root
-        return {**self.__dict__, "_ranks": self._ranks.tolist(), "_groups": None, "_root": root, "_flattened": {}}
+        return {**self.__dict__, "_ranks": self._ranks.tolist(), "_groups": None, "_root": root, "_flattened": {},
+                "_own": self._own is not None}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
         self._ranks, self._root = np.array(self._ranks), self._root or self
+        self._own = own_devices.named(self.device_type, self._root._ranks) if state["_own"] else None
 
 
 def _contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -83,7 +83,7 @@ def compiled(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | Non
     """``lowered.compile()`` for these threads, or the same read from disk. ``device``: what it is for, the CPU if None."""
     memory.trim_now_and_then()      # kernels come by the dozen, and take little; for a program memory was trimmed just now
     start = time.perf_counter()
-    made = _compiled_or_read(lowered, on, devices.jax_device(device or devices.interned("cpu")))
+    made = _compiled_or_read(lowered, on, devices.all_jax_devices(device or devices.interned("cpu")))
     if jax.default_backend() == "cpu":
         temporaries.keep_those_of(made)
     if time.perf_counter() - start > 0.1:
@@ -91,13 +91,13 @@ def compiled(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | Non
     return made
 
 
-def _compiled_or_read(lowered: Any, on: Threads, place: jax.Device) -> Any:
+def _compiled_or_read(lowered: Any, on: Threads, places: list[jax.Device]) -> Any:
     text = lowered.as_text() if on.pool or _directory is not None else ""
-    options = on.options | (EXACT if place.platform == "cpu" else {}) | (convolutions.options(text) if on.pool else {})
+    options = on.options | (EXACT if places[0].platform == "cpu" else {}) | (convolutions.options(text) if on.pool else {})
     if _directory is None or not _usable(_directory):
         return threads.compiled(lowered, on, options)
-    path = Path(_directory) / _name(text, options, on, place)
-    found = _load(path, on, place)
+    path = Path(_directory) / _name(text, options, on, places)
+    found = _load(path, on, places)
     if found is None:
         found = threads.compiled(lowered, on, options)
         _save(path, found)
@@ -121,16 +121,18 @@ def _is_private(directory: str) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _name(text: str, options: dict[str, Any], on: Threads, place: jax.Device) -> str:
+def _name(text: str, options: dict[str, Any], on: Threads, places: list[jax.Device]) -> str:
     digest = hashlib.sha256(text.encode())
-    digest.update(f"{_machine(place)}|{options}|{on.inline}".encode())      # a callback is part of what is written
+    digest.update(f"{_machine(tuple(places))}|{options}|{on.inline}".encode())      # a callback is part of what is written
     return digest.hexdigest()
 
 
 @functools.cache
-def _machine(place: jax.Device) -> str:
+def _machine(places: tuple[jax.Device, ...]) -> str:
     """What code compiled for a device depends on beside its source. The device itself is part of what is written."""
-    return "|".join([FORMAT, jax.__version__, jaxlib.__version__, place.platform, place.device_kind, str(place.id),
+    place = places[0]
+    return "|".join([FORMAT, jax.__version__, jaxlib.__version__, place.platform, place.device_kind,
+                     ",".join([str(p.id) for p in places]),
                      str(jax.device_count()), str(place.client.platform_version),
                      platform.machine(), _cpu(), os.environ.get("XLA_FLAGS", "")])
 
@@ -141,11 +143,11 @@ def _cpu() -> str:
     return platform.processor()
 
 
-def _load(path: Path, on: Threads, place: jax.Device) -> Any:
+def _load(path: Path, on: Threads, places: list[jax.Device]) -> Any:
     try:
         with open(path, "rb") as f:
             serialized, in_tree, out_tree = pickle.load(f)
-            found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(place.client, on), [place])
+            found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(places[0].client, on), places)
         os.utime(path)
     except FileNotFoundError:
         return None

@@ -18,7 +18,7 @@ from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, policy, stats, wait
 from jtorch.engine.host import work_of
 from jtorch.engine.threads import ELSEWHERE, Threads
-from jtorch.engine.values import CPU, Aval, aval_of, placed_on, put, zero_stride_array
+from jtorch.engine.values import CPU, Aval, aval_of, placed_on, put, spec_of, zero_stride_array
 from jtorch.ops.registry import Op
 
 MAX_KERNELS = 4096          # of a call
@@ -101,6 +101,9 @@ class Kernel:
         self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim tensors of the CPU
         if device.type != "cpu":
             self.on_host = None
+        if device.type == "mesh":       # how its results lie is XLA's choice, known when it is compiled
+            self._compile()
+            self.outs = self._as_compiled()
         if device.type == "meta":       # nothing is computed there
             self.compiled, self.check, self.foreign, self._work = self._nothing, None, set(), cost.NOTHING
 
@@ -143,8 +146,23 @@ class Kernel:
         seconds = work_of(traced.jaxpr).compiled
         return cost.Work(seconds, seconds)
 
+    def _as_compiled(self) -> tuple[Aval, ...]:
+        """The avals of results on a mesh, with how they lie."""
+        given = self.compiled.output_shardings
+        return tuple([aval_of(a.shape, a.np, a.device, spec_of(s)) for a, s in zip(self.outs, given, strict=True)])
+
+    def _wanted(self) -> dict[str, Any]:
+        """The argument of ``jax.jit`` that says how results lie on a mesh, where the op says so."""
+        if self.call.op.lies is None or not self.outs or self.outs[0].device.type != "mesh":
+            return {}
+        said = [self._place_like(w) if isinstance(w, int) else w for w in self.call.op.lies(self.call.template)]
+        return {"out_shardings": [*said, *[None] * (len(self.outs) - len(said))]}
+
+    def _place_like(self, argument: int) -> Any:
+        return None if argument in self.foreign else self.avals[argument].placed.sharding
+
     def _traced(self):
-        place = placed_on(self.outs[0].device) if self.outs and not self.avals else {}
+        place = placed_on(self.outs[0].device) if self.outs and not any(self.used) else self._wanted()
         return for_xla(lambda: jax.jit(self._flat, **place).trace(*[a.placed for a in self._placed()]))
 
     def _run_compiled(self, arrays: list) -> list:

@@ -21,7 +21,7 @@ from jtorch import speedups
 from jtorch.engine import cache, launch, memory, stats, threads, wait
 from jtorch.engine.kernel import flatten, for_xla, value_error
 from jtorch.engine.threads import ELSEWHERE, Threads
-from jtorch.engine.values import CPU, Value, aval_of, device_array, placed_on, put
+from jtorch.engine.values import CPU, Value, aval_of, device_array, placed_on, put, sharding_of
 from jtorch.ops.registry import Marker
 
 if TYPE_CHECKING:
@@ -215,6 +215,9 @@ class Program:
         donated = tuple(range(len(packed), len(packed) + len(self.donated)))
         memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
         place = {} if placed else placed_on(device)
+        if device.type == "mesh":
+            flags = [sharding_of(device)] if self.checks else []
+            place = {"out_shardings": (*[self.avals[i].placed.sharding for i in self.outs], *flags)}
         jitted = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place)
         return for_xla(lambda: cache.compiled(jitted.lower(*placed), on if device is CPU else ELSEWHERE, device))
 

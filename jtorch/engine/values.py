@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import SingleDeviceSharding
+from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 from jaxlib import xla_client
 
 import jtorch.device as devices
@@ -15,11 +15,15 @@ from jtorch.engine import wait
 
 
 class Aval:
-    """Shape, dtype and device of a value. Interned: two equal avals are one object, compared by identity."""
+    """Shape, dtype and device of a value. Interned: two equal avals are one object, compared by identity.
 
-    __slots__ = ("device", "dtype", "is_inexact", "nbytes", "np", "numel", "sds", "shape", "traced")
+    ``spec`` says of a value on a mesh which dims are split over which of the mesh's axes; None: it is whole on each device.
+    """
 
-    def __init__(self, shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device):
+    __slots__ = ("device", "dtype", "is_inexact", "nbytes", "np", "numel", "sds", "shape", "spec", "traced")
+
+    def __init__(self, shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device, spec: PartitionSpec | None = None):
+        self.spec = spec
         self.shape, self.np, self.device = shape, np_dtype, device
         self.dtype = dtypes.of_numpy(np_dtype)
         self.numel = int(np.prod(shape, dtype=np.int64)) if shape else 1
@@ -29,24 +33,35 @@ class Aval:
         self.traced = False
 
     def __repr__(self):
-        return f"{self.dtype.name}{list(self.shape)}@{self.device}"
+        return f"{self.dtype.name}{list(self.shape)}@{self.device}{'' if self.spec is None else tuple(self.spec)}"
 
     @property
     def placed(self) -> jax.ShapeDtypeStruct:
         """The same for JAX's compiler, with its device."""
-        return jax.ShapeDtypeStruct(self.shape, self.np, sharding=sharding_of(self.device))
+        return jax.ShapeDtypeStruct(self.shape, self.np, sharding=sharding_of(self.device, self.spec))
 
 
 _avals: dict[tuple, Aval] = {}
-_shardings: dict[devices.device, SingleDeviceSharding] = {}
+_shardings: dict[devices.device | tuple, Sharding] = {}
 
 
-def sharding_of(device: devices.device) -> SingleDeviceSharding:
+def sharding_of(device: devices.device, spec: PartitionSpec | None = None) -> Sharding:
     """JAX's name for the place where values of ``device`` live."""
-    found = _shardings.get(device)
+    found = _shardings.get(device if spec is None else (device, spec))
     if found is None:
-        found = _shardings[device] = SingleDeviceSharding(devices.jax_device(device))
+        on_mesh = device.type == "mesh"
+        found = NamedSharding(devices.mesh_of(device), spec or PartitionSpec()) if on_mesh else \
+            SingleDeviceSharding(devices.jax_device(device))
+        _shardings[device if spec is None else (device, spec)] = found
     return found
+
+
+def spec_of(sharding: Any) -> PartitionSpec | None:
+    """How a sharding of a mesh's splits dims, written in one way; None where it splits none."""
+    entries = [e[0] if isinstance(e, tuple) and len(e) == 1 else e or None for e in sharding.spec]
+    while entries and entries[-1] is None:
+        entries.pop()
+    return PartitionSpec(*entries) if entries else None
 
 
 def placed_on(device: devices.device) -> dict[str, Any]:
@@ -54,14 +69,14 @@ def placed_on(device: devices.device) -> dict[str, Any]:
     return {"out_shardings": sharding_of(device)}
 
 
-def aval_of(shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device) -> Aval:
+def aval_of(shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device, spec: PartitionSpec | None = None) -> Aval:
     """The one aval of these."""
-    key = (shape, np_dtype, device)
+    key = (shape, np_dtype, device) if spec is None else (shape, np_dtype, device, spec)
     found = _avals.get(key)
     if found is None:
         if len(_avals) > 100_000:
             _avals.clear()
-        found = _avals[key] = Aval(tuple(int(n) for n in shape), np.dtype(np_dtype), device)
+        found = _avals[key] = Aval(tuple(int(n) for n in shape), np.dtype(np_dtype), device, spec)
     return found
 
 
@@ -96,7 +111,7 @@ def device_array(value: Value) -> jax.Array:
     """The JAX array of a computed value, made once."""
     array = value.array
     if array.__class__ is np.ndarray:
-        array = value.array = put(array, value.aval.device)
+        array = value.array = put(array, value.aval.device, value.aval.spec)
     return array
 
 
@@ -131,7 +146,7 @@ def ones_of(aval: Aval) -> Value:
         if len(_ones) > 256:
             _ones.clear()
         ones = np.ones(aval.shape, aval.np)
-        found = _ones[aval] = Value(aval, ones if aval.device is CPU else put(ones, aval.device))
+        found = _ones[aval] = Value(aval, ones if aval.device is CPU else put(ones, aval.device, aval.spec))
     return found
 
 
@@ -154,26 +169,27 @@ def _copied_quickly(array: np.ndarray, device: devices.device) -> jax.Array | No
     global _quick
     try:
         semantics = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
-        return xla_client.batched_device_put(_shaped(array.shape, array.dtype), sharding_of(device), [array],
-                                             [devices.jax_device(device)], True, True, semantics, enable_x64=True)
+        places = devices.all_jax_devices(device)
+        return xla_client.batched_device_put(_shaped(array.shape, array.dtype), sharding_of(device), [array] * len(places),
+                                             places, True, True, semantics, enable_x64=True)
     except (AttributeError, TypeError):
         _quick = False
         return None
 
 
-def put(array: np.ndarray, device: devices.device) -> jax.Array:
+def put(array: np.ndarray, device: devices.device, spec: PartitionSpec | None = None) -> jax.Array:
     """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
     if device.type == "meta":
         return zero_stride_array(array.shape, array.dtype)     # type: ignore[return-value]
-    made = _copied_quickly(array, device) if _quick else None
+    made = _copied_quickly(array, device) if _quick and spec is None else None
     if made is not None:
         return made
     with jax.enable_x64(True):
-        made = jax.device_put(array.copy(), sharding_of(device))      # aligned memory is shared, may_alias=False or not
+        made = jax.device_put(array.copy(), sharding_of(device, spec))      # aligned memory is shared, may_alias=False or not
     if not isinstance(made, jax.core.Tracer):
         return made
     with jax.ensure_compile_time_eval():    # inside a caller's jit; the value outlives its trace
-        return put(array, device)
+        return put(array, device, spec)
 
 
 def host_array(value: Value) -> np.ndarray:
@@ -184,8 +200,8 @@ def host_array(value: Value) -> np.ndarray:
     return wait.host(array) if value.aval.device is CPU and not value.aval.traced else np.asarray(array)
 
 
-def moved(value: Value, device: devices.device):
+def moved(value: Value, device: devices.device, spec: PartitionSpec | None = None):
     """A computed value's array on another device."""
     if device is CPU:
         return np.array(value.array)
-    return put(host_array(value), device)
+    return put(host_array(value), device, spec)

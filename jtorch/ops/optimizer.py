@@ -43,6 +43,12 @@ def _counted(o, step):
     return (step + 1,)
 
 
+def _as_before(template: tuple) -> list[int]:
+    """On a mesh parameters and states lie as they did; states that begin, as the parameters."""
+    n, columns = len(template[0]), len(template[2])
+    return [*range(n), *range(2 * n, 2 * n + columns)]
+
+
 def rule(name: str, shared: Callable = _counted, real: bool = True):
     """Declares the op ``name`` from a rule; ``shared`` gives the new shared scalars from the old ones.
 
@@ -70,6 +76,6 @@ def rule(name: str, shared: Callable = _counted, real: bool = True):
             flat = [row[k] for k in range(len(out[0])) for row in out]
             return flat + [x.astype(s.dtype) for x, s in zip([x for a in after for x in a], scalars, strict=True)]
         body.__doc__ = one.__doc__
-        op(body, name=name, function=False, method=False, out=False, tested=False)
+        op(body, name=name, function=False, method=False, out=False, tested=False, lies=_as_before)
         return one
     return declare

@@ -179,6 +179,7 @@ class Op:
     autocast: Autocast | None = None
     loops: bool = False
     layout: Any = None          # a Layout: which strides results have
+    lies: Callable | None = None    # of a template: how each result lies on a mesh, as which argument (its number) or a sharding
     tested: bool = True
     _functions: dict = field(default_factory=dict)
     # What follows from these, as calls ask it:
@@ -399,6 +400,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     autocast:   what autocast does to its arguments: by default what PyTorch's lists (``autocast.py``) say.
     loops:      there may be a loop in the body, in JAX's functions too (or in its derivative): it is traced with the jits inside.
                 Without them, which is quicker, a loop would be unrolled.
+    lies:       how results lie on a mesh, where that is not XLA's choice: a function of the template that gives, for each of
+                them, the number of the argument that it lies as, a sharding, or None.
     tested:     False keeps the op out of the generated matrix.
     """
     if fn is None:

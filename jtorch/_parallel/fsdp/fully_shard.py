@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch._base.pytree import tree_map
-from jtorch._parallel.dtensor import local_of, wrapped
-from jtorch._parallel.fsdp.group import Gathered, ParameterGroup, ShardedParameter
+from jtorch._parallel.fsdp.group import ParameterGroup, ShardedParameter
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy, OffloadPolicy
+from jtorch._parallel.own.fully_shard import OwnGroup, OwnParameter
 from jtorch._parallel.placements import Shard
 from jtorch.autograd.graph import saved_tensors_hooks
-from jtorch.distributed import membership
+from jtorch.device import accelerator_type, jax_devices
+from jtorch.distributed import membership, own_devices
 from jtorch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from jtorch.nn.modules.container import ModuleDict, ModuleList
 from jtorch.nn.modules.module import Module
@@ -41,6 +42,7 @@ class _State:
             self.reshard()
             self.to_run = list(self.modules)
             self.unshard()
+        args, kwargs = self.group.taken_in(args, kwargs)
         dtype = self.policy.param_dtype
         if dtype is not None and self.policy.cast_forward_inputs:
             args, kwargs = tree_map(lambda x: _cast(x, dtype), (args, kwargs))
@@ -50,11 +52,11 @@ class _State:
         """Gathers the parameters; in a forward with gradients, so that they can be let go until backward."""
         params = self.group.params
         self.sharded = [p.sharded for p in params]
-        whole = Gathered.apply(self.group, *[local_of(s) for s in self.sharded]) if params else ()
+        whole = self.group.gathered(self.sharded)
         for p, t in zip(params, whole, strict=True):
-            p.put(t if p.inner is None else wrapped(t, p.inner))
+            p.put(t)
         if params and is_grad_enabled() and self._lets_go():
-            self.packing = _packing(self.group, list(whole))
+            self.packing = _packing(self.group, whole)
             self.packing.__enter__()
 
     def _lets_go(self) -> bool:
@@ -69,7 +71,7 @@ class _State:
                 self.reshard()
             if self.is_root:
                 self._let_go_within()
-        dtype = self.policy.output_dtype
+        output, dtype = self.group.given_out(output), self.policy.output_dtype
         return output if dtype is None else tree_map(lambda x: _cast(x, dtype), output)
 
     def _let_go_within(self) -> None:
@@ -106,7 +108,7 @@ def _packing(group: ParameterGroup, whole: list[Tensor]) -> saved_tensors_hooks:
         if isinstance(kept, Tensor):
             return kept
         at, shape, stride, offset = kept
-        return group.whole_again()[at].as_strided(shape, stride, offset)      # type: ignore[attr-defined]
+        return group.whole_at(at).as_strided(shape, stride, offset)      # type: ignore[attr-defined]
 
     class Packing(saved_tensors_hooks):
         def __exit__(self, *exc: Any) -> None:
@@ -220,7 +222,7 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
 
     Args:
         module: the module, or a list of modules that are gathered together.
-        mesh: one dimension, over which parameters are cut; or two, over the first of which they are replicated.
+        mesh: all ranks if not given, or all devices of a process in no job. One dimension, over which parameters are cut; or two, over the first of which they are replicated.
         reshard_after_forward: whether parameters are let go between forward and backward; by default not those of the
             outermost module, which backward needs at once.
         shard_placement_fn: gives a parameter's ``Shard(dim)``, or None for the first dim.
@@ -236,7 +238,7 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     modules = module if isinstance(module, list) else [module]
     for m in modules:
         _check(m)
-    mesh = mesh or init_device_mesh("cpu", (membership.get_world_size(),))
+    mesh = mesh or default_mesh()
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     if dp_mesh_dims is not None:
@@ -244,10 +246,19 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
     if isinstance(reshard_after_forward, int) and not isinstance(reshard_after_forward, bool):
         raise NotImplementedError("fully_shard with a number as reshard_after_forward is not built: use True or False")
     params = _cut(modules, mesh, shard_placement_fn, ignored_params or set())
-    state = _State(modules, ParameterGroup(params, mesh, mp_policy), reshard_after_forward, mp_policy)
+    group: Any = (ParameterGroup if mesh._own is None else OwnGroup)(params, mesh, mp_policy)      # type: ignore[arg-type]
+    state = _State(modules, group, reshard_after_forward, mp_policy)
     for m in modules:
         _install(m, state)
     return module
+
+
+def default_mesh() -> DeviceMesh:
+    """All ranks of the job; in no job, all devices of this process."""
+    if not own_devices.are_meant():
+        return init_device_mesh("cpu", (membership.get_world_size(),))
+    kind = accelerator_type() or "cpu"
+    return init_device_mesh(kind, (len(jax_devices(kind)),))
 
 
 def _check(module: Module) -> None:
@@ -273,7 +284,8 @@ def _cut(roots: list[Module], mesh: DeviceMesh, placement: Callable | None, igno
             wanted = placement(p) if placement is not None else None
             if wanted is not None and not isinstance(wanted, Shard):
                 raise NotImplementedError(f"shard_placement_fn: {wanted} is not built; give a Shard or None")
-            made[id(p)] = ShardedParameter(module, name, mesh, 0 if wanted is None else wanted.dim % max(p.dim(), 1))
+            dim = None if wanted is None else wanted.dim % max(p.dim(), 1)
+            made[id(p)] = ShardedParameter(module, name, mesh, dim or 0) if mesh._own is None else OwnParameter(module, name, mesh, dim)
             alive.append(p)     # or another could have its id
     return list(made.values())
 

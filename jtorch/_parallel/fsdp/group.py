@@ -169,6 +169,23 @@ class ParameterGroup:
         return [zeros(p.shape, dtype=self.policy.param_dtype or p.dtype) if g is None and p.sharded.requires_grad else g
                 for p, g in zip(self.params, grads, strict=True)]
 
+    def gathered(self, sharded: list[Any]) -> list[Any]:
+        """The whole parameters of parts, as modules are to have them."""
+        whole = Gathered.apply(self, *[local_of(s) for s in sharded]) if sharded else ()
+        return [t if p.inner is None else wrapped(t, p.inner) for p, t in zip(self.params, whole, strict=True)]
+
+    def whole_at(self, at: int) -> Tensor:
+        """One of the whole parameters, for a backward."""
+        return self.whole_again()[at]
+
+    def taken_in(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """A module's arguments: each rank's own."""
+        return args, kwargs
+
+    def given_out(self, output: Any) -> Any:
+        """A module's results: each rank's own."""
+        return output
+
     def whole_again(self) -> list[Tensor]:
         """The whole parameters, gathered once more for a backward."""
         if self.whole is None:

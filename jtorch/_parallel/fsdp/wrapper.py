@@ -10,7 +10,7 @@ from typing import Any
 import jtorch.distributed as dist
 from jtorch._parallel.create import distribute_tensor
 from jtorch._parallel.dtensor import DTensor
-from jtorch._parallel.fsdp.fully_shard import FSDPModule, fully_shard
+from jtorch._parallel.fsdp.fully_shard import FSDPModule, default_mesh, fully_shard
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
 from jtorch._parallel.wholes import whole
 from jtorch.distributed.device_mesh import DeviceMesh
@@ -117,10 +117,9 @@ class FullyShardedDataParallel(Module):
         if param_init_fn is not None:
             raise NotImplementedError("FullyShardedDataParallel: param_init_fn is not built; make parameters before, or use "
                                       "fully_shard and to_empty()")
-        group = process_group or dist._get_default_group()
-        mesh = device_mesh or DeviceMesh.from_group(group, "cpu")
-        if sync_module_states:
-            _make_alike(module, group)
+        mesh = device_mesh or (default_mesh() if process_group is None else DeviceMesh.from_group(process_group, "cpu"))
+        if sync_module_states and mesh._own is None:
+            _make_alike(module, process_group or dist._get_default_group())
         ignored = {p for m in ignored_modules or () for p in m.parameters()} | {p for p in ignored_states or ()
                                                                                if isinstance(p, Tensor)}
         options: dict[str, Any] = {"mesh": mesh, "mp_policy": _policy(mixed_precision), "ignored_params": ignored,
@@ -172,7 +171,7 @@ class FullyShardedDataParallel(Module):
             return found
         with no_grad():
             made = {k: whole(v) for k, v in found.items()}
-        return {} if getattr(self._config, "rank0_only", False) and dist.get_rank() else made
+        return {} if getattr(self._config, "rank0_only", False) and dist.is_initialized() and dist.get_rank() else made
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
         """Takes whole tensors or parts."""

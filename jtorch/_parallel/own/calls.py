@@ -1,0 +1,81 @@
+"""How a function of DTensors on this process's devices is run: on the tensors themselves, whose arrays XLA knows how to split."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodWrapperType
+from typing import Any
+
+from jtorch._api.meshes import is_on_mesh, keep_laid, spec_of
+from jtorch._api.torch_function import switched_off
+from jtorch._base.pytree import flatten
+from jtorch._parallel.calls import AS_ITS_PART, check_not_mixed, name_of
+from jtorch._parallel.own import dtensor
+from jtorch._parallel.own.dtensor import OwnDTensor, wrapped
+from jtorch.device import device
+from jtorch.tensor import Tensor
+
+_ALIKE = set("zeros_like ones_like empty_like full_like rand_like randn_like randint_like "
+             "new_zeros new_ones new_empty new_full new_tensor".split())
+_OF_MEMORY = set("numpy __array__ __dlpack__ __dlpack_device__ jax share_memory_ untyped_storage data_ptr".split())
+_TO = {"to", "cpu", "cuda"}
+
+
+def run(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """A function some of whose arguments are DTensors of this process's devices."""
+    name = getattr(func, "__name__", "")
+    if name in _OF_MEMORY:
+        return _on_whole(func, args, kwargs)
+    if isinstance(func, MethodWrapperType) or name in AS_ITS_PART:
+        return _switched_off(func, args, kwargs)
+    if kwargs.get("out") is not None:
+        raise NotImplementedError(f"torch.{name} of DTensors with out= is not built")
+    check_not_mixed(name_of(func), args, kwargs)
+    given = [t for t in flatten((args, kwargs))[0] if isinstance(t, OwnDTensor)]
+    mesh = _common(name, given)
+    if name in _TO and given:
+        args, kwargs = _staying(given[0], args, kwargs)
+    before = [(t._storage, t._storage.generation, t._storage.content().aval.spec) for t in given]
+    made = _switched_off(func, args, kwargs)
+    for storage, generation, spec in before:
+        if storage.generation != generation:
+            keep_laid(storage, spec)
+    return _wrapped(made, mesh, args[0] if name in _ALIKE else None)
+
+
+def _switched_off(func: Callable, args: tuple, kwargs: dict) -> Any:
+    with switched_off():
+        return func(*args, **kwargs)
+
+
+def _on_whole(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """What is about a tensor's memory is about a copy of all of it, on one device."""
+    whole = args[0]._whole()
+    return getattr(whole, func.__name__)(*args[1:], **kwargs)
+
+
+def _common(name: str, given: list) -> Any:
+    """The mesh of all arguments; the one of which theirs are parts, where they differ."""
+    meshes = list(dict.fromkeys([t._mesh for t in given]))
+    if any(m._root != meshes[0]._root for m in meshes):
+        raise RuntimeError(f"{name}: got DTensors on different meshes, which is not supported yet!")
+    return meshes[0] if len(meshes) == 1 else meshes[0]._root if meshes else None
+
+
+def _wrapped(made: Any, mesh: Any, like: Any) -> Any:
+    for t in flatten(made)[0]:
+        if type(t) is Tensor and is_on_mesh(t):
+            wrapped(t, mesh)
+            if like is not None and t.shape == like.shape:
+                keep_laid(t._storage, spec_of(like))
+    return made
+
+
+def _staying(x: OwnDTensor, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Arguments of ``to`` without a device that is of the mesh's type: there it is already."""
+    def is_there(a: Any) -> bool:
+        return isinstance(a, (str, device)) and device(a).type == x._mesh.device_type
+    kwargs = {k: v for k, v in kwargs.items() if not (k == "device" and is_there(v))}
+    return tuple([a for a in args if not is_there(a)]), kwargs
+
+
+dtensor.runner["run"] = run

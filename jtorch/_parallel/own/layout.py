@@ -1,0 +1,77 @@
+"""PyTorch's placements as JAX's partition specs, and back. A mesh's dimensions are axes of JAX's mesh."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from jax.sharding import PartitionSpec
+
+from jtorch._parallel.layout import Placements, order
+from jtorch._parallel.placements import Partial, Replicate, Shard, _StridedShard
+from jtorch.distributed.device_mesh import DeviceMesh
+
+
+def spec_for(placements: Placements, mesh: DeviceMesh, shape: Sequence[int], before: PartitionSpec | None = None) -> PartitionSpec | None:
+    """Which dims of a tensor are split over which axes.
+
+    ``before``: how it lies already, which stays so on axes that are not this mesh's, where it is a part of a larger one.
+    """
+    if any(isinstance(p, Partial) for p in placements):
+        raise NotImplementedError("Partial placements are of several processes: in one process a DTensor is never Partial")
+    own = {axis for axes in mesh._axes for axis in axes}
+    entries: list = []
+    for dim, size in enumerate(shape):
+        kept = [a for a in _axes_of(before, dim) if a not in own]
+        axes = kept + [a for i in order(placements, dim) for a in mesh._axes[i]]
+        _check_even(size, dim, math.prod([mesh._own.shape[a] for a in axes]))
+        entries.append(tuple(axes) if len(axes) > 1 else axes[0] if axes else None)
+    while entries and entries[-1] is None:
+        entries.pop()
+    return PartitionSpec(*entries) if entries else None
+
+
+def _check_even(size: int, dim: int, parts: int) -> None:
+    if size % parts:
+        raise NotImplementedError(f"In one process a dim is split into equal parts: {size} elements along dim {dim} cannot be "
+                                  f"{parts} parts. Replicate() it, or split another dim.")
+
+
+def is_even(size: int, mesh: DeviceMesh) -> bool:
+    """Whether a dim of this size can be split over all of a mesh."""
+    return not size % mesh.size()
+
+
+def part_sizes(shape: Sequence[int], spec: PartitionSpec | None, mesh: DeviceMesh) -> tuple[int, ...]:
+    """The size of each device's part."""
+    return tuple([n // math.prod([mesh._own.shape[a] for a in _axes_of(spec, d)]) for d, n in enumerate(shape)])
+
+
+def _axes_of(spec: PartitionSpec | None, dim: int) -> tuple[str, ...]:
+    entry = spec[dim] if spec is not None and dim < len(spec) else None
+    return () if entry is None else entry if isinstance(entry, tuple) else (entry,)
+
+
+def used(spec: PartitionSpec | None) -> set[str]:
+    """The axes over which a tensor is split."""
+    return {a for dim in range(len(spec or ())) for a in _axes_of(spec, dim)}
+
+
+def placements_of(spec: PartitionSpec | None, mesh: DeviceMesh) -> Placements:
+    """What PyTorch calls a partition spec."""
+    made: list = [Replicate()] * mesh.ndim
+    for dim in range(len(spec or ())):
+        axes = _axes_of(spec, dim)
+        split = [i for i, own in sorted(enumerate(mesh._axes), key=lambda x: _place(axes, x[1])) if set(own) <= set(axes)]
+        for at, i in enumerate(split):
+            before = math.prod([mesh.size(j) for j in split[:at] if j > i])
+            made[i] = _StridedShard(dim, before) if before > 1 else Shard(dim)
+    return tuple(made)
+
+
+def _place(axes: tuple[str, ...], own: tuple[str, ...]) -> int:
+    return axes.index(own[0]) if own[0] in axes else -1
+
+
+def says_all(spec: PartitionSpec | None, mesh: DeviceMesh) -> bool:
+    """Whether a mesh, perhaps a part of a larger one, has all axes over which a tensor is split."""
+    return used(spec) <= {a for axes in mesh._axes for a in axes}

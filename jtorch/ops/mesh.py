@@ -1,0 +1,17 @@
+"""How a tensor lies on a mesh, as an op, so that records and gradients know of it."""
+from __future__ import annotations
+
+import jax
+
+from jtorch.ops.registry import Tensor, op
+
+
+def _as_said(template: tuple) -> list:
+    return [template[1]]
+
+
+@op(name="_lie", function=False, method=False, out=False, saves="none", backward_name="RedistributeBackward", tested=False,
+    lies=_as_said)
+def lie(input: Tensor, sharding: object):
+    """The same on a mesh, its dims split as a sharding says."""
+    return jax.lax.with_sharding_constraint(input, sharding)
