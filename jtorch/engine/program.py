@@ -21,7 +21,7 @@ from jtorch import speedups
 from jtorch.engine import cache, launch, memory, stats, threads, wait
 from jtorch.engine.kernel import flatten, for_xla, value_error
 from jtorch.engine.threads import ELSEWHERE, Threads
-from jtorch.engine.values import CPU, Value, aval_of, device_array, placed_on, put, sharding_of
+from jtorch.engine.values import CPU, Value, aval_of, device_array, is_mesh_of_cpus, placed_on, put, sharding_of
 from jtorch.ops.registry import Marker
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ class Program:
         self._plan_numbers()
         self.device = next((s.outs[0].device for s in reversed(path) if s.outs), CPU)
         self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not self.device]     # 0-dim, of the CPU
-        self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
+        # behind the call that starts it, on the CPU
+        self.runs_on = (self.device is CPU and not threads.are_awaited(on)) or is_mesh_of_cpus(self.device)
         key = self._structure(), on
         same = _programs.get(key)
         if same is not None:

@@ -64,6 +64,11 @@ def spec_of(sharding: Any) -> PartitionSpec | None:
     return PartitionSpec(*entries) if entries else None
 
 
+def is_mesh_of_cpus(device: devices.device) -> bool:
+    """Whether a device is a mesh of virtual CPUs."""
+    return device.type == "mesh" and devices.jax_device(device).platform == "cpu"
+
+
 def placed_on(device: devices.device) -> dict[str, Any]:
     """Arguments of ``jax.jit`` for what is given no arrays, which would say where it runs; else that is JAX's choice."""
     return {"out_shardings": sharding_of(device)}

@@ -1,30 +1,33 @@
-"""torch.nn.parallel: what wraps a module to run on several devices. Here such a module runs on one."""
+"""torch.nn.parallel: what wraps a module to run on several devices."""
 from __future__ import annotations
 
 from typing import Any
 
 from jtorch import cuda
-from jtorch.device import device
+from jtorch._base.pytree import tree_map
+from jtorch.device import canonical, device, jax_devices
 from jtorch.nn.modules.module import Module
+from jtorch.nn.parallel import split
 from jtorch.tensor import Tensor
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """A module as an attribute ``module``, called on one device with the whole batch. See torch.nn.DataParallel.
+    """A module as an attribute ``module``, whose batches are split over devices. See torch.nn.DataParallel.
 
-    Results and the names in ``state_dict`` are PyTorch's. Without a GPU that is all; with GPUs the module goes to the first
-    of ``device_ids`` and inputs are moved there, but batches are not split among the others (layers that look at the batch,
-    as batch normalization, see all of it).
+    The parameters stay on the first of ``device_ids``; each forward copies them to the others, and each device computes its part
+    of the batch. Layers that look at the batch, as batch normalization, see all of it. Over as many of the devices as the batch
+    can be split over in equal parts. Without a GPU the devices are those that JAX has of the CPU, if ``device_ids`` names several,
+    where PyTorch runs the module as it is.
 
-    Shape: whatever ``forward`` takes and gives.
+    Shape: whatever ``forward`` takes and gives, with the batch in dim ``dim``.
 
     Args:
         module (Module): called.
-        device_ids (list or None): accepted.
-        output_device (device or None): accepted.
-        dim (int): accepted.
+        device_ids (list or None): the devices; all GPUs if not given.
+        output_device (device or None): where results go: the first of the devices if not given.
+        dim (int): the dim of inputs that is split.
 
     Example::
 
@@ -38,21 +41,27 @@ class DataParallel(Module):
         super().__init__()
         self.module = module
         self.device_ids: list = []
-        if cuda.is_available():
+        on_cpu = not cuda.is_available()
+        if not on_cpu or (device_ids is not None and len(device_ids) > 1 and len(jax_devices("cpu")) > 1):
             self.device_ids = list(range(cuda.device_count())) if device_ids is None else list(device_ids)
             self.dim, self.output_device = dim, self.device_ids[0] if output_device is None else output_device
-            module.to(self._place())
-
-    def _place(self) -> device:
-        first = self.device_ids[0]
-        return device("cuda", first) if isinstance(first, int) else device(first)
+            self._places = [_place(d, "cpu" if on_cpu else "cuda") for d in self.device_ids]
+            module.to(self._places[0])
 
     def forward(self, *inputs, **kwargs):
         """The module's result."""
-        if self.device_ids:
-            place = self._place()
-            inputs, kwargs = tuple([_moved(x, place) for x in inputs]), {k: _moved(x, place) for k, x in kwargs.items()}
-        return self.module(*inputs, **kwargs)
+        if not self.device_ids:
+            return self.module(*inputs, **kwargs)
+        if len(self._places) == 1:
+            inputs, kwargs = tree_map(lambda x: _moved(x, self._places[0]), (inputs, kwargs))
+            return self.module(*inputs, **kwargs)
+        made = split.forward(self.module, self._places, self.dim, inputs, kwargs)
+        at = _place(self.output_device, self._places[0].type)
+        return made if at is self._places[0] else tree_map(lambda x: _moved(x, at), made)
+
+
+def _place(given: Any, kind: str) -> device:
+    return canonical(device(kind, given) if isinstance(given, int) else device(given))
 
 
 def _moved(x: Any, place: device) -> Any:
@@ -61,7 +70,7 @@ def _moved(x: Any, place: device) -> Any:
 
 def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
                   module_kwargs: Any = None) -> Any:
-    """The module's result for the whole batch, on one device. See torch.nn.parallel.data_parallel."""
+    """The module's result for a batch that is split over devices. See torch.nn.parallel.data_parallel."""
     given = inputs if isinstance(inputs, tuple) else (inputs,) if inputs is not None else ()
     return DataParallel(module, device_ids, output_device, dim)(*given, **(module_kwargs or {}))
 
