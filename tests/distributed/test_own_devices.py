@@ -1,0 +1,50 @@
+"""A mesh of the devices of one process: eight virtual CPUs, in a process of their own."""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from process_programs import PROGRAMS
+
+PROGRAM = PROGRAMS / "own_devices.py"
+CHECKS = re.search(r"^CHECKS = \[(.*?)\]", PROGRAM.read_text(), re.DOTALL | re.MULTILINE)[1].replace("\n", " ").split(",")
+
+
+def alone(*arguments, devices=8):
+    """A program in no job, with virtual devices."""
+    there = {name: x for name, x in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
+    there.pop("XLA_FLAGS", None)
+    if devices is not None:
+        there["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
+    return subprocess.run([sys.executable, "-W", "error", *map(str, arguments)], env=there, capture_output=True, text=True,
+                          timeout=600, check=False)
+
+
+@pytest.fixture(scope="module")
+def said():
+    ran = alone(PROGRAM)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    return ran.stdout
+
+
+@pytest.mark.parametrize("check", [name.strip() for name in CHECKS])
+def test_on_eight_devices(check, said):
+    found = re.search(rf"^{check} (.*?)(?=^held|\Z)", said, re.DOTALL | re.MULTILINE)
+    assert f"held {check}\n" in said, found[1] if found else said[-3000:]
+
+
+def test_without_enough_devices_the_error_says_how_to_have_them():
+    ran = alone("-c", "import jtorch as torch; torch.distributed.device_mesh.init_device_mesh('cpu', (2, 4))", devices=1)
+    assert "needs as many, and this process has 1. For virtual devices set XLA_FLAGS=--xla_force_host_platform_device_count=8" \
+        in ran.stderr, ran.stderr[-2000:]
+
+
+def test_importing_changes_no_setting_of_jax():
+    """Neither the number of devices, nor a backend, which the user may still choose afterwards."""
+    ran = alone("-c", "import jtorch.distributed.tensor, jax; jax.config.update('jax_num_cpu_devices', 3)\n"
+                      "import jtorch as torch; from jtorch.distributed.device_mesh import init_device_mesh\n"
+                      "print(init_device_mesh('cpu', (3,)), len(jax.devices()))", devices=None)
+    assert ran.stdout == "DeviceMesh((3,), 'cpu', stride=(1,)) 3\n", (ran.stdout, ran.stderr[-2000:])
