@@ -185,6 +185,11 @@ def count_saved(versions: tuple, by: int) -> None:
             s.saved += by
 
 
+def put_in_place(s: Storage, value: Value) -> None:
+    """Makes a value of the same elements the content, lying otherwise on its device: no write, and nothing to be seen."""
+    s.value = value
+
+
 def value_of(t: Tensor) -> Value:
     """What the tensor shows now."""
     view, storage = t._view, t._storage

@@ -42,7 +42,7 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
         raise RuntimeError(f"Trying to distribute tensor with unsupported placements {unknown} on device mesh dimension "
                            f"{given.index(unknown)}!")
     if mesh._own is not None:
-        return distributed(tensor.detach(), mesh, given).requires_grad_(tensor.requires_grad)
+        return distributed(tensor.detach(), mesh, given).requires_grad_(tensor.requires_grad)     # type: ignore[return-value]
     full = tensor.detach().contiguous()
     if src_data_rank is not None and mesh.get_coordinate() is not None and not tensor.is_meta:
         full = _of_source(full, mesh, src_data_rank)
@@ -89,7 +89,7 @@ def _made(make: Callable[[tuple[int, ...]], Tensor], size: tuple[int, ...], requ
         raise AssertionError("mesh dimension does not match the length of placements")
     given = normalized(placements or None, mesh, len(size))
     if mesh._own is not None:
-        return distributed(make(size), mesh, given).requires_grad_(requires_grad)
+        return distributed(make(size), mesh, given).requires_grad_(requires_grad)     # type: ignore[return-value]
     spec = Layout(mesh, given, size, contiguous_stride(size))
     local = _cut(make(size), spec) if drawn else make(local_part(size, mesh, given)[0])
     return wrapped(local, spec).requires_grad_(requires_grad)

@@ -44,9 +44,7 @@ class DeviceMesh:
         ranks = np.asarray(mesh.detach().tolist() if isinstance(mesh, Tensor) else mesh, np.int64)
         self._set(device_type, ranks, mesh_dim_names, self, _contiguous_strides(ranks.shape))
         if _init_backend and own_devices.are_meant():
-            self._own = own_devices.named(device_type, ranks)
-            self._axes = tuple([(name,) for name in self._own.axis_names])
-            self._place()
+            self._set_own(own_devices.named(device_type, ranks))
         elif _init_backend:
             _join(ranks.size)
             self._groups: list[Any] | None = [_groups_along(ranks, dim, self._dim_name(dim)) for dim in range(ranks.ndim)]
@@ -60,6 +58,11 @@ class DeviceMesh:
         self._groups = None
         self._own: Any = None       # JAX's mesh of this process's devices, if it is one of these
         self._axes: tuple[tuple[str, ...], ...] = ()        # the axes of JAX's mesh that each dimension is made of
+
+    def _set_own(self, mesh: Any, axes: tuple[tuple[str, ...], ...] = ()) -> None:
+        """Makes it one of this process's devices: JAX's mesh, and the axes of it that each dimension is made of."""
+        self._own, self._axes = mesh, axes or tuple([(name,) for name in mesh.axis_names])
+        self._place()
 
     def _place(self) -> None:
         """Notes where this process is."""
@@ -176,7 +179,8 @@ class DeviceMesh:
         made = DeviceMesh.__new__(DeviceMesh)
         made._set(self.device_type, self._part(dims), names, self._root, tuple([self._strides[d] for d in dims]))
         made._groups = None if self._groups is None else [self._groups[d] for d in dims] if self._groups else []
-        made._own, made._axes = self._own, tuple([self._axes[d] for d in dims]) if self._axes else ()
+        if self._own is not None:
+            made._set_own(self._own, tuple([self._axes[d] for d in dims]))
         made._place()
         return made
 
@@ -208,8 +212,7 @@ class DeviceMesh:
         made = DeviceMesh.__new__(DeviceMesh)
         made._set(self.device_type, ranks, (name,), self._root, (_collapsed(self.shape, self._strides),))
         if self._own is not None:
-            made._own, made._axes = self._own, (tuple([axis for axes in self._axes for axis in axes]),)
-            made._place()
+            made._set_own(self._own, (tuple([axis for axes in self._axes for axis in axes]),))
             return made
         dims = [self._root._dim_of(n) for n in self.mesh_dim_names or ()]
         others = np.moveaxis(self._root._ranks, dims, range(len(dims))).reshape(ranks.size, -1)

@@ -222,7 +222,8 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_fo
 
     Args:
         module: the module, or a list of modules that are gathered together.
-        mesh: all ranks if not given, or all devices of a process in no job. One dimension, over which parameters are cut; or two, over the first of which they are replicated.
+        mesh: all ranks if not given, or all devices of a process in no job. One dimension, over which parameters are cut; or two,
+            over the first of which they are replicated.
         reshard_after_forward: whether parameters are let go between forward and backward; by default not those of the
             outermost module, which backward needs at once.
         shard_placement_fn: gives a parameter's ``Shard(dim)``, or None for the first dim.
@@ -285,7 +286,8 @@ def _cut(roots: list[Module], mesh: DeviceMesh, placement: Callable | None, igno
             if wanted is not None and not isinstance(wanted, Shard):
                 raise NotImplementedError(f"shard_placement_fn: {wanted} is not built; give a Shard or None")
             dim = None if wanted is None else wanted.dim % max(p.dim(), 1)
-            made[id(p)] = ShardedParameter(module, name, mesh, dim or 0) if mesh._own is None else OwnParameter(module, name, mesh, dim)
+            made[id(p)] = (ShardedParameter(module, name, mesh, dim or 0) if mesh._own is None
+                           else OwnParameter(module, name, mesh, dim))
             alive.append(p)     # or another could have its id
     return list(made.values())
 

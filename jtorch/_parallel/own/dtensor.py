@@ -70,7 +70,8 @@ class OwnDTensor(DTensor):
         partial = next((p for p in wanted if isinstance(p, Partial)), None)
         if partial is not None:
             now = placements_of(spec_of(self), mesh)[wanted.index(partial)]
-            raise RuntimeError(f"Can not redistribute from {now} to {partial}, redistributing to Partial is for internal use only!")
+            raise RuntimeError(f"Can not redistribute from {now} to {partial}, redistributing to Partial is for internal use "
+                               "only!")
         return self._laid(spec_for(wanted, mesh, self.shape, spec_of(self)), mesh)
 
     def _laid(self, spec: Any, mesh: DeviceMesh) -> OwnDTensor:

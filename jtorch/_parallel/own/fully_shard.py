@@ -89,4 +89,4 @@ class OwnGroup:
 
     @divide_factor.setter
     def divide_factor(self, factor: float) -> None:
-        raise NotImplementedError("set_gradient_divide_factor: over one process's devices gradients are not divided; scale the loss")
+        raise NotImplementedError("set_gradient_divide_factor: over one process's devices nothing is divided; scale the loss")

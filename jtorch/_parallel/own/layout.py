@@ -11,7 +11,8 @@ from jtorch._parallel.placements import Partial, Replicate, Shard, _StridedShard
 from jtorch.distributed.device_mesh import DeviceMesh
 
 
-def spec_for(placements: Placements, mesh: DeviceMesh, shape: Sequence[int], before: PartitionSpec | None = None) -> PartitionSpec | None:
+def spec_for(placements: Placements, mesh: DeviceMesh, shape: Sequence[int],
+             before: PartitionSpec | None = None) -> PartitionSpec | None:
     """Which dims of a tensor are split over which axes.
 
     ``before``: how it lies already, which stays so on axes that are not this mesh's, where it is a part of a larger one.

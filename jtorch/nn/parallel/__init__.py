@@ -18,8 +18,8 @@ class DataParallel(Module):
 
     The parameters stay on the first of ``device_ids``; each forward copies them to the others, and each device computes its part
     of the batch. Layers that look at the batch, as batch normalization, see all of it. Over as many of the devices as the batch
-    can be split over in equal parts. Without a GPU the devices are those that JAX has of the CPU, if ``device_ids`` names several,
-    where PyTorch runs the module as it is.
+    can be split over in equal parts. Without a GPU the devices are those that JAX has of the CPU, where ``device_ids`` names
+    several; PyTorch then runs the module as it is.
 
     Shape: whatever ``forward`` takes and gives, with the batch in dim ``dim``.
 

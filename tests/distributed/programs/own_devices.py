@@ -11,7 +11,17 @@ import jtorch.nn.functional as F
 from jtorch import nn
 from jtorch.distributed.device_mesh import init_device_mesh
 from jtorch.distributed.fsdp import FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard
-from jtorch.distributed.tensor import DTensor, Replicate, Shard, distribute_module, distribute_tensor, full, ones, randn, zeros
+from jtorch.distributed.tensor import (
+    DTensor,
+    Replicate,
+    Shard,
+    distribute_module,
+    distribute_tensor,
+    full,
+    ones,
+    randn,
+    zeros,
+)
 from jtorch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
 from jtorch.storage import value_of
 
