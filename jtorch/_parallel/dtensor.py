@@ -289,7 +289,7 @@ def wrapped(local: Tensor, spec: Layout, cls: type = DTensor) -> Any:
 def _of_own_parts(t: Tensor, mesh: DeviceMesh, placements: Placements) -> DTensor:
     """What ``from_local`` gives in one process, where no part is this process's own: only what all devices have is clear."""
     if not all(isinstance(p, Replicate) for p in placements):
-        raise NotImplementedError(f"DTensor.from_local with placements {placements}: the mesh is of one process's devices, and none "
+        raise NotImplementedError(f"DTensor.from_local with placements {placements}: it is one process's devices, and none "
                                   "of them is its own. distribute_tensor() splits a whole tensor.")
     return importlib.import_module("jtorch._parallel.own.dtensor").distributed(t, mesh, placements)
 
