@@ -118,6 +118,13 @@ class DTensor(Tensor):
         spec, everywhere = self._spec, (Replicate(),) * self._spec.mesh.ndim
         return redistributed_plainly(local_of(self).detach(), spec.mesh, spec.shape, spec.placements, everywhere)
 
+    def _part(self) -> Tensor:
+        """What this rank writes to a checkpoint, and reads from one."""
+        return local_of(self).detach()      # type: ignore[attr-defined]
+
+    def _take_part(self, part: Tensor) -> None:
+        """Takes what was read into what ``_part`` has given: that is the same memory."""
+
     # ------------------------------------------------------------ what it says about itself
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.device import device as device_class
-from jtorch.device import interned, jax_devices
+from jtorch.device import interned, jax_devices, single
 
 Tagger = Callable[[UntypedStorage], str | None]
 Deserializer = Callable[[UntypedStorage, str], UntypedStorage | None]
@@ -106,6 +106,8 @@ def _to_cuda(storage: UntypedStorage, location: str) -> UntypedStorage | None:
 
 register_package(10, _tagger_of("cpu"), lambda storage, location: storage if location == "cpu" else None)
 register_package(20, lambda storage: str(storage.device) if storage.is_cuda else None, _to_cuda)
+# A tensor on a mesh of several devices is written as one on the first of them.
+register_package(21, lambda storage: str(single(storage.device)) if storage.device.type == "mesh" else None, lambda *_: None)
 register_package(22, _tagger_of("meta"), lambda storage, location: storage.to(device="meta") if location == "meta" else None)
 # No device of PyTorch's: JAX's virtual CPUs and other kinds of accelerators, for map_location only.
 register_package(30, lambda storage: None, lambda storage, location: storage.to(device=location)

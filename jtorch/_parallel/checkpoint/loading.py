@@ -8,7 +8,7 @@ from jtorch._parallel.checkpoint.files import FileSystemReader, read_back
 from jtorch._parallel.checkpoint.flattening import flattened, set_at
 from jtorch._parallel.checkpoint.metadata import BytesStorageMetadata, Metadata, MetadataIndex
 from jtorch._parallel.checkpoint.saving import chunk_of, is_stateful, ranks_of
-from jtorch._parallel.dtensor import local_of
+from jtorch._parallel.dtensor import DTensor
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
@@ -71,7 +71,7 @@ def _read_all(state_dict: dict, reader: FileSystemReader, partial: bool) -> None
 def _read_tensor(key: str, value: Tensor, known: Any, metadata: Metadata, reader: FileSystemReader) -> None:
     if tuple(known.size) != tuple(value.shape):
         raise ValueError(f"Size mismatch between saved {known.size} and current: {value.shape} for {key}")
-    mine, target = chunk_of(value), local_of(value).detach()
+    mine, target = chunk_of(value), value._part() if isinstance(value, DTensor) else value.detach()
     for chunk in known.chunks:
         overlap = _overlap(mine, chunk)
         if overlap is None:
@@ -81,6 +81,8 @@ def _read_tensor(key: str, value: Tensor, known: Any, metadata: Metadata, reader
             source = source.narrow(dim, start - chunk.offsets[dim], length)
             to = to.narrow(dim, start - mine.offsets[dim], length)      # type: ignore[attr-defined]
         to.copy_(source)      # type: ignore[attr-defined]
+    if isinstance(value, DTensor):
+        value._take_part(target)
 
 
 def _overlap(a: Any, b: Any) -> list[tuple[int, int]] | None:

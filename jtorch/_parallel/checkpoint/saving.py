@@ -4,6 +4,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from copy import deepcopy
 from typing import Any
 
 import jtorch.distributed as dist
@@ -21,15 +22,15 @@ from jtorch._parallel.checkpoint.metadata import (
     TensorProperties,
     TensorStorageMetadata,
 )
-from jtorch._parallel.dtensor import DTensor, local_of, wrapped
+from jtorch._parallel.dtensor import DTensor
 from jtorch._parallel.layout import local_part
 from jtorch._parallel.placements import Partial
 from jtorch.tensor import Tensor
 
 
 def chunk_of(t: Tensor) -> ChunkStorageMetadata:
-    """Which part of a tensor this rank has."""
-    if not isinstance(t, DTensor):
+    """Which part of a tensor this rank has: all of it, of a DTensor over the process's own devices."""
+    if not isinstance(t, DTensor) or t.device_mesh._own is not None:
         return ChunkStorageMetadata(Size([0] * t.dim()), Size(t.shape))
     if any(isinstance(p, Partial) for p in t.placements):
         raise ValueError("Any checkpointing related operations are not supported for DTensor with partial placements!")
@@ -89,7 +90,9 @@ def _save(values: dict, paths: dict, writer: FileSystemWriter, ranks: Any) -> Me
 
 
 def _content(value: Any) -> Any:
-    return local_of(value).detach().contiguous() if isinstance(value, Tensor) else written(value)
+    if not isinstance(value, Tensor):
+        return written(value)
+    return (value._part() if isinstance(value, DTensor) else value.detach()).contiguous()      # type: ignore[attr-defined]
 
 
 def stateful(state_dict: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +162,7 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage
 def _copied(value: Any) -> Any:
     def copy(t: Any) -> Any:
         if isinstance(t, DTensor):
-            return wrapped(local_of(t).detach().clone(), t._spec)
+            return deepcopy(t.detach())
         return t.detach().clone() if isinstance(t, Tensor) else t
     return tree_map(copy, value)
 

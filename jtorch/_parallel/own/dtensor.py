@@ -105,6 +105,11 @@ class OwnDTensor(DTensor):
     def _whole(self) -> Tensor:
         return self.detach().full_tensor()
 
+    _part = _whole
+
+    def _take_part(self, part: Tensor) -> None:
+        self.data.copy_(distributed(part, self.device_mesh, self.placements))
+
     @property
     def _local_tensor(self) -> Tensor:
         return self.to_local()

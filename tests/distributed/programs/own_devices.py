@@ -4,11 +4,15 @@ import copy
 import io
 import pickle
 import sys
+import tempfile
 import traceback
+import warnings
 
 import jtorch as torch
+import jtorch.distributed.checkpoint as dcp
 import jtorch.nn.functional as F
 from jtorch import nn
+from jtorch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, get_state_dict
 from jtorch.distributed.device_mesh import init_device_mesh
 from jtorch.distributed.fsdp import FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard
 from jtorch.distributed.tensor import (
@@ -332,11 +336,27 @@ def states_are_saved_and_loaded():
         assert a.placements == b.placements and torch.allclose(a.full_tensor(), b.full_tensor(), atol=1e-6)
 
 
+def checkpoints_are_those_of_one_device():
+    warnings.simplefilter("ignore")     # that there is one process
+    _, net, optimizer = trained(lambda net: _sharded(net, EIGHT), steps=2)
+    folder = tempfile.mkdtemp()
+    model, optim = get_state_dict(net, optimizer)
+    dcp.save({"model": model, "optim": optim}, checkpoint_id=folder)
+    plain, again = Net(), _sharded(Net(), EIGHT)
+    for other in (plain, again):
+        state = {"model": other.state_dict()}
+        dcp.load(state, checkpoint_id=folder)
+    for a, b, c in zip(net.parameters(), plain.parameters(), again.parameters(), strict=True):
+        assert torch.equal(a.full_tensor(), b) and torch.equal(a.full_tensor(), c.full_tensor()) and a.placements == c.placements
+    whole = get_model_state_dict(net, options=StateDictOptions(full_state_dict=True))
+    assert all(type(t) is torch.Tensor for t in whole.values()) and torch.equal(whole["out.weight"], plain.out.weight)
+
+
 CHECKS = [batches_are_split, layers_are_split_between_dtensors, layers_are_split_between_plain_tensors, sequences_are_split,
           fully_sharded, fully_sharded_of_plain_batches, replicas_that_are_sharded, the_wrapper, both_at_once, data_parallel,
           data_parallel_writes_buffers_and_draws_as_one_device_does, sixteen_bits, where_results_lie, redistributing, plain_tensors,
           writes_leave_it_where_it_lies, random_numbers_are_those_of_one_device, parts_of_a_mesh, hooks_copies_and_files,
-          states_are_saved_and_loaded]
+          states_are_saved_and_loaded, checkpoints_are_those_of_one_device]
 
 if __name__ == "__main__":
     for check in CHECKS if len(sys.argv) == 1 else [globals()[name] for name in sys.argv[1:]]:
