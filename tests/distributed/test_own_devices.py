@@ -9,6 +9,8 @@ import sys
 import pytest
 from process_programs import PROGRAMS
 
+from tools.mesh_costs import sent
+
 PROGRAM = PROGRAMS / "own_devices.py"
 CHECKS = re.search(r"^CHECKS = \[(.*?)\]", PROGRAM.read_text(), re.DOTALL | re.MULTILINE)[1].replace("\n", " ").split(",")
 
@@ -48,3 +50,13 @@ def test_importing_changes_no_setting_of_jax():
                       "import jtorch as torch; from jtorch.distributed.device_mesh import init_device_mesh\n"
                       "print(init_device_mesh('cpu', (3,)), len(jax.devices()))", devices=None)
     assert ran.stdout == "DeviceMesh((3,), 'cpu', stride=(1,)) 3\n", (ran.stdout, ran.stderr[-2000:])
+
+
+def test_what_a_device_sends_is_read_off_xlas_text():
+    """In a ring: all-reduce twice the others' parts, all-gather once, of what the group has together."""
+    ours = "replica_groups=mesh['axis_0'=2,'axis_1'=4] {'axis_1'}, use_global_device_ids=true"
+    assert sent(f"%a = f32[4096,512]{{1,0}} all-gather(%p), channel_id=1, {ours}") == ("all-gather", 4096 * 512 * 4 * 3 / 4)
+    assert sent(f"%a = (f32[8]{{0}}, bf16[4,4]{{1,0}}) all-reduce(%p, %q), {ours}") == ("all-reduce", (32 + 32) * 2 * 3 / 4)
+    assert sent("%a = f32[8]{0} reduce-scatter(%p), replica_groups=[2,4]<=[8]") == ("reduce-scatter", 32 * 3)
+    assert sent("%a = f32[8]{0} all-to-all(%p), replica_groups={{0,1},{2,3}}") == ("all-to-all", 16)
+    assert sent("%a = f32[8]{0} add(%p, %q)") is None

@@ -125,3 +125,12 @@ def test_sharded_lm_on_two_processes(tmp_path):
     losses = [float(x) for x in re.findall(r"loss ([\d.]+)", done.stdout)]
     assert losses[0] > 3 and losses[-1] < 1 and "rank 0 holds 34431 of 68781 parameters" in done.stdout
     assert {p.name for p in tmp_path.glob("*/*")} >= {".metadata", "__0_0.distcp", "__1_0.distcp"}
+
+
+def test_eight_devices_lm(tmp_path):
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+    done = subprocess.run([sys.executable, "-m", "jtorch", str(ROOT / "examples/eight_devices_lm.py"), "--steps=20"], cwd=tmp_path,
+                          text=True, env=environment(**flags), capture_output=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(re.search(r"largest difference (\S+)", done.stdout)[1]) < 1e-5
+    assert "layers      losses" in done.stdout and "a weight lies as (Shard(dim=0),)" in done.stdout

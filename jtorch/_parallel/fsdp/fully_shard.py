@@ -8,7 +8,7 @@ from typing import Any
 from jtorch._base.pytree import tree_map
 from jtorch._parallel.fsdp.group import ParameterGroup, ShardedParameter
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy, OffloadPolicy
-from jtorch._parallel.own.fully_shard import OwnGroup, OwnParameter
+from jtorch._parallel.own.fully_shard import OwnGroup, OwnParameter, spread_buffers
 from jtorch._parallel.placements import Shard
 from jtorch.autograd.graph import saved_tensors_hooks
 from jtorch.device import accelerator_type, jax_devices
@@ -274,6 +274,8 @@ def _cut(roots: list[Module], mesh: DeviceMesh, placement: Callable | None, igno
     """Cuts the parameters that no module within has cut before."""
     made: dict[int, ShardedParameter] = {}
     alive: list[Any] = []
+    if mesh._own is not None:
+        spread_buffers([m for root in roots for m in _own_modules(root)], mesh)
     for module in [m for root in roots for m in _own_modules(root)]:
         for name, p in list(module._parameters.items()):
             if p is None or any(p is q for q in ignored):

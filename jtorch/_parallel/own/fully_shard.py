@@ -40,6 +40,14 @@ class OwnParameter(ShardedParameter):
         return made if dtype is None else made.to(dtype)      # type: ignore[attr-defined]
 
 
+def spread_buffers(modules: list[Module], mesh: DeviceMesh) -> None:
+    """Makes the buffers of modules DTensors that all devices have, as parameters and inputs are DTensors."""
+    for module in modules:
+        for name, b in module._buffers.items():
+            if b is not None and not isinstance(b, DTensor):
+                module._buffers[name] = distributed(b, mesh, (Replicate(),) * mesh.ndim)
+
+
 def _dim_to_cut(t: Tensor, mesh: DeviceMesh) -> int | None:
     """The first dim that can be cut into equal parts; None where there is none."""
     have = part_sizes(t.shape, spec_of(t), mesh) if isinstance(t, DTensor) else tuple(t.shape)

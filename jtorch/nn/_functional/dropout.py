@@ -18,7 +18,7 @@ from jtorch.ops.check import broadcast_shapes
 from jtorch.ops.layout import preserved
 from jtorch.ops.registry import NUMBERS, OPS, T, freeze
 from jtorch.random import drawn
-from jtorch.storage import geometry_of, lay_out
+from jtorch.storage import aval_of, geometry_of, lay_out
 from jtorch.tensor import Tensor, wrap
 
 
@@ -29,7 +29,7 @@ def _check_p(p: float) -> None:
 
 def _mask(input: Tensor, shape: tuple[int, ...], p: float, dtype: dtypes.dtype | None = None) -> Tensor:
     d = dtype or input.dtype
-    return wrap(drawn(shape, d, input.device, None, lambda s: draw.dropout_mask(s, shape, d.np, p),
+    return wrap(drawn(shape, d, aval_of(input).device, None, lambda s: draw.dropout_mask(s, shape, d.np, p),
                       lambda k: jax.random.bernoulli(k, 1 - p, shape)))
 
 
@@ -39,7 +39,8 @@ def _mask_like(input: Tensor, p: float) -> Tensor:
     if input._view is None:
         return _mask(input, shape, p)
     stride = preserved(*geometry_of(input)[:2])
-    made = wrap(drawn(shape, d, input.device, None, lambda s: draw.place(draw.dropout_mask(s, shape, d.np, p), shape, stride),
+    made = wrap(drawn(shape, d, aval_of(input).device, None,
+                      lambda s: draw.place(draw.dropout_mask(s, shape, d.np, p), shape, stride),
                       lambda k: jax.random.bernoulli(k, 1 - p, shape)))
     lay_out(made, stride)
     return made
@@ -131,7 +132,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     if not training:
         return replaced.rrelu(input, lower, upper, False, inplace=inplace)
     shape, d = tuple(input.shape), input.dtype
-    noise = wrap(drawn(shape, d, input.device, None, lambda s: draw.rrelu_noise(s, input._numpy_copy(), lower, upper),
+    noise = wrap(drawn(shape, d, aval_of(input).device, None, lambda s: draw.rrelu_noise(s, input._numpy_copy(), lower, upper),
                        lambda k: jax.random.uniform(k, shape, d.np, lower, upper)))
     c = call_of(OPS["_rrelu_with_noise"], (T, T))
     return call_inplace(c, [input, noise]) if inplace else call(c, [input, noise])

@@ -13,6 +13,7 @@ from jtorch.nn._functional import recurrent
 from jtorch.nn.modules._make import parameter
 from jtorch.nn.modules.module import Module
 from jtorch.nn.utils.rnn import PackedSequence
+from jtorch.storage import aval_of
 from jtorch.tensor import Tensor
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
@@ -199,7 +200,7 @@ class RNNBase(_Recurrent):
     def _zeros(self, input: Any, batch: int) -> Any:
         """The state to start from where none is given."""
         return functions.zeros(self.num_layers * self._directions, batch, self._state_size, dtype=input.dtype,
-                              device=input.device)
+                              device=aval_of(input).device)
 
     def _batched_hidden(self, hx: Any, batched: bool) -> Any:
         """The given state with a dimension for the batch."""
@@ -335,7 +336,7 @@ class LSTM(RNNBase):
 
     def _zeros(self, input: Any, batch: int) -> tuple[Any, Any]:
         layers = self.num_layers * self._directions
-        c = functions.zeros(layers, batch, self.hidden_size, dtype=input.dtype, device=input.device)
+        c = functions.zeros(layers, batch, self.hidden_size, dtype=input.dtype, device=aval_of(input).device)
         return (super()._zeros(input, batch) if self.proj_size else c), c
 
     def _batched_hidden(self, hx: Any, batched: bool) -> tuple[Any, Any]:
@@ -403,7 +404,7 @@ class RNNCellBase(_Recurrent):
         batched = input.dim() == 2
         x = input if batched else input.unsqueeze(0)
         if hx is None:
-            state = functions.zeros(x.size(0), self.hidden_size, dtype=x.dtype, device=x.device)
+            state = functions.zeros(x.size(0), self.hidden_size, dtype=x.dtype, device=aval_of(x).device)
             given = (state, state) if function is functions.lstm_cell else state
         elif isinstance(hx, Tensor):
             given = hx if batched else hx.unsqueeze(0)      # type: ignore[attr-defined]

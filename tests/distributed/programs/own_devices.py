@@ -216,6 +216,31 @@ def sixteen_bits():
     lies(p, optimizer, (Shard(0),), (8, 32))
 
 
+class Picture(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.out = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.Linear(128, 16)
+        self.encoder, self.lstm = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.1, batch_first=True), nn.LSTM(16, 16)
+
+    def forward(self, x):
+        x = F.dropout(F.max_pool2d(F.relu(self.norm(self.conv(x))), 2), 0.3, self.training)
+        return self.lstm(self.encoder(self.out(x.flatten(1)).unsqueeze(1)))[0].flatten(1)
+
+
+def buffers_and_dropout_are_those_of_one_device():
+    x, found = wave(16, 3, 8, 8), []
+    for prepare in (lambda net: net, lambda net: fully_shard(net, mesh=EIGHT)):
+        torch.manual_seed(0)
+        net = prepare(Picture())
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        for _ in range(3):
+            loss = (net(x) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+        found.append((loss.item(), net.norm.running_var))
+    assert abs(found[0][0] - found[1][0]) < 1e-5 and torch.allclose(found[0][1], found[1][1].full_tensor(), atol=1e-5)
+
+
 # ---------------------------------------------------------------- tensors
 
 def wave(*shape):
@@ -354,7 +379,8 @@ def checkpoints_are_those_of_one_device():
 
 CHECKS = [batches_are_split, layers_are_split_between_dtensors, layers_are_split_between_plain_tensors, sequences_are_split,
           fully_sharded, fully_sharded_of_plain_batches, replicas_that_are_sharded, the_wrapper, both_at_once, data_parallel,
-          data_parallel_writes_buffers_and_draws_as_one_device_does, sixteen_bits, where_results_lie, redistributing, plain_tensors,
+          data_parallel_writes_buffers_and_draws_as_one_device_does, sixteen_bits,
+          buffers_and_dropout_are_those_of_one_device, where_results_lie, redistributing, plain_tensors,
           writes_leave_it_where_it_lies, random_numbers_are_those_of_one_device, parts_of_a_mesh, hooks_copies_and_files,
           states_are_saved_and_loaded, checkpoints_are_those_of_one_device]
 
