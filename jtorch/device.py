@@ -319,8 +319,10 @@ def mesh_of(d: device) -> jax.sharding.Mesh:
 
 
 def single(d: device) -> device:
-    """A device itself; the first device of a mesh."""
-    return of_jax(jax_device(d)) if d.type == "mesh" else d
+    """A device itself; of a mesh the first device, or the CPU where they are virtual ones."""
+    if d.type != "mesh":
+        return d
+    return _CPU if jax_device(d).platform == "cpu" else of_jax(jax_device(d))
 
 
 def all_jax_devices(d: device) -> list[jax.Device]:

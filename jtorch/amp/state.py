@@ -123,7 +123,7 @@ def _as_policy(policy: str, device_type: str, flat: Any) -> Any:
 def eligible(t: Tensor, device_type: str) -> bool:
     """Whether autocast casts a tensor at all: floating point, but not of double precision."""
     aval = storage.aval_of(t)
-    return aval.dtype.is_floating_point and aval.dtype is not dtypes.float64 and aval.device.type == device_type
+    return aval.dtype.is_floating_point and aval.dtype is not dtypes.float64 and devices.single(aval.device).type == device_type
 
 
 def _widest(device_type: str, lower: dtypes.dtype, flat: Any) -> dtypes.dtype:

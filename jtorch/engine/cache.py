@@ -96,12 +96,18 @@ def _compiled_or_read(lowered: Any, on: Threads, places: list[jax.Device]) -> An
     options = on.options | (EXACT if places[0].platform == "cpu" else {}) | (convolutions.options(text) if on.pool else {})
     if _directory is None or not _usable(_directory):
         return threads.compiled(lowered, on, options)
-    path = Path(_directory) / _name(text, options, on, places)
+    path = Path(_directory) / _name(text + _taken(lowered), options, on, places)
     found = _load(path, on, places)
     if found is None:
         found = threads.compiled(lowered, on, options)
         _save(path, found)
     return found
+
+
+def _taken(lowered: Any) -> str:
+    """Which of its arguments a program takes. JAX leaves out those that are not used, and its text does not say which."""
+    kept = getattr(lowered._lowering, "compile_args", {}).get("kept_var_idx")
+    return f"{lowered.in_tree}{sorted(kept or ())}"
 
 
 def _usable(directory: str) -> bool:

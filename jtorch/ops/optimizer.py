@@ -44,7 +44,7 @@ def _counted(o, step):
 
 
 def _as_before(template: tuple) -> list[int]:
-    """On a mesh parameters and states lie as they did; states that begin, as the parameters."""
+    """On a mesh parameters and states lie as they did."""
     n, columns = len(template[0]), len(template[2])
     return [*range(n), *range(2 * n, 2 * n + columns)]
 

@@ -5,6 +5,8 @@ import os
 import re
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 
 from jtorch.engine import cache
@@ -83,3 +85,16 @@ def test_the_oldest_files_go(tmp_path, monkeypatch):
         os.utime(tmp_path / name, (1000 - age, 1000 - age))
     cache._trim(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_programs_that_leave_out_other_arguments_are_told_apart(tmp_path):
+    """JAX drops an argument that is not used, and then two programs have one text: both double the one that they take."""
+    before = cache.get_cache_dir()
+    cache.set_cache_dir(tmp_path)
+    try:
+        given = np.ones(3, np.float32), np.full(3, 5, np.float32)
+        made = [cache.compiled(jax.jit(f).lower(*given)) for f in (lambda x, y: x * 2, lambda x, y: y * 2)]
+        made.append(cache.compiled(jax.jit(lambda x: x * 2).lower(given[0])))
+        assert [made[0](*given)[0], made[1](*given)[0], made[2](given[1])[0]] == [2, 10, 10]
+    finally:
+        cache.set_cache_dir(before)

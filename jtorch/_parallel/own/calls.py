@@ -16,7 +16,7 @@ from jtorch.tensor import Tensor
 
 _ALIKE = set("zeros_like ones_like empty_like full_like rand_like randn_like randint_like "
              "new_zeros new_ones new_empty new_full new_tensor".split())
-_OF_MEMORY = set("numpy __array__ __dlpack__ __dlpack_device__ jax share_memory_ untyped_storage data_ptr".split())
+_OF_MEMORY = set("numpy __array__ __dlpack__ __dlpack_device__ share_memory_ untyped_storage data_ptr".split())
 _TO = {"to", "cpu", "cuda"}
 
 

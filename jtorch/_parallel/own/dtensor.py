@@ -167,6 +167,12 @@ class OwnDTensor(DTensor):
         with switched_off():
             return _REGISTER_HOOK(self, with_dtensor)
 
+    def _backward_from(self, gradient: Any) -> tuple[Tensor, Tensor | None]:
+        return self, gradient
+
+    def _show_gradient(self, g: Tensor) -> Any:
+        return self._adopt(g) if is_on_mesh(g) else g
+
     def __repr__(self, **kwargs: Any) -> str:      # type: ignore[override]
         return f"DTensor(full_tensor={self._whole()}, device_mesh={self.device_mesh}, placements={self.placements})"
 
@@ -179,7 +185,10 @@ class OwnDTensor(DTensor):
         """An optimizer's state for this parameter lies as it does."""
         if isinstance(t, DTensor) or t.dim() == 0 or t.shape != self.shape:
             return t
-        return wrapped(t if is_on_mesh(t) else brought(t, self._storage.aval.device, spec_of(self)), self._mesh)
+        if not is_on_mesh(t):
+            t = brought(t, self._storage.aval.device, spec_of(self))
+        keep_laid(t._storage, spec_of(self))
+        return wrapped(t, self._mesh)
 
     def __deepcopy__(self, memo: dict) -> Any:
         if id(self) not in memo:
@@ -215,6 +224,9 @@ def distributed(t: Tensor, mesh: DeviceMesh, placements: Placements) -> OwnDTens
     """A plain tensor as a DTensor; gradients go back to it."""
     if isinstance(t, DTensor):
         return t.redistribute(mesh, placements)     # type: ignore[return-value]
+    if t.is_meta:
+        raise NotImplementedError("A tensor on the meta device cannot be split over one process's devices: make its elements "
+                                  "first, with to_empty() say")
     spec = spec_for(normalized(placements, mesh, t.dim()), mesh, t.shape)
     with switched_off():
         return wrapped(brought(t, of_mesh(mesh._own), spec), mesh)

@@ -342,6 +342,51 @@ def hooks_copies_and_files():
     assert "placements=(Shard(dim=0),)" in repr(p)
 
 
+class Halved(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0] / 2
+
+
+def gradients_of_gradients_and_other_ways_to_them():
+    x = distribute_tensor(wave(16, 8), EIGHT, [Shard(0)]).requires_grad_()
+    g, = torch.autograd.grad((x ** 3).sum(), x, create_graph=True)
+    assert isinstance(g, DTensor) and g.placements == (Shard(0),)
+    g.sum().backward()
+    assert torch.allclose(x.grad.full_tensor(), 6 * wave(16, 8), atol=1e-5)
+    x.grad = None
+    Halved.apply(x).sum().backward()
+    assert x.grad.placements == (Shard(0),) and torch.allclose(x.grad.full_tensor(), wave(16, 8) / 2)
+    with torch.autocast("cpu"):
+        assert F.linear(x, x).dtype is torch.bfloat16
+    assert len(x.jax().sharding.device_set) == 8
+
+
+def optimizers_keep_states_split():
+    for kind, options in (("SGD", {"momentum": 0.9}), ("RMSprop", {}), ("LBFGS", {})):
+        p = nn.Parameter(distribute_tensor(wave(16, 8), EIGHT, [Shard(0)]))
+        plain = nn.Parameter(wave(16, 8))
+        for t in (p, plain):
+            optimizer = getattr(torch.optim, kind)([t], lr=0.1, **options)
+            for _ in range(2):
+                optimizer.step(lambda t=t, o=optimizer: squared(t, o))
+            states = optimizer.state[t].values() if t is p and kind != "LBFGS" else ()
+            assert all(s.placements == (Shard(0),) for s in states if s.dim() == 2), kind
+        assert p.placements == (Shard(0),) and torch.allclose(p.full_tensor(), plain, atol=1e-4), kind
+
+
+def squared(t, optimizer):
+    optimizer.zero_grad()
+    loss = (t ** 2).sum()
+    loss.backward()
+    return loss
+
+
 def states_are_saved_and_loaded():
     _, net, optimizer = trained(lambda net: _sharded(net, EIGHT), steps=2)
     file = io.BytesIO()
@@ -382,7 +427,8 @@ CHECKS = [batches_are_split, layers_are_split_between_dtensors, layers_are_split
           data_parallel_writes_buffers_and_draws_as_one_device_does, sixteen_bits,
           buffers_and_dropout_are_those_of_one_device, where_results_lie, redistributing, plain_tensors,
           writes_leave_it_where_it_lies, random_numbers_are_those_of_one_device, parts_of_a_mesh, hooks_copies_and_files,
-          states_are_saved_and_loaded, checkpoints_are_those_of_one_device]
+          gradients_of_gradients_and_other_ways_to_them, optimizers_keep_states_split, states_are_saved_and_loaded,
+          checkpoints_are_those_of_one_device]
 
 if __name__ == "__main__":
     for check in CHECKS if len(sys.argv) == 1 else [globals()[name] for name in sys.argv[1:]]:
