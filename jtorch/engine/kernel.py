@@ -18,7 +18,7 @@ from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, policy, stats, wait
 from jtorch.engine.host import work_of
 from jtorch.engine.threads import ELSEWHERE, Threads
-from jtorch.engine.values import CPU, Aval, aval_of, placed_on, put, spec_of, zero_stride_array
+from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on, put, spec_of, zero_stride_array
 from jtorch.ops.registry import Op
 
 MAX_KERNELS = 4096          # of a call
@@ -173,6 +173,8 @@ class Kernel:
             out = self.compiled(*arrays)
         if self.on_cpu:
             wait.until_ready(out[0])        # as in PyTorch, the work is done when the call returns
+        elif self.outs and is_mesh_of_cpus(self.outs[0].device):
+            wait.for_all(out)
         return out
 
     @property

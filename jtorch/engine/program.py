@@ -94,8 +94,8 @@ class Program:
         self._plan_numbers()
         self.device = next((s.outs[0].device for s in reversed(path) if s.outs), CPU)
         self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not self.device]     # 0-dim, of the CPU
-        # behind the call that starts it, on the CPU
-        self.runs_on = (self.device is CPU and not threads.are_awaited(on)) or is_mesh_of_cpus(self.device)
+        self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
+        self.is_of_virtual_devices = is_mesh_of_cpus(self.device)
         key = self._structure(), on
         same = _programs.get(key)
         if same is not None:
@@ -283,6 +283,8 @@ class Program:
         self.executable.run(packed, arrays, results)
         if results and results[0] and self.runs_on:
             wait.note(results[0][0])
+        elif self.is_of_virtual_devices:
+            wait.for_all(results)
 
     def assign(self, values: list[Value], outs: list) -> None:
         """Gives a trace's values their arrays."""

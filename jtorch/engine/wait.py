@@ -6,6 +6,7 @@ import weakref
 from time import perf_counter
 from typing import Any
 
+import jax
 import numpy as np
 
 QUICK = 2.5e-4      # seconds
@@ -43,6 +44,15 @@ def for_latest() -> None:
     except RuntimeError:
         if not result.is_deleted():     # by another thread, whose program overwrites it
             raise
+
+
+def for_all(results: Any) -> None:
+    """Waits for what a program on virtual CPUs gives, before anything else is begun.
+
+    XLA has as many threads for all programs as there are such devices. Where another has one of them, a program whose devices
+    meet in a collective waits for ever, and XLA ends the process.
+    """
+    jax.block_until_ready(results)
 
 
 def until_ready(array: Any) -> None:
