@@ -51,6 +51,22 @@ class How(NamedTuple):
         return lax.dynamic_slice(padded, starts, [*padded.shape[:lead], *sizes])
 
 
+def computed_once(formula: Callable) -> Callable:
+    """A formula whose result XLA:CPU would compute anew in each loop that reads it: barriers are gone when it fuses loops.
+
+    So it is a choice whose outcome XLA does not know: whether a number is equal to itself or not. A depthwise convolution of 3x3
+    with the gradient of its filters took 12.7 ms of processor time without, 3.4 with.
+    """
+    def chosen(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
+        if not weight.size:
+            return formula(x, weight, how, groups)
+        number = jnp.real(weight).ravel()[0]
+        out = x.shape[0], weight.shape[0], *how.out_size(x.shape[2:], weight.shape[2:])
+        return lax.cond((number == number) | (number != number), lambda x: formula(x, weight, how, groups),
+                        lambda x: jnp.zeros(out, x.dtype), x)
+    return chosen
+
+
 def bilinear(out_of: Callable, by_input: Callable, by_weight: Callable) -> Callable:
     """``out_of(x, weight, *how)``, whose derivatives are those of ``by_input`` and ``by_weight``: formulas of the same.
 

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops.nn._how import How, bilinear
+from jtorch.ops.nn._how import How, bilinear, computed_once
 
 IMAGES = 8      # whose products are added before they are summed over the places
 TERMS = 9       # of a sum that XLA gets as one loop
@@ -71,6 +71,7 @@ def _add(terms):
     return functools.reduce(operator.add, terms)
 
 
+@computed_once
 def _plain_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
     s = _Sizes.of(x, weight, how, groups)
     padded = lax.optimization_barrier(how.padded(x))
@@ -79,7 +80,7 @@ def _plain_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Ar
     sums = [_add([how.met(padded[:, :, i], place, s.out) * _each(filters[(..., i, *place)], s) for i, *place in some])
             for some in _in_lots(s.terms())]
     total = functools.reduce(lambda a, b: lax.optimization_barrier(a + b), sums)
-    return lax.optimization_barrier(total).reshape(s.images, groups * s.outputs, *s.out)
+    return total.reshape(s.images, groups * s.outputs, *s.out)
 
 
 def _in_lots(terms: list) -> list[list]:
@@ -91,12 +92,13 @@ def _each(numbers: jax.Array, s: _Sizes) -> jax.Array:
     return numbers.reshape(*numbers.shape, *[1] * len(s.out))
 
 
+@computed_once
 def _spread_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
     """The same from the input's side: an element goes to where the filters take it. The transpose is like the plain sum."""
     s = _Sizes.of(x, weight, how, groups)
     filters = weight.reshape(1, groups, s.outputs, s.inputs, *s.kernel)
     places, frame = list(np.ndindex(*s.kernel)), _Frame.of(s, how)
-    made, x = [], lax.optimization_barrier(x)
+    made = []
     for o in range(s.outputs):
         parts = []
         for some in _in_lots(places):
