@@ -169,8 +169,8 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds a group with options of its own. See torch.optim.Optimizer.add_param_group."""
         groups.add_group(param_group, self.defaults, self.param_groups)
-        devices = {getattr(p, "_empty", p)._storage.aval.device for group in self.param_groups for p in group["params"]}
-        self._on_several = len(devices) > 1
+        params = self.param_groups[0]["params"][:1] + self.param_groups[-1]["params"]
+        self._on_several = self._on_several or len({getattr(p, "_empty", p)._storage.aval.device for p in params}) > 1
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("

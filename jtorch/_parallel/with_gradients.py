@@ -13,11 +13,16 @@ from jtorch.distributed import ReduceOp
 from jtorch.tensor import Tensor
 
 
+def _copied(tensor: Tensor) -> Tensor:
+    """A tensor for a collective to write to."""
+    return tensor.detach().clone().contiguous()
+
+
 class _Broadcast(Function):
     @staticmethod
     def forward(ctx, tensor, src, group):
         ctx.kept = src, group
-        made = tensor.detach().clone().contiguous()
+        made = _copied(tensor)
         dist.broadcast(made, src, group)
         return made
 
@@ -32,7 +37,7 @@ class _Reduce(Function):
     @staticmethod
     def forward(ctx, tensor, dst, op, group):
         ctx.kept = dst, group
-        made = tensor.detach().clone().contiguous()
+        made = _copied(tensor)
         dist.reduce(made, dst, op, group)
         return made
 
@@ -45,7 +50,7 @@ class _AllReduce(Function):
     @staticmethod
     def forward(ctx, tensor, op, group):
         ctx.kept = op, group
-        made = tensor.detach().clone().contiguous()
+        made = _copied(tensor)
         dist.all_reduce(made, op, group)
         return made
 

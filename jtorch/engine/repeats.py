@@ -50,8 +50,10 @@ def cuts(items: Sequence[Hashable]) -> list[int]:
 
 def _runs(items: np.ndarray, at: int) -> list[Run]:
     """The run that saves most, and those before and behind it; ``at`` is where the items stand."""
-    best = max((_longest(items, period) for period in range(1, len(items) // 3 + 1)), key=_merit, default=None)
-    if best is None or best.saved < policy.SAVED:
+    if len(items) <= policy.SAVED:
+        return []
+    best = max((_longest(items, period) for period in range(1, len(items) // 3 + 1)), key=_merit)
+    if best.saved < policy.SAVED:
         return []
     here = Run(at + best.start, best.period, best.times)
     return [*_runs(items[:best.start], at), here, *_runs(items[best.stop:], here.stop)]

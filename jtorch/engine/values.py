@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -57,8 +58,13 @@ def sharding_of(device: devices.device, spec: PartitionSpec | None = None) -> Sh
 
 
 def spec_of(sharding: Any) -> PartitionSpec | None:
-    """How a sharding of a mesh's splits dims, written in one way; None where it splits none."""
-    entries = [e[0] if isinstance(e, tuple) and len(e) == 1 else e or None for e in sharding.spec]
+    """How a sharding of a mesh's splits dims; None where it splits none."""
+    return spec_from(sharding.spec)
+
+
+def spec_from(dims: Iterable) -> PartitionSpec | None:
+    """A partition spec, written in one way, of what each dim is split over (an axis, several, none); None where none is split."""
+    entries = [e[0] if isinstance(e, tuple) and len(e) == 1 else e or None for e in dims]
     while entries and entries[-1] is None:
         entries.pop()
     return PartitionSpec(*entries) if entries else None

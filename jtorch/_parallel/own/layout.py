@@ -9,6 +9,7 @@ from jax.sharding import PartitionSpec
 from jtorch._parallel.layout import Placements, order
 from jtorch._parallel.placements import Partial, Replicate, Shard, _StridedShard
 from jtorch.distributed.device_mesh import DeviceMesh
+from jtorch.engine.values import spec_from
 
 
 def spec_for(placements: Placements, mesh: DeviceMesh, shape: Sequence[int],
@@ -25,10 +26,8 @@ def spec_for(placements: Placements, mesh: DeviceMesh, shape: Sequence[int],
         kept = [a for a in _axes_of(before, dim) if a not in own]
         axes = kept + [a for i in order(placements, dim) for a in mesh._axes[i]]
         _check_even(size, dim, math.prod([mesh._own.shape[a] for a in axes]))
-        entries.append(tuple(axes) if len(axes) > 1 else axes[0] if axes else None)
-    while entries and entries[-1] is None:
-        entries.pop()
-    return PartitionSpec(*entries) if entries else None
+        entries.append(tuple(axes))
+    return spec_from(entries)
 
 
 def _check_even(size: int, dim: int, parts: int) -> None:

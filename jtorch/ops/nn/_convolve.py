@@ -17,7 +17,7 @@ from jax import lax
 
 from jtorch.ops.elementwise import widen
 from jtorch.ops.nn._how import How, bilinear
-from jtorch.ops.nn._shifted_products import has_few_terms, shifted_products
+from jtorch.ops.nn._shifted_products import depthwise, has_few_terms, plain_sum, spread_sum
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 MAX_TAPS = 25
@@ -36,7 +36,7 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
     x, weight = widen(x), widen(weight)
     taps = math.prod(weight.shape[2:])
     if has_few_terms(weight, groups):
-        return shifted_products(x, weight, how, groups, _group_by_group)
+        return (depthwise if weight.shape[1] == 1 else _few_channels)(x, weight, how, groups)
     if x.dtype not in _PRODUCTS:
         return _library(x, weight, how, groups)
     if groups > 1:
@@ -84,6 +84,10 @@ def _group_by_group(x: jax.Array, weight: jax.Array, how: How, groups: int) -> j
     parts = zip(jnp.split(x, groups, 1), jnp.split(weight, groups), strict=True)
     taps, transposed = math.prod(weight.shape[2:]), max(how.spread) > 1
     return jnp.concatenate([_ungrouped(a, w, how, taps, transposed) for a, w in parts], 1)
+
+
+# The filters' gradient of few channels a group is that of one group after the other.
+_few_channels = bilinear(plain_sum, spread_sum, _group_by_group)
 
 
 def _joined(weight: jax.Array, groups: int, together: int) -> jax.Array:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -57,30 +56,20 @@ def has_few_terms(weight: jax.Array, groups: int) -> bool:
     return groups > 1 and max(inputs, outputs // groups) * math.prod(kernel) <= MAX_TERMS
 
 
-def shifted_products(x: jax.Array, weight: jax.Array, how: How, groups: int, otherwise: Callable) -> jax.Array:
-    """The convolution of ``x`` (N, C, …) with filters (O, C/groups, …).
-
-    Where groups have several channels, the gradient of the filters is that of ``otherwise``, which computes the same.
-    """
-    if weight.shape[1] > 1:
-        return _sum_with_filters_of(otherwise)(x, weight, how, groups)
-    return _sum(x, weight, how, groups)
-
-
 def _add(terms):
     return functools.reduce(operator.add, terms)
 
 
 @computed_once
-def _plain_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
+def plain_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
+    """The convolution of ``x`` (N, C, …) with filters (O, C/groups, …)."""
     s = _Sizes.of(x, weight, how, groups)
-    padded = lax.optimization_barrier(how.padded(x))
+    padded = how.padded(x)
     padded = padded.reshape(s.images, groups, s.inputs, 1, *padded.shape[2:])
     filters = weight.reshape(1, groups, s.outputs, s.inputs, *s.kernel)
     sums = [_add([how.met(padded[:, :, i], place, s.out) * _each(filters[(..., i, *place)], s) for i, *place in some])
             for some in _in_lots(s.terms())]
-    total = functools.reduce(lambda a, b: lax.optimization_barrier(a + b), sums)
-    return total.reshape(s.images, groups * s.outputs, *s.out)
+    return _add(sums).reshape(s.images, groups * s.outputs, *s.out)
 
 
 def _in_lots(terms: list) -> list[list]:
@@ -93,7 +82,7 @@ def _each(numbers: jax.Array, s: _Sizes) -> jax.Array:
 
 
 @computed_once
-def _spread_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
+def spread_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.Array:
     """The same from the input's side: an element goes to where the filters take it. The transpose is like the plain sum."""
     s = _Sizes.of(x, weight, how, groups)
     filters = weight.reshape(1, groups, s.outputs, s.inputs, *s.kernel)
@@ -102,10 +91,11 @@ def _spread_sum(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.A
     for o in range(s.outputs):
         parts = []
         for some in _in_lots(places):
-            own = lax.optimization_barrier(x).reshape(s.images, groups, s.inputs, *s.size)
+            own = lax.optimization_barrier(x)        # so that gradients are added lot by lot
+            own = own.reshape(s.images, groups, s.inputs, *s.size)
             parts += [frame.put((own * _each(filters[(slice(None), slice(None), o, slice(None), *place)], s)).sum(2), place)
                       for place in some]
-        made.append(frame.cut(lax.optimization_barrier(_add(parts))))
+        made.append(frame.cut(_add(parts)))
     return jnp.stack(made, 2).reshape(s.images, groups * s.outputs, *s.out)
 
 
@@ -149,7 +139,7 @@ def _sum_of_maps(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.
     s = _Sizes.of(x, weight, how, groups)
     together = max(1, -(-s.images // IMAGES))
     lots = max(1, -(-s.images // together))
-    padded = lax.optimization_barrier(how.padded(x, images=together * lots - s.images))
+    padded = how.padded(x, images=together * lots - s.images)
     padded = padded.reshape(lots, together, groups, 1, *padded.shape[2:])
     rows = np.array(list(np.ndindex(*s.kernel[:-1])), np.int32)
     numbers = jnp.moveaxis(weight.reshape(1, groups, s.outputs, len(rows), s.kernel[-1]), (-2, -1), (0, 1))
@@ -157,7 +147,7 @@ def _sum_of_maps(x: jax.Array, weight: jax.Array, how: How, groups: int) -> jax.
     @functools.partial(jax.checkpoint, prevent_cse=False)
     def turn(total, term):
         row, some = term
-        band = lax.optimization_barrier(how.met_by_row(padded, row, s.out))
+        band = how.met_by_row(padded, row, s.out)
         for column, number in enumerate(some):
             met, drawn = how.met(band, [0] * len(row) + [column], s.out), _drawn(number, together, s)
             total = [t + met[lot] * drawn for lot, t in enumerate(total)]
@@ -176,9 +166,4 @@ def _drawn(numbers: jax.Array, together: int, s: _Sizes) -> jax.Array:
     return (many.reshape(-1, 1) @ jnp.ones((1, math.prod(s.out)), numbers.dtype)).reshape(*many.shape, *s.out)
 
 
-_sum = bilinear(_plain_sum, _spread_sum, _sum_of_maps)
-
-
-@functools.cache
-def _sum_with_filters_of(otherwise: Callable) -> Callable:
-    return bilinear(_plain_sum, _spread_sum, otherwise)
+depthwise = bilinear(plain_sum, spread_sum, _sum_of_maps)
