@@ -1,7 +1,6 @@
 """A stage: a part of a model that one rank runs, with one microbatch at a time."""
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -55,7 +54,7 @@ class _PipelineStageBase(_Transfers, ABC):
         self.has_backward = False
         self.log_prefix = f"[Stage {stage_index}]"
         self.stage_index_to_group_rank = {i: i % self.group_size for i in range(num_stages)}
-        self._runtime_validate = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL"
+        self._runtime_validate = dist.get_debug_level() is dist.DebugLevel.DETAIL
 
     @abstractmethod
     def _prepare_forward_infra(self, num_microbatches: int, args: Any, kwargs: dict[str, Any] | None = None,
