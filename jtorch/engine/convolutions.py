@@ -1,47 +1,38 @@
-"""Who computes a program's convolutions on the CPU: XLA has two ways, and takes the slower one for large ones of few channels.
+"""Who computes a program's convolutions on the CPU: XLA has two libraries, and takes the slower one.
 
 XLA gives those of float32 and float64 to YNNPACK, which runs one of 64 channels in a single thread; its own (Eigen's), which an
 option brings back for a whole program, runs it in all. Milliseconds of the convolution and its gradients of input and filters,
-3x3, medians on 2 cores (a faster machine: 7.2 7.0 11.1 against 4.2 4.1 4.1 in the first row, 92 95 208 against 55 52 56 in the
-second):
+3x3, medians on 2 cores of an AMD machine with AVX-512:
 
-| channels, image, batch | YNNPACK | Eigen |
-|---|---|---|
-| 64 to 64, 32x32, 16 | 14.6 14.7 13.9 | 8.8 13.7 9.1 |
-| 64 to 64, 32x32, 128 | 181 187 312 | 98 93 119 |
-| 64 to 64, 56x56, 4 | 11.9 12.9 12.5 | 7.9 8.6 14.2 |
-| 64 to 128 by 2, 32x32, 16 | 8.9 7.1 7.8 | 6.1 7.0 6.0 |
-| 128 to 128, 16x16, 16 | 8.0 7.7 10.0 | 7.8 7.3 8.2 |
-| 512 to 512, 4x4, 16 | 13.1 12.1 10.0 | 10.8 11.2 8.6 |
-| 64 to 64, 32x32, 1 | 1.3 1.2 1.2 | 1.3 1.1 3.9 |
-| 64 to 64, 8x8, 4 | 0.48 0.47 0.52 | 0.67 0.65 0.97 |
+| channels, image, batch | YNNPACK | Eigen | PyTorch |
+|---|---|---|---|
+| 64 to 64, 32x32, 16 | 16.9 16.4 29.9 | 8.2 8.2 8.9 | 6.5 6.5 8.7 |
+| 64 to 64, 32x32, 64 | 67 67 594 | 35 35 41 | 28 27 33 |
+| 128 to 128, 16x16, 16 | 8.0 7.9 14.4 | 7.0 7.0 7.4 | 6.5 6.3 7.1 |
+| 16 to 32, 28x28, 32 | 3.8 3.7 6.8 | 2.1 2.3 2.6 | 1.4 1.5 1.8 |
+| 128 to 64, 16x16, 4 | 2.1 2.1 2.9 | 1.1 1.0 1.9 | 0.9 0.9 1.0 |
+| 16 to 32, 14x14, 8 | 0.2 0.2 0.3 | 0.2 0.3 0.3 | |
+| 3 to 64, 7x7 by 2, 64x64, 8 | 2.3 3.7 4.2 | 1.7 3.3 1.7 | 0.9 3.7 1.2 |
 
-Eigen has none of float64, and its gradient of the filters of few images is slow: such programs stay as they are.
+Without the pool of threads it is the same. Eigen has none of float64: a program that has one stays as it is. What Eigen is slow at,
+the gradient of the filters of few images, has formulas of its own (``ops/nn/_few_places.py``).
+
+The loops around convolutions are all different, and XLA's newer way of compiling loops (by MLIR), which compiles equal ones once,
+takes longer for them: a U-Net's step 6.3 s of processor time for 3.6, one of 16 to 64 channels in six residual blocks 4.0 for 2.8;
+the older one's steps take 3 % longer (86 for 89 ms, 155 for 160), ResNet-50's no longer. Without convolutions the newer one wins:
+AdamW over a GPT's 293 parameters takes 2.2 s with it and 7.5 without.
 """
 from __future__ import annotations
 
 import re
-from math import prod
 
-MUCH = 300e6        # floating-point operations of a convolution from which on the threads pay
-MANY_IMAGES = 8
-LARGE_FILTER = 16   # of so many places along a dimension: an image, in the gradient of the filters
 EIGEN = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE"}
+OLDER_LOOPS = {"xla_cpu_use_fusion_emitters": False}
 
-_CONVOLUTION = re.compile(r"stablehlo\.convolution\(.*?dim_numbers = \[.*?\]x\[(.*?)\]->.*?"
-                          r": \(.*?, tensor<([\dx]*)x(\w+)>\) -> tensor<([\dx]*)x\w+>")
+_CONVOLUTION = re.compile(r"stablehlo\.convolution\(.*-> tensor<[\dx]*x(\w+)>")
 
 
-def options(text: str) -> dict[str, str]:
+def options(text: str) -> dict[str, str | bool]:
     """XLA's options for a program of that text (StableHLO)."""
-    found = [_measured(*m.groups()) for m in _CONVOLUTION.finditer(text)]
-    return EIGEN if found and max(found) >= MUCH and min(found) > 0 else {}
-
-
-def _measured(dims: str, filters: str, dtype: str, out: str) -> float:
-    """The operations of a convolution; 0 of one that Eigen is bad at."""
-    of = dict(zip(dims.split(", "), map(int, filters.split("x")), strict=True))
-    spread = max([size for dim, size in of.items() if dim not in "io"], default=1)
-    if dtype == "f64" or (spread >= LARGE_FILTER and of["i"] < MANY_IMAGES):
-        return 0
-    return 2 * prod(map(int, out.split("x"))) * prod(of.values()) / of["o"]
+    dtypes = set(_CONVOLUTION.findall(text))
+    return (OLDER_LOOPS if dtypes else {}) | (EIGEN if dtypes == {"f32"} else {})

@@ -16,10 +16,10 @@ import numpy as np
 from jax import lax
 
 from jtorch.ops.elementwise import widen
-from jtorch.ops.nn._how import How, bilinear
+from jtorch.ops.nn._few_places import convolution
+from jtorch.ops.nn._how import How, bilinear, library
 from jtorch.ops.nn._shifted_products import depthwise, has_few_terms, plain_sum, spread_sum
 
-_LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 MAX_TAPS = 25
 MAX_GROUPS, GROUPED_CHANNELS = 32, 32
 _PRODUCTS = (np.float32, np.float64, np.complex64, np.complex128)
@@ -32,13 +32,13 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
     """
     how = How(tuple(stride), tuple(map(tuple, padding)), tuple(dilation), tuple(spread or (1,) * len(stride)))
     if _is_accelerated():
-        return _library(x, weight, how, groups)
+        return library(x, weight, how, groups)
     x, weight = widen(x), widen(weight)
     taps = math.prod(weight.shape[2:])
     if has_few_terms(weight, groups):
         return (depthwise if weight.shape[1] == 1 else _few_channels)(x, weight, how, groups)
     if x.dtype not in _PRODUCTS:
-        return _library(x, weight, how, groups)
+        return library(x, weight, how, groups)
     if groups > 1:
         return _group_by_group(x, weight, how, groups)
     return _ungrouped(x, weight, how, taps, spread is not None)
@@ -53,23 +53,13 @@ def _ungrouped(x: jax.Array, weight: jax.Array, how: How, taps: int, transposed:
         return _plane_by_plane(x, weight, how)
     if max(how.spread) > 1 or (max(how.stride) == 1 and _has_few_outputs(weight)):
         return _with_shifts(x, weight, how)
-    return _library(x, weight, how)
+    return convolution(x, weight, how)
 
 
 def _is_accelerated() -> bool:
     """Whether JAX has an accelerator. Asks nothing of JAX in a process that has not started XLA."""
     started = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
     return started is not None and started() and jax.default_backend() != "cpu"
-
-
-# Many channels are left to XLA. On the CPU it gives such a convolution to YNNPACK or to Eigen (engine/convolutions.py). For 64 to
-# 64 channels of 32x32 at batch 8, 3x3, Eigen takes 6.7 6.5 7.9 (PyTorch 4.7 5.8 5.6), a product of patches 22 8 20, a product a
-# tap 17 14 12, and on an AMD machine Winograd's way and the channels last nothing less either.
-def _library(x: jax.Array, weight: jax.Array, how: How, groups: int = 1) -> jax.Array:
-    letters = _LETTERS[x.ndim - 2]
-    spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
-    return lax.conv_general_dilated(x, weight, how.stride, how.padding, lhs_dilation=how.spread, rhs_dilation=how.dilation,
-                                    dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype)
 
 
 # XLA runs groups through its loop for any convolution: 8 groups of 128 channels of 28x28 at batch 8, 3x3, took 22 21 1313; one
@@ -80,7 +70,7 @@ def _group_by_group(x: jax.Array, weight: jax.Array, how: How, groups: int) -> j
     together = max([m for m in range(1, groups + 1) if groups % m == 0 and m * inputs <= GROUPED_CHANNELS], default=1)
     weight, groups = _joined(weight, groups, together), groups // together
     if groups > MAX_GROUPS:
-        return _library(x, weight, how, groups)
+        return library(x, weight, how, groups)
     parts = zip(jnp.split(x, groups, 1), jnp.split(weight, groups), strict=True)
     taps, transposed = math.prod(weight.shape[2:]), max(how.spread) > 1
     return jnp.concatenate([_ungrouped(a, w, how, taps, transposed) for a, w in parts], 1)
@@ -146,7 +136,7 @@ def _sum_of_shifts(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
 
 
 # The library's convolution; the gradient of its filters is that of ``_sum_of_shifts``.
-_with_shifts = bilinear(_library, _library, _sum_of_shifts)
+_with_shifts = bilinear(library, library, _sum_of_shifts)
 
 
 # Of grey pictures of 28x28, with the gradient of the filters: 16 filters of 3x3 at batch 32 took XLA's convolution 1.5 ms and a
