@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
-from jtorch.storage import value_of
+from jtorch.storage import value_of, write
 from jtorch.tensor import Tensor, alias, wrap
 
 
@@ -40,8 +40,12 @@ def tensor_of(array: np.ndarray) -> Tensor:
 
 
 def put(t: Tensor, array: np.ndarray) -> None:
-    """Writes an array of as many elements into a tensor."""
-    t.detach().copy_(tensor_of(np.ascontiguousarray(array).reshape(tuple(t.shape))))      # type: ignore[attr-defined]
+    """Writes an array of as many elements, which nobody else will write to, into a tensor."""
+    made, target = tensor_of(np.ascontiguousarray(array).reshape(tuple(t.shape))), t.detach()     # type: ignore[attr-defined]
+    if made.dtype is target.dtype:
+        write(target, value_of(made))       # no copy
+    else:
+        target.copy_(made)
 
 
 def bits(array: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jtorch import engine
 from jtorch._base.layout import strided
 from jtorch.distributed import bodies
 from jtorch.distributed.arrays import array_of, bits, check_tensor, check_tensors, described, from_bits, put
@@ -29,6 +30,7 @@ def _begin(group: Any, name: str, do: Callable[[ProcessGroup], Any], async_op: b
         return None
     run = noted(_SHOWN_AS.get(name, name), sent, lambda: do(pg))
     if async_op:
+        engine.end()    # as a program: the lane's thread, which reads what is held back here, would run it call by call
         return Work(pg.lane.submit(run), result)
     pg.lane.run(run)
     return None

@@ -51,8 +51,9 @@ class ProcessGroup(Calls):
 
     def run(self, call: str, body: Any, array: Any) -> Any:
         """Meets the other ranks, and runs a collective on this rank's array."""
+        ready = self.world.transport.ready(self._members, body, array)
         self.meet(call, self.timeout.total_seconds())
-        return self.world.transport.run(self._members, body, array)
+        return ready()
 
     def __repr__(self) -> str:
         return f"<torch.distributed.distributed_c10d.ProcessGroup {self.group_name} of ranks {self.ranks}>"

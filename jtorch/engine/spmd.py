@@ -6,14 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import NamedSharding
 
 
 @functools.lru_cache(maxsize=256)
-def by_rows(body: Callable, sharding: NamedSharding) -> Any:
+def by_rows(body: Callable, sharding: NamedSharding, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """``body(row, axis)`` of each device's row of an array (devices, …), compiled; ``axis`` names the devices in collectives."""
     axis = sharding.mesh.axis_names[0]
 
     def on_device(row):
         return body(row[0], axis)[None]
-    return jax.jit(jax.shard_map(on_device, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=sharding.spec, check_vma=False))
+    mapped = jax.shard_map(on_device, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=sharding.spec, check_vma=False)
+    return jax.jit(mapped).lower(jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)).compile()

@@ -176,13 +176,22 @@ _quick = True       # whether jaxlib has what ``jax.device_put`` ends in, behind
 
 
 def _copied_quickly(array: np.ndarray, device: devices.device) -> jax.Array | None:
-    """``array`` on a device by way of jaxlib itself; None where that is not as expected."""
+    places = devices.all_jax_devices(device)
+    return put_in_parts([array] * len(places), array.shape, sharding_of(device), places)
+
+
+def put_in_parts(parts: list[np.ndarray], shape: tuple[int, ...], sharding: Sharding, places: list[jax.Device]) -> jax.Array | None:
+    """An array of this shape, of which these devices get copies of these parts, by way of jaxlib itself.
+
+    None where jaxlib is not as expected. Other devices of the sharding are other processes'.
+    """
     global _quick
+    if not _quick:
+        return None
     try:
         semantics = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
-        places = devices.all_jax_devices(device)
-        return xla_client.batched_device_put(_shaped(array.shape, array.dtype), sharding_of(device), [array] * len(places),
-                                             places, True, True, semantics, enable_x64=True)
+        return xla_client.batched_device_put(_shaped(shape, parts[0].dtype), sharding, parts, places, True, True, semantics,
+                                             enable_x64=True)
     except (AttributeError, TypeError):
         _quick = False
         return None
@@ -192,7 +201,7 @@ def put(array: np.ndarray, device: devices.device, spec: PartitionSpec | None = 
     """A copy of a host array in JAX's memory. Never an alias: the buffer may be given to a program to overwrite."""
     if device.type == "meta":
         return zero_stride_array(array.shape, array.dtype)     # type: ignore[return-value]
-    made = _copied_quickly(array, device) if _quick and spec is None else None
+    made = _copied_quickly(array, device) if spec is None else None
     if made is not None:
         return made
     with jax.enable_x64(True):
