@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from typing import NamedTuple
 
 from benchmarks.first_use import environment
@@ -47,12 +48,12 @@ def _here(library: str, name: str) -> None:
         torch.set_num_threads(2)
     from benchmarks.memory import _status
     from benchmarks.programs import PROGRAMS
-    times, last, before = [], 0.0, time.perf_counter()
-    for last in PROGRAMS[name](torch):
-        now = time.perf_counter()
-        times.append(now - before)
-        before = now
-    print(json.dumps([max(times), statistics.median(times[-len(times) // 4:]), _status("VmHWM"), last]))
+    ends, given = [time.perf_counter()], []
+    for number in PROGRAMS[name](torch):
+        ends.append(time.perf_counter())
+        given.append(number)
+    times = [b - a for a, b in pairwise(ends)]
+    print(json.dumps([max(times), statistics.median(times[-len(times) // 4:]), _status("VmHWM"), given[-1]]))
 
 
 def _median(runs: list[Run]) -> Run:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 SIZES = (1, 1_000, 100_000, 1_000_000, 25_000_000)      # float32s of an all-reduce
@@ -53,14 +54,15 @@ def _here(library: str) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     layers = [torch.nn.Sequential(torch.nn.Linear(i, o), torch.nn.ReLU()) for i, o in zip(WIDTHS[:-1], WIDTHS[1:], strict=True)]
-    model, found = torch.nn.Sequential(*layers), {}
+    model = torch.nn.Sequential(*layers)
     parameters = sum(p.numel() for p in model.parameters())
+    found: dict[Any, float] = {}
     if ranks > 1:
         distributed = importlib.import_module(f"{library}.distributed")
         distributed.init_process_group("gloo")
         model = torch.nn.parallel.DistributedDataParallel(model)
-        found = {n: _median(lambda x=torch.ones(n): distributed.all_reduce(x), 40 if n < 10**7 else 7, 5)
-                 for n in (*SIZES, parameters)}
+        for n in (*SIZES, parameters):
+            found[n] = _median(partial(distributed.all_reduce, torch.ones(n)), 40 if n < 10**7 else 7, 5)
     found["step"] = _median(_training(torch, model), 30, 30)
     if ranks > 1:
         distributed.destroy_process_group()
@@ -74,7 +76,8 @@ def measured(library: str, ranks: int) -> dict[str, float]:
         port = free.getsockname()[1]
     environment = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
     command = [sys.executable, "-m", "benchmarks.ranks", "--library", library]
-    jobs = [subprocess.Popen(command, env=environment | {"RANK": str(r)}, stdout=subprocess.PIPE, text=True) for r in range(ranks)]
+    jobs = [subprocess.Popen(command, env=environment | {"RANK": str(r)}, stdout=subprocess.PIPE, text=True)
+            for r in range(ranks)]
     printed = [job.communicate()[0] for job in jobs]
     return json.loads(printed[0].splitlines()[-1])
 
@@ -95,8 +98,8 @@ def main() -> None:
         print(f"{n:30,} {t:12.0f} {j:12.0f} {j / t:6.2f}")
     for library in one:
         alone, both, sent = one[library]["step"], two[library]["step"], two[library][str(two[library]["parameters"])]
-        print(f"{library}: a step of {BATCH} by one process {alone * 1e3:.1f} ms, by each of two {both * 1e3:.1f}, the all-reduce of "
-              f"{two[library]['parameters']:,} gradients {sent * 1e3:.1f}; {both / (alone + sent):.2f} of the sum, "
+        print(f"{library}: a step of {BATCH} by one process {alone * 1e3:.1f} ms, by each of two {both * 1e3:.1f}, the all-reduce "
+              f"of {two[library]['parameters']:,} gradients {sent * 1e3:.1f}; {both / (alone + sent):.2f} of the sum, "
               f"{(both - sent) / alone:.2f} of one process without it")
 
 

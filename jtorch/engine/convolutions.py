@@ -14,12 +14,12 @@ option brings back for a whole program, runs it in all. Milliseconds of the conv
 | 16 to 32, 14x14, 8 | 0.2 0.2 0.3 | 0.2 0.3 0.3 | |
 | 3 to 64, 7x7 by 2, 64x64, 8 | 2.3 3.7 4.2 | 1.7 3.3 1.7 | 0.9 3.7 1.2 |
 
-Without the pool of threads it is the same. Eigen has none of float64: a program that has one stays as it is. What Eigen is slow at,
-the gradient of the filters of few images, has formulas of its own (``ops/nn/_few_places.py``).
+Without the pool of threads it is the same. Eigen has none of float64: a program that has one stays as it is. What Eigen is slow
+at, the gradient of the filters of few images, has formulas of its own (``ops/nn/_few_places.py``).
 
-The loops around convolutions are all different, and XLA's newer way of compiling loops (by MLIR), which compiles equal ones once,
-takes longer for them: a U-Net's step 6.3 s of processor time for 3.6, one of 16 to 64 channels in six residual blocks 4.0 for 2.8;
-the older one's steps take 3 % longer (86 for 89 ms, 155 for 160), ResNet-50's no longer. Without convolutions the newer one wins:
+The loops around convolutions are all different, and XLA's newer way of compiling loops (by MLIR), which compiles equal ones
+once, takes longer for them: a U-Net's step 6.3 s of processor time for 3.6, one of 16 to 64 channels in six residual blocks 4.0
+for 2.8; the older one's steps take 3 % longer (86 for 89 ms, 155 for 160), ResNet-50's no longer. Without convolutions the newer one wins:
 AdamW over a GPT's 293 parameters takes 2.2 s with it and 7.5 without.
 """
 from __future__ import annotations

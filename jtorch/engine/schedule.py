@@ -18,7 +18,7 @@ def note_end(trie: Trie, state: State) -> None:
     profile, calls = state.ends_here(), state.depth
     profile.count += 1
     trie.budget.ran(calls, profile.known_work.host)
-    if profile.count < policy.MIN_REPEATS or profile.why is not None or profile.refused:
+    if profile.count < policy.EARLY_REPEATS or profile.why is not None or profile.refused:
         return
     work = profile.work(state)
     if policy.has_paid(profile.count, calls, work) and trie.budget.allows(calls) and not _is_refused(state):

@@ -180,7 +180,8 @@ def _copied_quickly(array: np.ndarray, device: devices.device) -> jax.Array | No
     return put_in_parts([array] * len(places), array.shape, sharding_of(device), places)
 
 
-def put_in_parts(parts: list[np.ndarray], shape: tuple[int, ...], sharding: Sharding, places: list[jax.Device]) -> jax.Array | None:
+def put_in_parts(parts: list[np.ndarray], shape: tuple[int, ...], sharding: Sharding,
+                 places: list[jax.Device]) -> jax.Array | None:
     """An array of this shape, of which these devices get copies of these parts, by way of jaxlib itself.
 
     None where jaxlib is not as expected. Other devices of the sharding are other processes'.

@@ -62,6 +62,11 @@ def rule(name: str, shared: Callable = _counted, real: bool = True):
                  names: tuple[str, ...] = (), options: tuple[tuple, ...] = (), of: tuple[int, ...] = (), width: int = 1):
             wide = [jnp.asarray(x).astype(np.float64) for x in numbers]
             o = Options(**dict(zip(names, wide, strict=True)), **dict(options))
+
+            @jax.jit        # traced and lowered once for all parameters of a shape
+            def new(wide, given, before, after):
+                o = Options(**dict(zip(names, wide, strict=True)), **dict(options))
+                return one(o, *given, SimpleNamespace(before=before, after=after))
             before = [[s.astype(np.float64) for s in scalars[i:i + width]] for i in range(0, len(scalars), width)]
             after = [shared(o, *b) for b in before]
             n, out = len(params), []
@@ -70,7 +75,7 @@ def rule(name: str, shared: Callable = _counted, real: bool = True):
                 state = columns[i::n]
                 given = [parts(widen(x)) for x in (p, -g if o.maximize else g, *state)]
                 b, a = (before[of[i]], after[of[i]]) if of else ((), ())
-                made = one(o, *given, SimpleNamespace(before=b, after=a))
+                made = new(wide, given, b, a)
                 likes = chain((p, *state), repeat(p))
                 out.append([whole(x, like) for x, like in zip(made, likes, strict=False)])
             flat = [row[k] for k in range(len(out[0])) for row in out]
