@@ -98,8 +98,8 @@ def main() -> None:
         print(f"{n:30,} {t:12.0f} {j:12.0f} {j / t:6.2f}")
     for library in one:
         alone, both, sent = one[library]["step"], two[library]["step"], two[library][str(two[library]["parameters"])]
-        print(f"{library}: a step of {BATCH} by one process {alone * 1e3:.1f} ms, by each of two {both * 1e3:.1f}, the all-reduce "
-              f"of {two[library]['parameters']:,} gradients {sent * 1e3:.1f}; {both / (alone + sent):.2f} of the sum, "
+        print(f"{library}: a step of {BATCH} by one process {alone * 1e3:.1f} ms, by each of two {both * 1e3:.1f}, the "
+              f"all-reduce of {two[library]['parameters']:,} gradients {sent * 1e3:.1f}; {both / (alone + sent):.2f} of the sum, "
               f"{(both - sent) / alone:.2f} of one process without it")
 
 

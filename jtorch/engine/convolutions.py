@@ -19,8 +19,8 @@ at, the gradient of the filters of few images, has formulas of its own (``ops/nn
 
 The loops around convolutions are all different, and XLA's newer way of compiling loops (by MLIR), which compiles equal ones
 once, takes longer for them: a U-Net's step 6.3 s of processor time for 3.6, one of 16 to 64 channels in six residual blocks 4.0
-for 2.8; the older one's steps take 3 % longer (86 for 89 ms, 155 for 160), ResNet-50's no longer. Without convolutions the newer one wins:
-AdamW over a GPT's 293 parameters takes 2.2 s with it and 7.5 without.
+for 2.8; the older one's steps take 3 % longer (86 for 89 ms, 155 for 160), ResNet-50's no longer. Without convolutions the newer
+one wins: AdamW over a GPT's 293 parameters takes 2.2 s with it and 7.5 without.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that stay one call in a trace, so that the host knows them by their names (see ``elementwise.ON_HOST``)."""
+"""Functions that stay one call in a trace: for their names, or for their repetitions."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,10 +7,18 @@ import jax
 
 
 def by_name(fn: Callable) -> Callable:
-    """``fn`` as one call in every trace, also where the jits inside are left out (see ``jtorch.engine.host.program``)."""
+    """``fn`` as one call in every trace, so that the host knows it (``elementwise.ON_HOST``).
+
+    Also where the jits inside are left out (see ``jtorch.engine.host.program``).
+    """
     jitted = jax.jit(fn)
 
     def call(*args):
         with jax.disable_jit(False):
             return jitted(*args)
     return call
+
+
+def traced_once(fn: Callable) -> Callable:
+    """``fn``, which JAX traces and lowers once in a program for all arguments of a shape; the host sees what is in it."""
+    return jax.jit(fn)

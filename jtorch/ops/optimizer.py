@@ -14,6 +14,7 @@ import numpy as np
 
 from jtorch.ops import promotion
 from jtorch.ops.elementwise import widen
+from jtorch.ops.named import traced_once
 from jtorch.ops.registry import Tensor, op
 
 
@@ -63,7 +64,7 @@ def rule(name: str, shared: Callable = _counted, real: bool = True):
             wide = [jnp.asarray(x).astype(np.float64) for x in numbers]
             o = Options(**dict(zip(names, wide, strict=True)), **dict(options))
 
-            @jax.jit        # traced and lowered once for all parameters of a shape
+            @traced_once
             def new(wide, given, before, after):
                 o = Options(**dict(zip(names, wide, strict=True)), **dict(options))
                 return one(o, *given, SimpleNamespace(before=before, after=after))

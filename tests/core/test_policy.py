@@ -30,8 +30,10 @@ def test_no_decision_asks_a_clock():
 
 
 def test_a_trace_is_compiled_when_it_has_come_back_often_and_has_cost_enough():
-    assert not policy.has_paid(policy.MIN_REPEATS - 1, 100, Work(1.0, 1.0))
-    assert policy.has_paid(policy.MIN_REPEATS, 100, Work(1.0, 1.0))
+    assert not policy.has_paid(policy.MIN_REPEATS - 1, 100, Work(0.01, 0.01))
+    assert policy.has_paid(policy.MIN_REPEATS, 100, Work(0.01, 0.01))
+    assert not policy.has_paid(policy.EARLY_REPEATS - 1, 100, Work(1.0, 1.0))
+    assert policy.has_paid(policy.EARLY_REPEATS, 100, Work(1.0, 1.0))       # as much work as compiling it is
     assert not policy.has_paid(policy.MIN_REPEATS, 1, Work(1e-6, 1e-6))
     assert policy.has_paid(1000, 1, Work(1e-6, 1e-6))
 

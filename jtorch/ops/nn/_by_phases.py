@@ -33,7 +33,7 @@ class _Phase(NamedTuple):
     first: int
     taps: int
     start: int
-    count: int
+    outs: int
 
     @classmethod
     def of(cls, phase: int, spread: int, low: int, kernel: int, out: int) -> _Phase:
@@ -42,7 +42,7 @@ class _Phase(NamedTuple):
 
     def padding(self, size: int) -> tuple[int, int]:
         """What is put around so many elements."""
-        return -self.start, self.count + self.taps - 1 + self.start - size
+        return -self.start, self.outs + self.taps - 1 + self.start - size
 
 
 def by_phases(x: jax.Array, weight: jax.Array, how: How, convolution: Callable) -> jax.Array:
@@ -56,8 +56,8 @@ def by_phases(x: jax.Array, weight: jax.Array, how: How, convolution: Callable) 
     for number in product(*map(range, how.spread)):
         phases = [_Phase.of(r, e, low, k, p) for r, e, (low, _), k, p in
                   zip(number, how.spread, how.padding, kernel, out, strict=True)]
-        missing = [(0, 0, 0), (0, 0, 0), *[(0, m - a.count, 0) for a, m in zip(phases, most, strict=True)]]
-        if all(a.taps and a.count for a in phases):
+        missing = [(0, 0, 0), (0, 0, 0), *[(0, m - a.outs, 0) for a, m in zip(phases, most, strict=True)]]
+        if all(a.taps and a.outs for a in phases):
             own = weight[(..., *[slice(a.first, None, e) for a, e in zip(phases, how.spread, strict=True)])]
             around = tuple([a.padding(n) for a, n in zip(phases, size, strict=True)])
             made.append(lax.pad(convolution(x, own, How(ones, around, ones, ones)), jnp.zeros((), x.dtype), missing))
