@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE] [--picture FILE] [--memory]``: prints a table of ratios."""
+"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE] [--picture FILE] [--memory | --cold]``: a table of ratios."""
 from __future__ import annotations
 
 import argparse
@@ -38,12 +38,17 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a regular expression: the workloads to run")
     parser.add_argument("--json", help="a file for the figures")
     parser.add_argument("--memory", action="store_true", help="measure memory instead of time")
+    parser.add_argument("--cold", action="store_true", help="time whole short programs in fresh processes")
     parser.add_argument("--steps", type=int, default=100_000, help="of the loops that --memory runs")
     parser.add_argument("--picture", help="a file for a bar chart of the ratios (.svg or .png; needs matplotlib)")
     given = parser.parse_args()
     if given.memory:
         from benchmarks import memory
         return memory.main(given.only, given.steps)
+    if given.cold:
+        from benchmarks import cold
+        cold.main(given.only, given.rounds)
+        return 0
     import torch
     torch.set_num_threads(2)
     print("microseconds per step: medians of interleaved rounds; ratios: medians of the rounds' ratios")

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.cold [--rounds N] [--only WORDS]``: whole short programs, each in a process of its own.
+"""``scripts/bench --cold [--rounds N] [--only WORDS]``: whole short programs, each in a process of its own.
 
 The time of a program is that of its process, from start to end, import and compiling included; jtorch begins with an empty
 cache of programs ("cold") and then with what the first run left there ("warm"). The longest wait is the longest step, a step
@@ -6,7 +6,6 @@ the median of the last quarter of them, memory the largest that the process held
 """
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import statistics
@@ -34,7 +33,7 @@ class Run(NamedTuple):
 def run(library: str, name: str, cache: str) -> Run:
     """One process."""
     start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "benchmarks.cold", "--library", library, "--only", name], text=True,
+    done = subprocess.run([sys.executable, "-m", "benchmarks.cold", library, name], text=True,
                           stdout=subprocess.PIPE, check=True, env=environment() | {"JTORCH_CACHE": cache})
     whole = time.perf_counter() - start
     return Run(whole, *json.loads(done.stdout.splitlines()[-1]))
@@ -70,24 +69,16 @@ def _compared(name: str, rounds: int) -> tuple[Run, Run, Run]:
     return _median(found[0]), _median(found[1]), _median(found[2])
 
 
-def main() -> None:
+def main(only: str, rounds: int) -> None:
     """Prints the table."""
     from benchmarks.programs import PROGRAMS
-    parser = argparse.ArgumentParser("python -m benchmarks.cold", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="", help="a regular expression: the programs to run")
-    parser.add_argument("--library", choices=("torch", "jtorch"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.library:
-        _here(given.library, given.only)
-        return
     subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())      # writes the bytecode
     print(f"{'':45} {'whole program, s':^31} {'longest wait, s':^16} {'a step, ms':^21} {'peak, MiB':^20}")
     print(f"{'':45}" + " PyTorch cold  /   warm  /  " + " PyTorch  cold  " + " PyTorch jtorch  /  " + "  PyTorch jtorch  /")
     ratios: list[tuple[float, float, float]] = []
     for name in PROGRAMS:
-        if re.search(given.only, name):
-            t, c, w = _compared(name, given.rounds)
+        if re.search(only, name):
+            t, c, w = _compared(name, rounds)
             ratios.append((c.whole / t.whole, w.whole / t.whole, c.step / t.step))
             print(f"{name:45} {t.whole:6.2f} {c.whole:6.2f} {ratios[-1][0]:4.2f} {w.whole:6.2f} {ratios[-1][1]:4.2f} |"
                   f" {t.wait:7.2f} {c.wait:6.2f} | {t.step * 1e3:8.2f} {c.step * 1e3:7.2f} {ratios[-1][2]:4.2f} |"
@@ -97,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    _here(*sys.argv[1:])

@@ -39,3 +39,13 @@ def test_one_channel_is_half_of_two_that_are_the_same(xp, rng, size, kernel, str
     b = xp.tensor(rng.standard_normal(4), requires_grad=True)
     two = conv(xp.cat([x, x], 1), xp.cat([w, w], 1) / 2, b, stride, padding, dilation)
     compare(xp, conv(x, w, b, stride, padding, dilation), two, (x, w, b))
+
+
+@pytest.mark.parametrize(("size", "kernel", "padding"), [
+    ((12, 8), (4, 2), 0), ((9,), (4,), 1), ((5, 6, 7), (2, 3, 2), (0, 1, 1)), ((7, 7), (7, 7), 0), ((5, 5), (2, 2), 1)])
+def test_filters_side_by_side_are_every_few_of_all(xp, rng, size, kernel, padding):
+    conv = getattr(xp.nn.functional, f"conv{len(size)}d")
+    x, w = (xp.tensor(rng.standard_normal(s), requires_grad=True) for s in ((2, 3, *size), (4, 3, *kernel)))
+    all_places = conv(x, w, padding=padding)
+    expected = all_places[(..., *[slice(None, None, k) for k in kernel])].contiguous()
+    compare(xp, conv(x, w, padding=padding, stride=kernel), expected, (x, w))

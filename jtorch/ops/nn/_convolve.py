@@ -22,6 +22,7 @@ from jtorch.ops.nn._how import How, bilinear, library
 from jtorch.ops.nn._shifted_products import depthwise, has_few_terms, plain_sum, spread_sum
 
 MAX_TAPS = 25
+MAX_PHASES, MAX_SHIFTS = 16, 100     # XLA would take long to compile more
 MAX_GROUPS, GROUPED_CHANNELS = 32, 32
 _PRODUCTS = (np.float32, np.float64, np.complex64, np.complex128)
 
@@ -50,10 +51,14 @@ def _ungrouped(x: jax.Array, weight: jax.Array, how: How, taps: int, transposed:
         return _of_one_channel(x, weight, how)
     if not transposed and taps == 1 and not any(map(any, how.padding)):
         return _pointwise(x, weight, how.stride)
+    if not transposed and tuple(weight.shape[2:]) == how.stride and max(how.dilation) == 1 and x.size:
+        return _side_by_side(x, weight, how)
     if not transposed and x.ndim == 5:
         return _plane_by_plane(x, weight, how)
-    if max(how.spread) > 1 and max(how.dilation) == 1 and x.size and weight.size:
+    if max(how.spread) > 1 and max(how.dilation) == 1 and math.prod(how.spread) <= MAX_PHASES and x.size and weight.size:
         return _transposed(x, weight, how)
+    if taps > MAX_SHIFTS:
+        return library(x, weight, how)
     if max(how.spread) > 1 or (max(how.stride) == 1 and _has_few_outputs(weight)):
         return _with_shifts(x, weight, how)
     return convolution(x, weight, how)
@@ -152,6 +157,18 @@ def _filters_in_phases(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
 
 
 _transposed = bilinear(_in_phases, library, _filters_in_phases)
+
+
+# Patches of a vision transformer: XLA runs the gradient of the input through zeros, 256 times the work for 16x16 filters.
+def _side_by_side(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
+    """The convolution whose stride is the size of its filters, as a product with the parts that they cut the input into."""
+    out, kernel, dims = how.out_size(x.shape[2:], weight.shape[2:]), weight.shape[2:], len(weight.shape[2:])
+    padded = how.padded(x)[(..., *[slice(a * k) for a, k in zip(out, kernel, strict=True)])]
+    apart = padded.reshape(*x.shape[:2], *[size for pair in zip(out, kernel, strict=True) for size in pair])
+    places, within = [2 + 2 * k for k in range(dims)], [3 + 2 * k for k in range(dims)]
+    parts = apart.transpose([0, *places, 1, *within]).reshape(x.shape[0] * math.prod(out), weight[0].size)
+    made = parts @ weight.reshape(weight.shape[0], weight[0].size).T
+    return jnp.moveaxis(made.reshape(x.shape[0], *out, weight.shape[0]), -1, 1)
 
 
 # Of grey pictures of 28x28, with the gradient of the filters: 16 filters of 3x3 at batch 32 took XLA's convolution 1.5 ms and a

@@ -28,15 +28,20 @@ FEW_IMAGES = 4          # below which the gradient of the filters is a product o
 MAX_PLACES = 1024       # if no more places come out
 ENOUGH_IMAGES = 8       # from which on the library is quick at the gradient of the filters
 BLOCKS = 16             # images that it is given otherwise
+MAX_PATCHED = 25        # places of filters: patches of more would take XLA long to compile
 
 
 def _places(x: jax.Array, weight: jax.Array, how: How) -> int:
     return x.shape[0] * math.prod(how.out_size(x.shape[2:], weight.shape[2:]))
 
 
+def _may_be_patched(weight: jax.Array) -> bool:
+    return math.prod(weight.shape[2:]) <= MAX_PATCHED
+
+
 def _is_mostly_filters(places: int, weight: jax.Array) -> bool:
     """Whether patches are much smaller than the filters, which products take as they lie."""
-    return 2 * places <= weight.shape[0]
+    return 2 * places <= weight.shape[0] and _may_be_patched(weight)
 
 
 def _met_by_all(x: jax.Array, weight: jax.Array, how: How, axis: int) -> jax.Array:
@@ -93,7 +98,8 @@ def _by_input(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
 
 def _by_filters(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
     places, images = _places(x, weight, how), x.shape[0]
-    if _is_mostly_filters(places, weight) or (images < FEW_IMAGES and places <= MAX_PLACES):
+    if _is_mostly_filters(places, weight) or \
+            (images < FEW_IMAGES and places <= MAX_PLACES and _may_be_patched(weight)):
         return _product_of_patches(x, weight, how)
     return (_in_blocks if images < ENOUGH_IMAGES and x.dtype == np.float32 else library)(x, weight, how)
 
