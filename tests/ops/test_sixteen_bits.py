@@ -41,6 +41,8 @@ BACKWARD = {
     "addmm": lambda F, t, x, y, z: t.addmm(z.reshape(32, 32), x.reshape(32, 32), y.reshape(32, 32)),
     "convolution": lambda F, t, x, y, z: F.conv2d(x.reshape(1, 4, 16, 16), y[:288].reshape(8, 4, 3, 3), z[:8], padding=1),
 }
+# On some processors the library behind PyTorch's convolutions rounds their gradients in between.
+PYTORCHS = {"convolution": lambda F, t, *args: BACKWARD["convolution"](F, t, *[a.float() for a in args]).bfloat16()}
 
 
 def _bits(lib, dtype, fn, backward):
@@ -62,12 +64,12 @@ def test_results(dtype, name, torch):
 
 @pytest.mark.parametrize("name", BACKWARD)
 def test_gradients(name, torch):
-    _assert_same_bits("bfloat16", BACKWARD[name], True, torch)      # of float16 PyTorch rounds some more often
+    _assert_same_bits("bfloat16", BACKWARD[name], True, torch, PYTORCHS.get(name))      # of float16 PyTorch rounds some more often
 
 
-def _assert_same_bits(dtype, fn, backward, torch):
+def _assert_same_bits(dtype, fn, backward, torch, pytorchs=None):
     """Equal but for one element in a hundred, where float32 itself differs in its last bit: 3 to 60 would be rounded otherwise."""
-    for a, b in zip(*[_bits(lib, dtype, fn, backward) for lib in (jtorch, torch)], strict=True):
+    for a, b in zip(_bits(jtorch, dtype, fn, backward), _bits(torch, dtype, pytorchs or fn, backward), strict=True):
         assert sum(p != q for p, q in zip(a, b, strict=True)) <= len(a) // 100
 
 
