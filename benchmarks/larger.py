@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.models import _labels, _numbers, _training
+from benchmarks.models import _labels, _numbers, training
 from benchmarks.workload import Step, Workload
 
 
@@ -60,19 +60,24 @@ def _convolution(kind: _Kind, wanted: str) -> Any:
     return make
 
 
+def transformer_layers(nn: Any, width: int) -> type:
+    """A module that has what a block of a transformer has, and no forward."""
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.norm2 = nn.LayerNorm(width)
+            self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+    return Layers
+
+
 def gpt(torch: Any, layers: int = 4, width: int = 96, batch: int = 12, length: int = 64, heads: int = 4,
         vocabulary: int = 100) -> Step:
     """A training step of a GPT with AdamW."""
     nn = torch.nn
     fn = nn.functional
 
-    class Block(nn.Module):      # type: ignore[name-defined]
-        def __init__(self):
-            super().__init__()
-            self.norm1, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.norm2 = nn.LayerNorm(width)
-            self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
+    class Block(transformer_layers(nn, width)):      # type: ignore[misc]
         def forward(self, x):
             q, k, v = (a.view(*x.shape[:2], heads, -1).transpose(1, 2) for a in self.qkv(self.norm1(x)).split(width, 2))
             mixed = fn.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -87,7 +92,7 @@ def gpt(torch: Any, layers: int = 4, width: int = 96, batch: int = 12, length: i
     def loss_of():
         logits = body(embedding(tokens) + position(torch.arange(length, device=tokens.device)))
         return fn.cross_entropy(logits.reshape(-1, vocabulary), following.reshape(-1))
-    return _training(torch, model, torch.optim.AdamW(model.parameters(), lr=1e-3), loss_of)
+    return training(torch.optim.AdamW(model.parameters(), lr=1e-3), loss_of)
 
 
 def _indexed(torch: Any) -> Step:

@@ -8,7 +8,8 @@ import numpy as np
 from benchmarks.workload import Step, Workload, adam, cross_entropy
 
 
-def _training(torch: Any, model: Any, optimizer: Any, loss_of: Any) -> Step:
+def training(optimizer: Any, loss_of: Any) -> Step:
+    """Training steps, which give their losses."""
     def step():
         optimizer.zero_grad()
         loss = loss_of()
@@ -35,7 +36,7 @@ def _cnn(torch: Any) -> Step:
                           nn.Conv2d(16, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
                           nn.Flatten(), nn.Linear(32 * 49, 10))
     x, y = torch.tensor(_numbers(32, 1, 28, 28)), torch.tensor(_labels(32, 10))
-    return _training(torch, model, torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9),
+    return training(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9),
                      lambda: nn.functional.cross_entropy(model(x), y))
 
 
@@ -65,7 +66,7 @@ def resnet18(torch: Any, batch: int = 16, size: int = 32, classes: int = 10) -> 
         first = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), *first[1:], nn.MaxPool2d(3, 2, 1)]
     model = nn.Sequential(*first, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, classes))
     x, y = torch.tensor(_numbers(batch, 3, size, size)), torch.tensor(_labels(batch, classes))
-    return _training(torch, model, torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9),
+    return training(torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9),
                      lambda: nn.functional.cross_entropy(model(x), y))
 
 
@@ -86,7 +87,7 @@ def _rnn(torch: Any) -> Step:
         for x in xs:
             h = cell(x, h)
         return nn.functional.cross_entropy(head(h), y)
-    return _training(torch, cell, torch.optim.Adam(params, lr=1e-3), loss_of)
+    return training(torch.optim.Adam(params, lr=1e-3), loss_of)
 
 
 def _rnn_start() -> list:
@@ -127,7 +128,7 @@ def _lstm(torch: Any) -> Step:
     torch.manual_seed(0)
     lstm, head = nn.LSTM(32, 64, batch_first=True), nn.Linear(64, 10)
     x, y = torch.tensor(_numbers(32, 20, 32)), torch.tensor(_labels(32, 10))
-    return _training(torch, lstm, torch.optim.Adam([*lstm.parameters(), *head.parameters()], lr=1e-3),
+    return training(torch.optim.Adam([*lstm.parameters(), *head.parameters()], lr=1e-3),
                      lambda: nn.functional.cross_entropy(head(lstm(x)[0][:, -1]), y))
 
 
@@ -247,7 +248,7 @@ def _scheduled(torch: Any) -> Step:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 1_000_000)
     x, y = torch.tensor(_numbers(32, 64)), torch.tensor(_labels(32, 10))
-    step = _training(torch, model, optimizer, lambda: fn.cross_entropy(model(x), y))
+    step = training(optimizer, lambda: fn.cross_entropy(model(x), y))
 
     def scheduled():
         loss = step()

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from benchmarks.larger import gpt
-from benchmarks.models import _block, _labels, _numbers, language_model_step
+from benchmarks.larger import gpt, transformer_layers
+from benchmarks.models import _block, _labels, _numbers, language_model_step, training
 
 Program = Callable[[Any], Iterator[float]]
 
@@ -23,12 +23,7 @@ def _steps(make: Callable[[Any], Callable[[], float]], count: int, torch: Any) -
 
 
 def _fit(optimizer: Any, loss_of: Callable[[], Any], count: int) -> Iterator[float]:
-    for _ in range(count):
-        optimizer.zero_grad()
-        loss = loss_of()
-        loss.backward()
-        optimizer.step()
-        yield loss.item()
+    return _steps(lambda _: training(optimizer, loss_of), count, None)
 
 
 # ---------------------------------------------------------------- images
@@ -135,13 +130,7 @@ def _cached_generation(torch: Any, count: int = 200, layers: int = 4, width: int
     nn = torch.nn
     torch.manual_seed(0)
 
-    class Block(nn.Module):      # type: ignore[name-defined]
-        def __init__(self):
-            super().__init__()
-            self.norm1, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.norm2 = nn.LayerNorm(width)
-            self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
+    class Block(transformer_layers(nn, width)):      # type: ignore[misc]
         def forward(self, x, before):
             q, k, v = (a.view(*x.shape[:2], heads, -1).transpose(1, 2) for a in self.qkv(self.norm1(x)).chunk(3, -1))
             if before is not None:

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from benchmarks.models import training
+
 SIZES = (1, 1_000, 100_000, 1_000_000, 25_000_000)      # float32s of an all-reduce
 WIDTHS = (512, 1024, 1024, 1024, 64)
 BATCH = 128     # of a rank
@@ -33,16 +35,8 @@ def _median(step: Callable[[], Any], turns: int, before: int) -> float:
 
 
 def _training(torch: Any, model: Any) -> Callable[[], float]:
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     x, y = torch.randn(BATCH, WIDTHS[0]), torch.randn(BATCH, WIDTHS[-1])
-
-    def step() -> float:
-        optimizer.zero_grad()
-        loss = torch.nn.functional.mse_loss(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-    return step
+    return training(torch.optim.SGD(model.parameters(), lr=1e-3), lambda: torch.nn.functional.mse_loss(model(x), y))
 
 
 def _here(library: str) -> None:

@@ -61,13 +61,14 @@ def rule(name: str, shared: Callable = _counted, real: bool = True):
     def declare(one: Callable) -> Callable:
         def body(params: list[Tensor], grads: list[Tensor], columns: list[Tensor], scalars: list[Tensor], numbers: list[Tensor],
                  names: tuple[str, ...] = (), options: tuple[tuple, ...] = (), of: tuple[int, ...] = (), width: int = 1):
-            wide = [jnp.asarray(x).astype(np.float64) for x in numbers]
-            o = Options(**dict(zip(names, wide, strict=True)), **dict(options))
+            def options_of(wide):
+                return Options(**dict(zip(names, wide, strict=True)), **dict(options))
 
             @traced_once
             def new(wide, given, before, after):
-                o = Options(**dict(zip(names, wide, strict=True)), **dict(options))
-                return one(o, *given, SimpleNamespace(before=before, after=after))
+                return one(options_of(wide), *given, SimpleNamespace(before=before, after=after))
+            wide = [jnp.asarray(x).astype(np.float64) for x in numbers]
+            o = options_of(wide)
             before = [[s.astype(np.float64) for s in scalars[i:i + width]] for i in range(0, len(scalars), width)]
             after = [shared(o, *b) for b in before]
             n, out = len(params), []

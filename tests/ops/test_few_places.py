@@ -1,13 +1,12 @@
 """Convolutions of few or small images, which have formulas of their own, against each image convolved by itself in float64."""
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from convolution_formulas import assert_is_the_convolution
 
 from jtorch.ops.nn import _few_places
-from jtorch.ops.nn._how import How, library
+from jtorch.ops.nn._how import How
 
 pytestmark = pytest.mark.core
 
@@ -28,16 +27,7 @@ def _given(size):
 @pytest.mark.parametrize("formula", FORMULAS)
 @pytest.mark.parametrize("size", SIZES)
 def test_each_formula_is_the_convolution(formula, size):
-    x, weight, how = _given(size)
-
-    def with_gradients(of):
-        def both(x, weight):
-            out, back = jax.vjp(lambda x, weight: of(x, weight, how), x, weight)
-            return out, *back(jnp.cos(out))
-        return jax.jit(both)(x, weight)
-    for found, expected in zip(with_gradients(formula), with_gradients(library), strict=True):
-        assert found.shape == expected.shape
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert_is_the_convolution(formula, *_given(size))
 
 
 @pytest.mark.parametrize(("size", "filters"), [

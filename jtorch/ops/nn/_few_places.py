@@ -44,16 +44,10 @@ def _is_mostly_filters(places: int, weight: jax.Array) -> bool:
     return 2 * places <= weight.shape[0] and _may_be_patched(weight)
 
 
-def _met_by_all(x: jax.Array, weight: jax.Array, how: How, axis: int) -> jax.Array:
-    """What each place of the filters meets, stacked along an axis."""
-    out, padded = how.out_size(x.shape[2:], weight.shape[2:]), how.padded(x)
-    return jnp.stack([how.met(padded, place, out) for place in np.ndindex(*weight.shape[2:])], axis)
-
-
 def _product_of_patches(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
     """The convolution as a product of the filters, as they lie, with patches; so is the gradient of the filters."""
     images, outputs, out = x.shape[0], weight.shape[0], how.out_size(x.shape[2:], weight.shape[2:])
-    patches = jnp.swapaxes(_met_by_all(x, weight, how, 2), 0, 1)
+    patches = jnp.swapaxes(how.met_by_all(x, weight.shape[2:]), 0, 1)
     made = weight.reshape(outputs, -1) @ jnp.moveaxis(patches, 1, 2).reshape(weight[0].size, images * math.prod(out))
     return jnp.swapaxes(made.reshape(outputs, images, *out), 0, 1)
 
@@ -61,7 +55,7 @@ def _product_of_patches(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
 def _product_with_rows(x: jax.Array, weight: jax.Array, how: How) -> jax.Array:
     """The same, whose gradient of the input takes the filters as they lie."""
     images, outputs, out = x.shape[0], weight.shape[0], how.out_size(x.shape[2:], weight.shape[2:])
-    patches = _met_by_all(x, weight, how, 2).reshape(images, weight[0].size, math.prod(out))
+    patches = how.met_by_all(x, weight.shape[2:]).reshape(images, weight[0].size, math.prod(out))
     made = jnp.swapaxes(patches, 1, 2).reshape(-1, weight[0].size) @ weight.reshape(outputs, -1).T
     return jnp.moveaxis(made.reshape(images, *out, outputs), -1, 1)
 

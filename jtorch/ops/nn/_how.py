@@ -48,6 +48,11 @@ class How(NamedTuple):
         stop = [a + (size - 1) * s + 1 for a, size, s in zip(start, out, self.stride, strict=True)]
         return lax.slice(padded, [0] * lead + start, [*padded.shape[:lead], *stop], [1] * lead + list(self.stride))
 
+    def met_by_all(self, x: jax.Array, kernel) -> jax.Array:
+        """What each place of filters of these sizes meets, stacked behind the channels."""
+        out, padded = self.out_size(x.shape[2:], kernel), self.padded(x)
+        return jnp.stack([self.met(padded, place, out) for place in np.ndindex(*kernel)], 2)
+
     def met_by_row(self, padded: jax.Array, row, out) -> jax.Array:
         """What a row of the filters meets, in rows as long as the input's. A row is a place without its last number."""
         lead, outer = padded.ndim - len(out), len(out) - 1
