@@ -47,6 +47,20 @@ def _innermost() -> tuple[FrameType | None, int]:
     """The innermost frame that is the user's, and how many frames it is above this function's caller."""
     frame: FrameType | None = sys._getframe(1)
     above = 1
-    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+    while frame is not None and not _is_the_users[frame.f_code.co_filename]:
         frame, above = frame.f_back, above + 1
     return frame, above
+
+
+class _Files(dict[str, bool]):
+    """Whether a source file is the user's; each is looked at once."""
+
+    def __missing__(self, filename: str) -> bool:
+        if len(self) > MAX_FILES:       # code made by a program has names without end
+            self.clear()
+        found = self[filename] = not filename.startswith(_NOT_THE_USERS)
+        return found
+
+
+MAX_FILES = 10_000
+_is_the_users = _Files()

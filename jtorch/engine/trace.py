@@ -142,7 +142,7 @@ def record(call: Call, args) -> Any:
     after = before.next.get(tuple(key))
     if after is None:
         trace.roll_back(before)
-        return _record_new(recorder, trace, call, args)
+        return record_new(recorder, trace, call, args)
     single = after.single
     if single is not None:
         out: Any = Value(single, None, trace, n)
@@ -185,14 +185,17 @@ def cut(recorder: Recorder) -> None:
     end(natural=False)
 
 
-def _record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
+def record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
     """``record`` of a call that this path has not led to before; at once where the arguments are JAX tracers.
 
     A call that runs on another device than the trace ends it: a trace becomes one program, on one device.
     """
-    if any(a.__class__ is Value and a.aval.traced for a in args):
-        return _run_traced(call, args)
-    kernel = kernel_of(call, tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args]))
+    avals = tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args])
+    kernel = call.kernels.get(avals)
+    if kernel is None:
+        if any([a.traced for a in avals]):
+            return _run_traced(call, args)
+        kernel = kernel_of(call, avals)
     state = trace.state
     if trace is recorder.trace and not trace.noting:        # or it has been set aside meanwhile
         if state.device is not None and kernel.outs and kernel.outs[0].device is not state.device:
@@ -208,17 +211,23 @@ def _record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
 def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], int]:
     """What a call is looked up by, where its arguments stand (numbers below 0), and where its results will."""
     key: list = [call]
-    slots, n, number = [], len(trace.values), trace.state.nnumbers
+    slots: list[int] = []
+    n, number = len(trace.values), trace.state.nnumbers
     entering: dict[Value, int] = {}
     for a in args:
         if a.__class__ is not Value:
             number += 1
             slots.append(-number)
             continue
-        slot = a.slot if a.stamp is trace else entering.get(a)
-        key.append(a.aval if slot is None else slot)
-        if slot is None:
+        if a.stamp is trace:
+            slot = a.slot
+            key.append(slot)
+        elif a in entering:
+            slot = entering[a]
+            key.append(slot)
+        else:
             slot = entering[a] = n
+            key.append(a.aval)
             n += 1
         slots.append(slot)
     return tuple(key), tuple(slots), n

@@ -29,7 +29,7 @@ class State:
         self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None
         self.device: Any = self.outs[0].device if self.outs else parent.device if parent is not None else None
         self.depth: int = parent.depth + 1 if parent is not None else 0
-        self.nnumbers: int = (parent.nnumbers if parent is not None else 0) + sum(a < 0 for a in args)
+        self.nnumbers: int = parent.nnumbers + sum([a < 0 for a in args]) if parent is not None else 0
         self.line: str = caller.line() if call is not None else ""
 
     def path(self) -> list[State]:

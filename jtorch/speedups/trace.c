@@ -8,7 +8,7 @@ struct State_class State_;
 struct Trace_class Trace_;
 struct Recorder_class Recorder_;
 
-static PyObject *local, *in_python, *run_now, *begin_early, *cut;
+static PyObject *local, *in_python, *record_new, *run_now, *begin_early, *cut;
 
 /* What records a thread's calls, which it keeps as long as it lives: borrowed. */
 static PyObject *current_recorder(void)
@@ -69,9 +69,10 @@ static PyObject *key_of(PyObject *v, PyObject *trace, PyObject *values)
     return Py_NewRef(SLOT(v, Value_.aval));
 }
 
-/* The state that the call leads to, borrowed; NULL, perhaps without an error, where Python has to find out. */
+/* The state that the call leads to, borrowed; NULL, perhaps without an error, where Python has to find out.
+   ``is_new``: whether the path has not led to the call before. */
 static PyObject *look_up(PyObject *state, PyObject *call, PyObject *const *args, Py_ssize_t nargs, PyObject *trace,
-                         PyObject *values, PyObject *numbers)
+                         PyObject *values, PyObject *numbers, int *is_new)
 {
     Py_ssize_t count = 1, at = 1;
     for (Py_ssize_t i = 0; i < nargs; i++)
@@ -93,6 +94,7 @@ static PyObject *look_up(PyObject *state, PyObject *call, PyObject *const *args,
         PyTuple_SET_ITEM(key, at++, entry);
     }
     found = PyDict_GetItemWithError(SLOT(state, State_.next), key);
+    *is_new = found == NULL && !PyErr_Occurred();
 done:
     Py_DECREF(key);
     return found;
@@ -140,8 +142,9 @@ static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, Py
 }
 
 /* Notes a call in the trace: its results and, as new references, the states before and behind it. NULL without an error where
-   Python has to. Garbage is not collected meanwhile: it may run anything, and so end the trace. */
-static PyObject *note(PyObject *trace, PyObject *call, PyObject *args, PyObject **before, PyObject **after, int *held)
+   Python has to, which goes on from ``is_new``. Garbage is not collected meanwhile: it may run anything, and so end the trace. */
+static PyObject *note(PyObject *trace, PyObject *call, PyObject *args, PyObject **before, PyObject **after, int *held,
+                      int *is_new)
 {
     if (SLOT(trace, Trace_.noting) != Py_False)
         return NULL;
@@ -149,7 +152,8 @@ static PyObject *note(PyObject *trace, PyObject *call, PyObject *args, PyObject 
     Py_ssize_t nvalues = PyList_GET_SIZE(values), nnumbers = PyList_GET_SIZE(numbers);
     int collects = PyGC_Disable();
     PyObject *out = NULL;
-    PyObject *found = look_up(state, call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args), trace, values, numbers);
+    PyObject *found = look_up(state, call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args), trace, values, numbers,
+                              is_new);
     if (found != NULL)
         out = results_of(found, trace, values);
     if (out == NULL)
@@ -172,17 +176,18 @@ PyObject *record_call(PyObject *call, PyObject *args)
     PyObject *recorder = current_recorder(), *before, *after;
     if (recorder == NULL)
         return NULL;
-    int held;
+    int held, is_new = 0;
     PyObject *trace = Py_NewRef(SLOT(recorder, Recorder_.trace));
     Py_INCREF(recorder);
-    PyObject *out = note(trace, call, args, &before, &after, &held);
+    PyObject *out = note(trace, call, args, &before, &after, &held, &is_new);
     if (out != NULL) {
         if (run_or_hold(recorder, trace, before, after, held, args) < 0)
             Py_CLEAR(out);
         Py_DECREF(after);
         Py_DECREF(before);
     } else if (!PyErr_Occurred()) {
-        out = PyObject_CallFunctionObjArgs(in_python, call, args, NULL);
+        out = is_new ? PyObject_CallFunctionObjArgs(record_new, recorder, trace, call, args, NULL)
+            : PyObject_CallFunctionObjArgs(in_python, call, args, NULL);
     }
     Py_DECREF(trace);
     Py_DECREF(recorder);
@@ -231,7 +236,7 @@ PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
             || lookup_slots((PyObject *)Trace_.type, &Trace_.after_backward, of_trace) < 0
             || lookup_slots((PyObject *)Recorder_.type, &Recorder_.longest, of_recorder) < 0
             || !(local = take(given, "local")) || !(in_python = take(given, "record"))
-            || !(run_now = take(given, "run_now")) || !(begin_early = take(given, "begin_early"))
+            || !(record_new = take(given, "record_new")) || !(run_now = take(given, "run_now")) || !(begin_early = take(given, "begin_early"))
             || !(cut = take(given, "cut")))
         return NULL;
     Py_RETURN_NONE;
