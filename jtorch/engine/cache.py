@@ -1,9 +1,9 @@
 """Compiled programs kept on disk between processes, so that a script that runs again does not compile again.
 
 ``JTORCH_CACHE`` names the directory (default: ``jtorch`` in the user's cache directory); empty or ``0`` turns it off.
-A file is named by a hash of the program's text and of all that its machine code depends on: versions of JAX and XLA,
-device, CPU features, XLA_FLAGS. It is written aside and renamed, so several processes may share the directory. What is
-loaded is code, so a directory that others may write to is not used.
+A file is named by a hash of the program's calls (see ``names``) or its text, and of all that its machine code depends on:
+versions of JAX and XLA, device, CPU features, XLA_FLAGS. It is written aside and renamed, so several processes may share the
+directory. What is loaded is code, so a directory that others may write to is not used.
 """
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import platform
 import stat
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,14 @@ def get_cache_dir() -> str | None:
 
 def compiled(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | None = None) -> Any:
     """``lowered.compile()`` for these threads, or the same read from disk. ``device``: what it is for, the CPU if None."""
+    return compiled_as(None, lambda: lowered, on, device)
+
+
+def compiled_as(name: str | None, lower: Callable[[], Any], on: Threads, device: devices.device | None) -> Any:
+    """The same of ``lower()``, which is not asked for if a program of this name (see ``names``) is on disk."""
     memory.trim_now_and_then()      # kernels come by the dozen, and take little; for a program memory was trimmed just now
     start = time.perf_counter()
-    made = _compiled_or_read(lowered, on, devices.all_jax_devices(device or devices.interned("cpu")))
+    made = _read_or_compiled(name, lower, on, devices.all_jax_devices(device or devices.interned("cpu")))
     if jax.default_backend() == "cpu":
         temporaries.keep_those_of(made)
     if time.perf_counter() - start > 0.1:
@@ -93,16 +99,23 @@ def compiled(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | Non
     return made
 
 
-def _compiled_or_read(lowered: Any, on: Threads, places: list[jax.Device]) -> Any:
+def _read_or_compiled(name: str | None, lower: Callable[[], Any], on: Threads, places: list[jax.Device]) -> Any:
+    keeps = _directory is not None and _usable(_directory)
+    path = _path(name, on, places) if keeps and name is not None else None
+    found = _load(path, on, places) if path is not None else None
+    if found is not None:
+        stats.counters.read_untraced += 1
+        return found
+    lowered = lower()
     text = lowered.as_text()
     options = on.options | (EXACT | QUICKLY_COMPILED if places[0].platform == "cpu" else {}) | convolutions.options(text)
-    if _directory is None or not _usable(_directory):
-        return threads.compiled(lowered, on, options)
-    path = Path(_directory) / _name(text + _taken(lowered), options, on, places)
-    found = _load(path, on, places)
+    if keeps and path is None:
+        path = _path(f"{text}{_taken(lowered)}{options}", on, places)
+        found = _load(path, on, places)
     if found is None:
         found = threads.compiled(lowered, on, options)
-        _save(path, found)
+        if path is not None:
+            _save(path, found)
     return found
 
 
@@ -129,10 +142,10 @@ def _is_private(directory: str) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _name(text: str, options: dict[str, Any], on: Threads, places: list[jax.Device]) -> str:
-    digest = hashlib.sha256(text.encode())
-    digest.update(f"{_machine(tuple(places))}|{options}|{on.inline}".encode())      # a callback is part of what is written
-    return digest.hexdigest()
+def _path(name: str, on: Threads, places: list[jax.Device]) -> Path:
+    """The file of a program of this name or text, of these threads (a callback is part of what is written) and this machine."""
+    assert _directory is not None
+    return Path(_directory) / hashlib.sha256(f"{name}|{_machine(tuple(places))}|{on}".encode()).hexdigest()
 
 
 @functools.cache

@@ -20,6 +20,7 @@ import numpy as np
 from jtorch import speedups
 from jtorch.engine import cache, launch, memory, stats, threads, wait
 from jtorch.engine.kernel import flatten, for_xla, value_error
+from jtorch.engine.names import name_of
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.engine.values import CPU, Value, aval_of, device_array, is_mesh_of_cpus, placed_on, put, sharding_of
 from jtorch.ops.registry import Marker
@@ -96,14 +97,15 @@ class Program:
         self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not self.device]     # 0-dim, of the CPU
         self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
         self.is_of_virtual_devices = is_mesh_of_cpus(self.device)
-        key = self._structure(), on
+        structure = self._structure()
+        key = structure, on
         same = _programs.get(key)
         if same is not None:
             self.executable: launch.Executable = same.executable
             stats.counters.equal_programs += 1
             return
         start = time.perf_counter()
-        self.executable = launch.Executable(self._compile(on), len(self.donated))
+        self.executable = launch.Executable(self._compile(structure, on), len(self.donated))
         _programs[key] = self
         stats.program_compiled(self, why, time.perf_counter() - start)
 
@@ -207,7 +209,7 @@ class Program:
         calls = tuple([(s.call, tuple([names[i] if i >= 0 else self.where[-i - 1] for i in s.args])) for s in self.path])
         return calls, tuple([names[i] for i in self.outs]), tuple([self.avals[i] for i in self.order]), len(self.donated)
 
-    def _compile(self, on: Threads):
+    def _compile(self, structure: tuple, on: Threads):
         device = self.device
         packed = [aval_of((len(self.floats),), np.dtype(np.float64), device)] * self.has_floats
         packed += [aval_of((len(self.ints),), np.dtype(np.int64), device)] * self.has_ints
@@ -220,7 +222,8 @@ class Program:
             flags = [sharding_of(device)] if self.checks else []
             place = {"out_shardings": (*[self.avals[i].placed.sharding for i in self.outs], *flags)}
         jitted = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place)
-        return for_xla(lambda: cache.compiled(jitted.lower(*placed), on if device is CPU else ELSEWHERE, device))
+        name = name_of(structure)
+        return for_xla(lambda: cache.compiled_as(name, lambda: jitted.lower(*placed), on if device is CPU else ELSEWHERE, device))
 
     def _pack(self, numbers: list) -> None:
         """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""

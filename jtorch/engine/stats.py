@@ -34,6 +34,7 @@ class Counters:
     foreground_seconds: float = 0.0     # spent on compiling while the program waited
     equal_programs: int = 0     # that were compiled already, for another stretch of calls
     loaded: int = 0             # of the programs and kernels, those read from disk
+    read_untraced: int = 0      # of these, programs known by their calls, so that JAX did not trace them
     traces: int = 0
     program_runs: int = 0
     caught_up: int = 0          # traces that were held back and then run call by call, since they had no program

@@ -53,6 +53,17 @@ def test_a_second_process_reads_what_the_first_compiled(run, tmp_path):
     assert second == first
 
 
+def test_a_program_of_known_calls_is_read_without_being_traced(run_python, tmp_path):
+    code = LOOP + "print(torch.engine.stats.counters.read_untraced, torch.engine.stats.counters.programs)"
+    settings = {"JTORCH_CACHE": str(tmp_path), "JTORCH_ENGINE": "hot"}
+    untraced, programs = run_python(code, settings).split()[-2:]
+    assert int(untraced) == 0 < int(programs)
+    again, as_many = run_python(code, settings).split()[-2:]
+    assert again == as_many == programs
+    twice_as_fine = "import jax\njax.config.update('jax_default_matmul_precision', 'highest')\n" + code
+    assert run_python(twice_as_fine, settings).split()[-2] == "0"
+
+
 def test_a_damaged_file_is_made_anew(run, tmp_path):
     first, _, _ = run()
     for path in files(tmp_path):
