@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jtorch import dtype as dtypes
+import jtorch.dtype as dtypes
 from jtorch.device import device
 from jtorch.engine.kernel import Call
 from jtorch.engine.values import Aval

@@ -10,8 +10,8 @@ from math import ceil
 from jtorch.engine.cost import Work
 
 MIN_REPEATS = 8             # a trace comes back so often before it is compiled; a user who runs ten turns runs thousands
-EARLY_REPEATS = 3           # and if it has cost this share of what compiling it is expected to take: the kernels of a large step
-EARLY_EAGERNESS = 4         # would be compiled one by one meanwhile, for nothing
+EARLY_REPEATS = 3           # and if it has cost as much as compiling it is expected to take: the kernels of a large step would be
+                            # compiled one by one meanwhile, for nothing
 EAGERNESS = 20              # and has cost 1/20 of what compiling it is expected to take (ski rental would say 1)
 PASSED = 16                 # or has ended so often on the way to a longer program
 VARIANTS = 4                # ends with other results still held come back so often before they get a program too
@@ -58,7 +58,7 @@ def compile_seconds(calls: int) -> float:
 def has_paid(count: int, calls: int, work: Work) -> bool:
     """Whether a trace that has ended ``count`` times, call by call, has cost enough to be compiled."""
     seconds = count * (work.host + calls * CALL_SECONDS)
-    return seconds * (EAGERNESS if count >= MIN_REPEATS else EARLY_EAGERNESS) > compile_seconds(calls) and count >= EARLY_REPEATS
+    return seconds * (EAGERNESS if count >= MIN_REPEATS else 1) > compile_seconds(calls) and count >= EARLY_REPEATS
 
 
 def is_slower_compiled(calls: int, work: Work) -> bool:

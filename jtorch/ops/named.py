@@ -19,6 +19,4 @@ def by_name(fn: Callable) -> Callable:
     return call
 
 
-def traced_once(fn: Callable) -> Callable:
-    """``fn``, which JAX traces and lowers once in a program for all arguments of a shape; the host sees what is in it."""
-    return jax.jit(fn)
+traced_once = by_name       # for what comes often, as an optimizer's rule: JAX traces and lowers it once for arguments of a shape
