@@ -73,15 +73,15 @@ def main(only: str, rounds: int) -> None:
     """Prints the table."""
     from benchmarks.programs import PROGRAMS
     subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())      # writes the bytecode
-    print(f"{'':45} {'whole program, s':^31} {'longest wait, s':^16} {'a step, ms':^21} {'peak, MiB':^20}")
-    print(f"{'':45}" + " PyTorch cold  /   warm  /  " + " PyTorch  cold  " + " PyTorch jtorch  /  " + "  PyTorch jtorch  /")
+    print(f"{'':45} {'whole program, s':^31} {'longest wait, s':^23} {'a step, ms':^21} {'peak, MiB':^20}")
+    print(f"{'':45}" + " PyTorch cold  /   warm  /  " + " PyTorch  cold   warm  " + " PyTorch jtorch  /  " + "  PyTorch jtorch  /")
     ratios: list[tuple[float, float, float]] = []
     for name in PROGRAMS:
         if re.search(only, name):
             t, c, w = _compared(name, rounds)
             ratios.append((c.whole / t.whole, w.whole / t.whole, c.step / t.step))
             print(f"{name:45} {t.whole:6.2f} {c.whole:6.2f} {ratios[-1][0]:4.2f} {w.whole:6.2f} {ratios[-1][1]:4.2f} |"
-                  f" {t.wait:7.2f} {c.wait:6.2f} | {t.step * 1e3:8.2f} {c.step * 1e3:7.2f} {ratios[-1][2]:4.2f} |"
+                  f" {t.wait:7.2f} {c.wait:6.2f} {w.wait:6.2f} | {t.step * 1e3:8.2f} {c.step * 1e3:7.2f} {ratios[-1][2]:4.2f} |"
                   f" {t.memory:6.0f} {c.memory:6.0f} {c.memory / t.memory:4.2f} | {t.last:.5g} {c.last:.5g}", flush=True)
     cold, warm, step = (geometric_mean(list(column)) for column in zip(*ratios, strict=True))
     print(f"geometric means of the ratios: cold {cold:.2f}, warm {warm:.2f}, a step {step:.2f}")
