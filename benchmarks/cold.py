@@ -74,7 +74,7 @@ def main(only: str, rounds: int) -> None:
     from benchmarks.programs import PROGRAMS
     subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())      # writes the bytecode
     print(f"{'':45} {'whole program, s':^31} {'longest wait, s':^23} {'a step, ms':^21} {'peak, MiB':^20}")
-    print(f"{'':45}" + " PyTorch cold  /   warm  /  " + " PyTorch  cold   warm  " + " PyTorch jtorch  /  " + "  PyTorch jtorch  /")
+    print(f"{'':45}" + " PyTorch cold  /   warm  /   PyTorch  cold   warm   PyTorch jtorch  /    PyTorch jtorch  /")
     ratios: list[tuple[float, float, float]] = []
     for name in PROGRAMS:
         if re.search(only, name):

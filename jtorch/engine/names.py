@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import ml_dtypes
 import numpy as np
+import scipy
 
 import jtorch.dtype as dtypes
 from jtorch.device import device
@@ -26,6 +28,7 @@ from jtorch.ops.registry import OPS, Frozen, Marker, Op
 
 PACKAGE = Path(__file__).parent.parent
 _begun = time.time()        # what is written behind that may not be what this process runs
+_LIBRARIES = f"{np.__version__} {scipy.__version__} {ml_dtypes.__version__}"        # JAX's are in ``cache``
 _PLAIN = (type(None), bool, int, float, str)
 
 
@@ -39,8 +42,7 @@ def name_of(structure: tuple) -> str | None:
     if sources is None:
         return None
     try:
-        parts = [sources, np.__version__, jax.default_backend(), dtypes.get_default_dtype().name, _settings(),
-                 _written(structure)]
+        parts = [sources, _LIBRARIES, jax.default_backend(), dtypes.get_default_dtype().name, _settings(), _written(structure)]
     except (Unnamed, AttributeError):       # AttributeError: this version of JAX calls its settings otherwise
         return None
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
