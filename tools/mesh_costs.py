@@ -60,9 +60,9 @@ def compiled_step(way: str, n: int) -> tuple[list, float, float]:
         made.append(compiled)
         given(self, compiled, donated)
 
-    def timed(self: Any, *given: Any) -> Any:
+    def timed(self: Any, *what: Any) -> Any:
         start = time.perf_counter()
-        found = compile_it(self, *given)
+        found = compile_it(self, *what)
         seconds[0] += time.perf_counter() - start
         return found
 

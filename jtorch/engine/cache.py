@@ -84,14 +84,14 @@ def get_cache_dir() -> str | None:
 
 def compiled(lowered: Any, on: Threads = ELSEWHERE, device: devices.device | None = None) -> Any:
     """``lowered.compile()`` for these threads, or the same read from disk. ``device``: what it is for, the CPU if None."""
-    return compiled_as(None, lambda: lowered, on, device)
+    return compiled_as(lambda: None, lambda: lowered, on, device)
 
 
-def compiled_as(name: str | None, lower: Callable[[], Any], on: Threads, device: devices.device | None) -> Any:
-    """The same of ``lower()``, which is not asked for if a program of this name (see ``names``) is on disk."""
+def compiled_as(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, device: devices.device | None) -> Any:
+    """The same of ``lower()``, which is not asked for if a program of the name (see ``names``) is on disk."""
     memory.trim_now_and_then()      # kernels come by the dozen, and take little; for a program memory was trimmed just now
     start = time.perf_counter()
-    made = _read_or_compiled(name, lower, on, devices.all_jax_devices(device or devices.interned("cpu")))
+    made = _read_or_compiled(name_of, lower, on, devices.all_jax_devices(device or devices.interned("cpu")))
     if jax.default_backend() == "cpu":
         temporaries.keep_those_of(made)
     if time.perf_counter() - start > 0.1:
@@ -99,9 +99,10 @@ def compiled_as(name: str | None, lower: Callable[[], Any], on: Threads, device:
     return made
 
 
-def _read_or_compiled(name: str | None, lower: Callable[[], Any], on: Threads, places: list[jax.Device]) -> Any:
+def _read_or_compiled(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, places: list[jax.Device]) -> Any:
     keeps = _directory is not None and _usable(_directory)
-    path = _path(name, on, places) if keeps and name is not None else None
+    name = name_of() if keeps else None
+    path = _path(name, on, places) if name is not None else None
     found = _load(path, on, places) if path is not None else None
     if found is not None:
         stats.counters.read_untraced += 1
