@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 from jtorch import engine
@@ -11,10 +11,13 @@ from jtorch._optimizers.arguments import scalars, tensor_marks, with_dense_gradi
 from jtorch._optimizers.differentiable import operand, step, write_scalars
 from jtorch._optimizers.groups import check_tensor
 from jtorch._optimizers.optimizer import Optimizer
-from jtorch.engine import call_of
+from jtorch.engine import call_of, repeats
 from jtorch.ops.registry import OPS, freeze
 from jtorch.storage import values_of, write_all
 from jtorch.tensor import Tensor, wrap
+
+DEEP = 48                   # parameters from which on those of equal layers are looked for
+UPDATE_COMPILES = 0.013     # seconds that one parameter's update takes to compile: 33 equations, as Adam's
 
 
 def check_lr(lr: Any) -> None:
@@ -70,7 +73,8 @@ class MultiTensorOptimizer(Optimizer):
         params = with_dense_gradients(self, group)
         for together in _by_device(params) if self._on_several else (params,):
             for names, some, states in self._by_columns(group, together):
-                self._update_some(group, names, some, states)
+                for start, end in _stretches(some):
+                    self._update_some(group, names, some[start:end], states[start:end])
 
     def _by_columns(self, group: dict[str, Any], params: list[Tensor]) -> list[tuple[tuple[str, ...], list[Tensor], list[dict]]]:
         """The parameters and their states by the kinds of state that they have, which is made for those that have none."""
@@ -138,6 +142,19 @@ def _by_device(params: list[Tensor]) -> Iterable[list[Tensor]]:
     for p in params:
         made.setdefault(p._storage.aval.device, []).append(p)
     return made.values()
+
+
+def _stretches(params: list[Tensor]) -> Iterable[tuple[int, int]]:
+    """Where the parameters of one call begin and end: those of a deep net's layers are calls alike, which are compiled once."""
+    if len(params) < DEEP:
+        return ((0, len(params)),)
+    return _equal_stretches(tuple([p._storage.aval for p in params]))
+
+
+@functools.lru_cache(16)
+def _equal_stretches(avals: tuple) -> tuple[tuple[int, int], ...]:
+    places = {0, *repeats.cuts(avals, [UPDATE_COMPILES] * len(avals)), len(avals)}
+    return tuple(pairwise(sorted(places)))
 
 
 def _distinct(rows: list[tuple]) -> tuple[list[tuple], tuple[int, ...]]:

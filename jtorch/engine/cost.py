@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
 
 class Work(NamedTuple):
-    """Seconds that something takes on the host, evaluated with NumPy, and as part of a compiled program."""
+    """Seconds that something takes on the host, evaluated with NumPy, and as part of a compiled program; and to be compiled."""
 
     host: float
     compiled: float
+    compiling: float = 0.0
 
     def __add__(self, other: Work) -> Work:     # type: ignore[override]
-        return Work(self.host + other.host, self.compiled + other.compiled)
+        return Work(self.host + other.host, self.compiled + other.compiled, self.compiling + other.compiling)
 
 
 NOTHING = Work(0.0, 0.0)
+COMPILING, COMPILING_CONVOLUTION = 0.4e-3, 20e-3       # seconds for an equation, as part of a program
 HOST_STEP = 1e-6            # a NumPy function, before it does anything
 SMALL_PRODUCT = 1 << 21     # floating-point operations: up to here one thread multiplies
 SMALL_RATE, HOST_RATE, COMPILED_RATE = 60e9, 220e9, 125e9       # operations of matrix products a second
@@ -56,11 +58,11 @@ def of_equation(e: Equation) -> Work:
         return _product(2.0 * prod(e.shape) * _contracted(e))
     if e.name == "conv_general_dilated":
         operations = _convolution(e)
-        return Work(HOST_STEP + operations / CONVOLUTION_RATE, operations / COMPILED_CONVOLUTION_RATE)
+        return Work(HOST_STEP + operations / CONVOLUTION_RATE, operations / COMPILED_CONVOLUTION_RATE, COMPILING_CONVOLUTION)
     if e.name in ("scan", "while"):
         return _loop(e)
     seconds = _elements(e) * COSTLY.get(e.name, CHEAP) if e.name not in FREE else 0.0
-    return Work(HOST_STEP + seconds, seconds * FUSED)
+    return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
 
 
 def _elements(e: Equation) -> int:
@@ -70,7 +72,7 @@ def _elements(e: Equation) -> int:
 def _product(operations: float) -> Work:
     small = operations <= SMALL_PRODUCT
     return Work(HOST_STEP + operations / (SMALL_RATE if small else HOST_RATE),
-                operations / (SMALL_RATE if small else COMPILED_RATE))
+                operations / (SMALL_RATE if small else COMPILED_RATE), COMPILING)
 
 
 def _contracted(e: Equation) -> int:
@@ -90,4 +92,4 @@ def _loop(e: Equation) -> Work:
     turns = e.params["length"] if e.name == "scan" else UNKNOWN_TURNS
     elements = sum([prod(v.aval.shape) for eqn in body.jaxpr.eqns for v in eqn.outvars])
     host = turns * (HOST_STEP * len(body.jaxpr.eqns) + CHEAP * elements)
-    return Work(host, host * FUSED)
+    return Work(host, host * FUSED, COMPILING * len(body.jaxpr.eqns))

@@ -143,8 +143,8 @@ class Kernel:
         return self._work
 
     def _work_of(self, traced) -> cost.Work:
-        seconds = work_of(traced.jaxpr).compiled
-        return cost.Work(seconds, seconds)
+        work = work_of(traced.jaxpr)
+        return work._replace(host=work.compiled)
 
     def _as_compiled(self) -> tuple[Aval, ...]:
         """The avals of results on a mesh, with how they lie."""

@@ -38,10 +38,12 @@ MAX_TRUST = 4
 MUCH_MEMORY = 64 << 20      # bytes that a trace makes on the way; its program takes half of that, and runs in the calling thread
 LONG = 0.03                 # seconds of work: behind a program that takes longer freed memory may be given back
 MAX_CALLS = 500             # in one program: XLA took 2.3 GB for one of 1,667 calls, 0.9 for six of 278, which ran as quickly
-PIECE = 30                  # calls at least in one of the equal pieces that a trace is cut into
-PIECE_COSTS = 4             # compiling so many calls less is worth one more piece to start in each step
+AT_ONCE = 0.75              # seconds of compiling at one end of a trace; of pieces that take longer some wait for the next
+WORTH_A_PIECE = 0.5         # seconds of compiling on both sides of a place where little crosses, from which on it is cut there
+PIECE = 0.15                # seconds of compiling at least in one of the equal pieces that a trace is cut into
+PIECE_COSTS = 0.02          # so many seconds of compiling less are worth one more piece to start in each step
 PIECE_SECONDS = 1e-3        # of work at least, on average, beside which starting a piece (50 to 100 µs) does not matter
-SAVED = 80                  # calls that repeat others in a stretch, from which on it is cut
+SAVED = 0.5                 # seconds of compiling that repeat others in a stretch, from which on it is cut
 
 FIRST_LENGTH = 512          # calls in a trace; a longer one is cut off, and is never compiled
 MAX_LENGTH = 4096           # what that grows to where ends come a few cuts apart: a long training step is one trace
@@ -50,9 +52,22 @@ MAX_STATES = 200_000        # states in a thread's trie; beyond that it starts a
 MAX_PROGRAMS = 512          # of a thread; the one not run for the longest goes first
 
 
+CALL_COMPILES = 0.004       # seconds that a call adds to what its program takes to compile, beside what it does
+
+
 def compile_seconds(calls: int) -> float:
-    """About what compiling a trace of so many calls takes."""
-    return 0.03 + 0.004 * calls
+    """About what compiling a trace of so many calls takes, whatever they do."""
+    return KERNEL_SECONDS + CALL_COMPILES * calls
+
+
+def call_compile_seconds(work: Work) -> float:
+    """About what a call that does so much adds to what its program takes to compile."""
+    return CALL_COMPILES + work.compiling
+
+
+def are_worth_starting(pieces: int, work: Work) -> bool:
+    """Whether pieces of a trace do so much that starting each does not matter."""
+    return work.compiled >= PIECE_SECONDS * pieces
 
 
 def has_paid(count: int, calls: int, work: Work) -> bool:

@@ -6,6 +6,7 @@ of them cost.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,12 @@ from jtorch.engine import policy
 
 
 class Run(NamedTuple):
-    """A stretch of ``times`` periods, one behind the other."""
+    """A stretch of ``times`` periods, one behind the other, each of which compiles in ``seconds``."""
 
     start: int
     period: int
     times: int
+    seconds: float
 
     @property
     def stop(self) -> int:
@@ -26,47 +28,50 @@ class Run(NamedTuple):
         return self.start + self.period * self.times
 
     @property
-    def saved(self) -> int:
-        """How many items repeat others."""
-        return self.period * (self.times - 1)
+    def saved(self) -> float:
+        """The seconds of compiling that repeat others."""
+        return self.seconds * (self.times - 1)
 
     def cuts(self) -> list[int]:
         """The ends of its pieces: some periods each, the same number. What is left over at its end is in none."""
-        least = -(-policy.PIECE // self.period)
+        least = max(1, ceil(policy.PIECE / self.seconds))
         together = min(range(least, self.times // 2 + 1), key=self._cost, default=self.times)
         return [self.start + self.period * together * k for k in range(self.times // together + 1)]
 
-    def _cost(self, together: int) -> int:
-        return (together + self.times % together) * self.period + policy.PIECE_COSTS * (self.times // together)
+    def _cost(self, together: int) -> float:
+        return (together + self.times % together) * self.seconds + policy.PIECE_COSTS * (self.times // together)
 
 
-def cuts(items: Sequence[Hashable]) -> list[int]:
-    """The places at which to cut between equal pieces, in order; none if little would be saved."""
+def cuts(items: Sequence[Hashable], seconds: Sequence[float]) -> list[int]:
+    """The places at which to cut between equal pieces, in order; none if little would be saved. ``seconds`` to compile each."""
     names: dict[Hashable, int] = {}
-    found = _runs(np.array([names.setdefault(x, len(names)) for x in items]), 0)
+    found = _runs(np.array([names.setdefault(x, len(names)) for x in items]), np.cumsum([0.0, *seconds]), 0)
     places = [run.cuts() for run in found]
     return sorted({at for some in places if len(some) > 2 for at in some})
 
 
-def _runs(items: np.ndarray, at: int) -> list[Run]:
-    """The run that saves most, and those before and behind it; ``at`` is where the items stand."""
-    if len(items) <= policy.SAVED:
+def _runs(items: np.ndarray, before: np.ndarray, at: int) -> list[Run]:
+    """The run that saves most, and those in front of it and behind; ``at`` is where the items stand, ``before`` the seconds
+    in front of each place.
+    """
+    if before[at + len(items)] - before[at] <= policy.SAVED:
         return []
-    best = max((_longest(items, period) for period in range(1, len(items) // 3 + 1)), key=_merit)
-    if best.saved < policy.SAVED:
+    best = max((_longest(items, period, before[at:]) for period in range(1, len(items) // 3 + 1)), key=_merit, default=None)
+    if best is None or best.saved < policy.SAVED:
         return []
-    here = Run(at + best.start, best.period, best.times)
-    return [*_runs(items[:best.start], at), here, *_runs(items[best.stop:], here.stop)]
+    here = best._replace(start=at + best.start)
+    return [*_runs(items[:best.start], before, at), here, *_runs(items[best.stop:], before, here.stop)]
 
 
-def _merit(run: Run) -> tuple[int, int]:
+def _merit(run: Run) -> tuple[float, int]:
     return run.saved, -run.start
 
 
-def _longest(items: np.ndarray, period: int) -> Run:
+def _longest(items: np.ndarray, period: int, before: np.ndarray) -> Run:
     """The longest run of that period."""
     differ = np.flatnonzero(items[period:] != items[:-period])
     edges = np.concatenate([[-1], differ, [len(items) - period]])
     lengths = np.diff(edges) - 1
     k = int(np.argmax(lengths))
-    return Run(int(edges[k]) + 1, period, (int(lengths[k]) + period) // period)
+    start = int(edges[k]) + 1
+    return Run(start, period, (int(lengths[k]) + period) // period, float(before[start + period] - before[start]))

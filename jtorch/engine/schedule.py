@@ -1,7 +1,6 @@
 """Which traces are compiled and when, and for how long their programs are kept: the decisions of ``policy.py`` carried out."""
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
@@ -61,6 +60,8 @@ def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool)
         if why is None:
             return None
         found = _compile(trie, trace, held, why, read)
+    elif isinstance(found, segments.Chain) and not found.is_whole:
+        stats.counters.later_pieces += found.compile_some()
     found.last_run = trie.turn = trie.turn + 1
     trie.budget.ran_held(state.depth, profile.known_work.compiled)
     return found
@@ -85,13 +86,11 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
 
 def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> segments.Compiled:
     state, profile = trace.state, trace.state.ends_here()
-    start = time.perf_counter()
-    made = segments.compiled(trace, held, why, read)
+    made = segments.compiled(trace, held, why, read, trie.runs)
     trie.budget.spent += policy.compile_seconds(state.depth) - profile.reserved
     profile.reserved = 0.0
     profile.programs[held] = made
     trie.programs[made] = (state, held)
-    stats.counters.foreground_seconds += time.perf_counter() - start
     if len(trie.programs) > policy.MAX_PROGRAMS:
         _drop(trie, min(trie.programs, key=lambda p: p.last_run))
     return made

@@ -8,37 +8,40 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import policy, repeats, stats, wait
+from jtorch.engine import one_by_one, pieces, policy, stats, wait
 from jtorch.engine.cost import Work
 from jtorch.engine.program import Program, made_by, results
 from jtorch.engine.threads import Threads
 from jtorch.engine.values import Value, is_ones
 
 if TYPE_CHECKING:
+    from jtorch.engine.kernel import Kernel
     from jtorch.engine.trace import Trace
     from jtorch.engine.trie import State
 
 
-def compiled(trace: Trace, held: bytes, why: str, read: bool) -> Compiled:
-    """The program of a trace, or two if the first can start early. ``read``: whether a read ends the trace."""
+def compiled(trace: Trace, held: bytes, why: str, read: bool, runs: dict[Kernel, int]) -> Compiled:
+    """The program of a trace, or two if the first can start early, or the first of many. ``read``: whether a read ends the trace.
+
+    ``runs``: how often the thread has run kernels on the host.
+    """
     path = trace.state.path()
     work = trace.state.ends_here().work(trace.state)
-    made = _compiled(trace, path, results(path, held), held, why, read, work)
+    made = _compiled(trace, path, results(path, held), held, why, read, work, runs)
     made.is_long = work.compiled > policy.LONG
     return made
 
 
-def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work) -> Compiled:
+def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work,
+              runs: dict[Kernel, int]) -> Compiled:
     pool = work.host > policy.POOL
     takes_much = _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
-    cuts = repeats.cuts([s.kernel for s in path])
-    if ENGINE_MODE != "hot" and work.compiled < policy.PIECE_SECONDS * (len(cuts) + 1):
-        cuts = []
-    if cuts or len(path) > policy.MAX_CALLS:
-        return Chain(path, cuts, outs, held, why, Threads(inline=takes_much, pool=pool))
+    ends = pieces.ends(path, outs, work)
+    if len(ends) > 1:
+        return Chain(path, ends, outs, held, why, Threads(inline=takes_much, pool=pool), runs)
     if takes_much:
         return Program(path, outs, _spare(held), why, Threads(inline=True, pool=pool))
     stretch = max(_stretches(path, trace), key=len)
@@ -173,26 +176,72 @@ class Split:
             self.early.state.early = None
 
 
-class Chain:
-    """The programs of a long trace, one after the other: cut where it repeats itself, and where pieces would be too long."""
+class Piece:
+    """Some calls of a large trace, that are one program once it has been compiled."""
 
-    def __init__(self, path: list[State], cuts: list[int], outs: list[int], held: bytes, why: str, on: Threads):
-        self.last_run, self.is_long = 0, False
-        at = [0]
-        for end in sorted({*cuts, len(path)} - {0}):
-            start, pieces = at[-1], -(-(end - at[-1]) // policy.MAX_CALLS)
-            at += [start + (end - start) * k // pieces for k in range(1, pieces + 1)]
-        self.parts: list[Program] = []
+    def __init__(self, path: list[State], kept: frozenset[int], held: bytes, why: str, on: Threads):
+        """``kept``: the slots that are wanted behind it."""
+        self.path, self.kind = path, tuple([s.kernel for s in path])
+        self.program: Program | None = None
+        self.seconds = sum([policy.call_compile_seconds(s.kernel.work) for s in path])      # to compile
+        self._arguments: Any = sorted(made_by(path) & kept, reverse=True), _spare(held, kept), why, on
+
+    def compile(self) -> None:
+        """Makes its program."""
+        self.program = Program(self.path, *self._arguments)
+        self._arguments = None
+
+    def run(self, trace: Trace, runs: dict[Kernel, int]) -> None:
+        """Computes what it gives."""
+        if self.program is not None:
+            self.program.run(trace)
+        else:
+            one_by_one.run(self.path, trace.values, trace.numbers, runs)
+
+
+class Chain:
+    """The programs of a large trace, one after the other: cut where it repeats itself, and where pieces would be too large.
+
+    Each end of such a trace compiles some of them, so that none waits for all. Those that have no program yet run call by call.
+    """
+
+    def __init__(self, path: list[State], ends: list[int], outs: list[int], held: bytes, why: str, on: Threads,
+                 runs: dict[Kernel, int]):
+        self.last_run, self.is_long, self.is_whole, self._runs = 0, False, False, runs
+        self._pieces: list[Piece] = []
         wanted = set(outs)      # behind the piece
-        for piece in [path[a:b] for a, b in reversed(list(itertools.pairwise(at)))]:
-            made, kept = made_by(piece), frozenset(wanted)
-            self.parts.insert(0, Program(piece, sorted(made & kept, reverse=True), _spare(held, kept), why, on))
+        for start, end in reversed(list(itertools.pairwise([0, *ends]))):
+            piece = path[start:end]
+            self._pieces.insert(0, Piece(piece, frozenset(wanted), held, why, on))
             wanted |= {i for s in piece for i in s.args if i >= 0}
+        self.compile_some()
+
+    @property
+    def parts(self) -> list[Program]:
+        """What has been compiled for it."""
+        return [p.program for p in self._pieces if p.program is not None]
+
+    def compile_some(self) -> int:
+        """Compiles the next piece, those like it, and further ones as long as all takes no longer than one end of a trace may.
+
+        Gives how many that are.
+        """
+        spent, there = 0.0, {p.kind for p in self._pieces if p.program is not None}
+        left = [p for p in self._pieces if p.program is None]
+        for n, piece in enumerate(left):
+            if piece.kind not in there:
+                if spent and spent + piece.seconds > policy.AT_ONCE and ENGINE_MODE != "hot":
+                    return n
+                spent += piece.seconds
+            piece.compile()
+            there.add(piece.kind)
+        self.is_whole = True
+        return len(left)
 
     def run(self, trace: Trace) -> None:
         """Computes the held values of the trace."""
-        for part in self.parts:
-            part.run(trace)
+        for piece in self._pieces:
+            piece.run(trace, self._runs)
 
     def drop(self) -> None:
         """Nothing to take back when the programs are dropped."""

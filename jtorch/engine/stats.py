@@ -31,7 +31,7 @@ class Counters:
     kernels: int = 0
     programs: int = 0
     compile_seconds: float = 0.0
-    foreground_seconds: float = 0.0     # spent on compiling while the program waited
+    later_pieces: int = 0       # of these, pieces of a trace that were compiled at a later end than its first ones
     equal_programs: int = 0     # that were compiled already, for another stretch of calls
     loaded: int = 0             # of the programs and kernels, those read from disk
     read_untraced: int = 0      # of these, programs known by their calls, so that JAX did not trace them

@@ -21,7 +21,7 @@ from typing import Any
 from jtorch._base import caller
 from jtorch.engine import kernel as kernels
 from jtorch.engine import program as programs
-from jtorch.engine import schedule, stats, wait
+from jtorch.engine import schedule, segments, stats, wait
 
 # ``jtorch.engine.trace`` is the function below, so the module of that name is asked for by its path.
 traces: Any = importlib.import_module("jtorch.engine.trace")
@@ -162,6 +162,7 @@ def _watched() -> Iterator[tuple[Any, str, Watch]]:
     yield traces, "_run", _record
     yield traces.Recorder, "begin", _begin
     yield programs.Program, "start", _program
+    yield segments.Piece, "compile", _compile_piece
     yield schedule, "_compile", _compile_trace
     yield kernels.Kernel, "_compile", _compile_kernel
     yield wait, "until_ready", _wait
@@ -255,6 +256,17 @@ def _compile_trace(timeline: Timeline, original: Callable) -> Callable:
         finally:
             timeline.add("compile", f"compile {trace.state.depth} calls", start, line=trace.state.line, why=why)
     return compile_trace
+
+
+def _compile_piece(timeline: Timeline, original: Callable) -> Callable:
+    @functools.wraps(original)
+    def compile_piece(piece: Any) -> None:
+        start = perf_counter()
+        try:
+            original(piece)
+        finally:
+            timeline.add("compile", f"compile a piece of {len(piece.path)} calls", start, line=piece.path[-1].line)
+    return compile_piece
 
 
 def _compile_kernel(timeline: Timeline, original: Callable) -> Callable:

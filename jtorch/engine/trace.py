@@ -20,15 +20,14 @@ import numpy as np
 
 from jtorch import speedups
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import memory, policy, schedule, stats, wait
+from jtorch.engine import memory, one_by_one, policy, schedule, stats, wait
 from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
-from jtorch.engine.program import liveness_of, naming_line
+from jtorch.engine.one_by_one import NUMBER_AVALS, number
+from jtorch.engine.program import liveness_of
 from jtorch.engine.trie import State, Trie
 from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
 from jtorch.speedups.constants import DEFERRED, EAGER, EMPTY
 
-NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
-                bool: aval_of((), np.dtype(np.bool_), CPU), complex: aval_of((), np.dtype(np.complex128), CPU)}
 LOCK = threading.RLock()    # held while a trace's values are assigned, so that another thread may ask for one
 NEVER_COMPUTED = "This tensor was never computed: the run of recorded calls that was to compute it raised an error."
 
@@ -261,7 +260,7 @@ def run_now(trace: Trace, before: State, after: State, args) -> None:
             values[:kept] = [_GONE] * kept
         trace.mode = EAGER
         wait.for_latest()
-        outs = _computed(after.kernel, [a.array if a.__class__ is Value else _number(a) for a in args])
+        outs = _computed(after.kernel, [a.array if a.__class__ is Value else number(a) for a in args])
     except BaseException:
         if trace.state is after and not trace.is_done:
             trace.roll_back(before)
@@ -281,10 +280,6 @@ def _computed(kernel: Any, arrays: list) -> list:
     return kernel.run(arrays, local.recorder.trie.runs)
 
 
-def _number(x) -> np.ndarray:
-    return np.asarray(x, NUMBER_AVALS[x.__class__].np)
-
-
 def catch_up(trace: Trace, state: State, slot: int | None = None) -> None:
     """Runs kernel by kernel what was held back on the way to ``state``: all of it, or what a slot needs.
 
@@ -292,16 +287,9 @@ def catch_up(trace: Trace, state: State, slot: int | None = None) -> None:
     """
     with LOCK:
         trace.settle()
-        values, errors = trace.values, []
+        values = trace.values
         path = state.path() if slot is None else _leading_to(slot, state, values)
-        for s in path:
-            if any([v.array is None for v in values[s.first:s.first + len(s.outs)]]):
-                try:
-                    _run_held(s, values, trace.numbers)
-                except Exception as error:
-                    errors.append(error)
-    if errors:
-        raise errors[0]
+        one_by_one.run(path, values, trace.numbers, local.recorder.trie.runs)
 
 
 def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:
@@ -314,26 +302,6 @@ def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:
             needed.update(s.args)
     out.reverse()
     return out
-
-
-def _run_held(s: State, values: list[Value], numbers: list) -> None:
-    """Runs one call that was held back. Wrong values raise behind it, as they do behind a program."""
-    arrays = [values[i].array if i >= 0 else _number(numbers[-i - 1]) for i in s.args]
-    if any([a is None for a in arrays]):        # what it needs has raised an error
-        return
-    outs = s.kernel.run(arrays, local.recorder.trie.runs)
-    for v, array in zip(values[s.first:s.first + len(s.outs)], outs, strict=True):
-        v.array = array
-    if s.kernel.check is not None:
-        _check_late(s, arrays)
-
-
-def _check_late(state: State, arrays: list) -> None:
-    try:
-        state.kernel.raise_if_bad(arrays)
-    except Exception as error:
-        naming_line(error, state)
-        raise
 
 
 def end(natural: bool = True, read: bool = False) -> None:

@@ -195,11 +195,14 @@ def test_a_first_turn_may_be_interrupted_at_any_place(make):
     interrupt_often(cold, cold, 15, KeyboardInterrupt("here"))
 
 
-@pytest.mark.parametrize("make", LOOPS)
-def test_compiling_may_be_interrupted_at_any_place(make, monkeypatch):
-    """The turn in which a program is compiled."""
+@pytest.mark.parametrize("make, in_pieces", [*[(make, False) for make in LOOPS], (optimizer_loop, True)])
+def test_compiling_may_be_interrupted_at_any_place(make, in_pieces, monkeypatch):
+    """The turn in which a program is compiled, or the first pieces of a large one."""
     if ENGINE_MODE == "eager":
         pytest.skip("nothing is compiled")
+    if in_pieces:
+        for name, value in {"AT_ONCE": 0.0, "WORTH_A_PIECE": 0.012, "PIECE_SECONDS": 0.0, "MAX_CROSSING": 1 << 40}.items():
+            monkeypatch.setattr(policy, name, value)
 
     def about_to_compile():
         jtorch.engine.forget()

@@ -82,6 +82,8 @@ for turn in range(25):
 FIRES = {
     "programs": (LOOP, "program_runs > 10 and counters.programs > 0"),
     "equal pieces of a trace": (LOOP.replace("range(6)", "range(60)"), "equal_programs > 2 and counters.programs < 9"),
+    "compiling at several ends": (LOOP.replace("_ in range(6)", "k in range(40)").replace("Linear(256, 256)", "Linear(256 + k, 257 + k)")
+                                  .replace("Linear(256, 4)", "Linear(296, 4)"), "later_pieces > 0"),
     "early starts": (LOOP, "early_starts_used > 5"),
     "known backwards": (LOOP, "walks > 5"),
     "open sizes": ("for n in range(3, 30): torch.ones(n, 4).softmax(1).sum().item()", "open_traces > 0 and counters.open_sizes > 20"),

@@ -9,8 +9,15 @@ LAYER = [f"call {k}" for k in range(20)]
 BACK = [f"call {k} back" for k in range(21)]
 
 
+SECONDS = 0.007      # that each call takes to compile
+
+
+def cuts_of(items):
+    return repeats.cuts(items, [SECONDS] * len(items))
+
+
 def pieces(items):
-    cuts = repeats.cuts(items)
+    cuts = cuts_of(items)
     return [tuple(items[a:b]) for a, b in pairwise([0, *cuts, len(items)]) if a != b]
 
 
@@ -24,14 +31,14 @@ def test_layers_of_a_net_and_their_gradients():
 
 @pytest.mark.parametrize("items", [[], ["a"], list(range(500)), LAYER * 3, [*LAYER, *BACK] * 2], ids=len)
 def test_what_repeats_little_is_not_cut(items):
-    assert repeats.cuts(items) == []
+    assert cuts_of(items) == []
 
 
 def test_short_periods_are_taken_together(monkeypatch):
     found = pieces(["a", "b"] * 59)
-    assert {len(p) for p in found} == {38, 4} and len(set(found)) == 2
-    monkeypatch.setattr(policy, "PIECE", 100)
-    assert repeats.cuts(["a", "b"] * 59) == []
+    assert {len(p) for p in found} == {22, 8} and len(set(found)) == 2
+    monkeypatch.setattr(policy, "PIECE", 0.7)
+    assert cuts_of(["a", "b"] * 59) == []
 
 
 def test_a_part_that_differs_lies_between():

@@ -1,0 +1,57 @@
+"""Calls that were held back, run kernel by kernel: where there is no program for them, or none yet."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jtorch.engine.program import naming_line
+from jtorch.engine.values import CPU, Value, aval_of
+
+if TYPE_CHECKING:
+    from jtorch.engine.kernel import Kernel
+    from jtorch.engine.trie import State
+
+NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
+                bool: aval_of((), np.dtype(np.bool_), CPU), complex: aval_of((), np.dtype(np.complex128), CPU)}
+
+
+def number(x: Any) -> np.ndarray:
+    """A Python number as an array of no dimensions."""
+    return np.asarray(x, NUMBER_AVALS[x.__class__].np)
+
+
+def run(path: list[State], values: list[Value], numbers: list, runs: dict[Kernel, int]) -> None:
+    """Runs the calls of ``path`` whose results are not there. ``runs``: how often the thread has run kernels on the host.
+
+    A call that raises keeps none of the others from running; the first error is raised behind them.
+    """
+    errors = []
+    for s in path:
+        if any([v.array is None for v in values[s.first:s.first + len(s.outs)]]):
+            try:
+                _run(s, values, numbers, runs)
+            except Exception as error:
+                errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+def _run(s: State, values: list[Value], numbers: list, runs: dict[Kernel, int]) -> None:
+    """Runs one call. Wrong values raise behind it, as they do behind a program."""
+    arrays = [values[i].array if i >= 0 else number(numbers[-i - 1]) for i in s.args]
+    if any([a is None for a in arrays]):        # what it needs has raised an error
+        return
+    outs = s.kernel.run(arrays, runs)
+    for v, array in zip(values[s.first:s.first + len(s.outs)], outs, strict=True):
+        v.array = array
+    if s.kernel.check is not None:
+        _check(s, arrays)
+
+
+def _check(state: State, arrays: list) -> None:
+    try:
+        state.kernel.raise_if_bad(arrays)
+    except Exception as error:
+        naming_line(error, state)
+        raise

@@ -1,0 +1,47 @@
+"""Where a large trace is cut into pieces, each of which becomes a program: its ends compile them a few at a time.
+
+It is cut where it repeats itself (``repeats``), where it would be too long for one program, and where the pieces on both sides
+are large and nothing crosses that the trace does not give anyhow, as between backward and an optimizer's step.
+"""
+from __future__ import annotations
+
+from itertools import accumulate
+
+from jtorch._base.config import ENGINE_MODE
+from jtorch.engine import policy, repeats
+from jtorch.engine.cost import Work
+from jtorch.engine.trie import State
+
+
+def ends(path: list[State], outs: list[int], work: Work) -> list[int]:
+    """The ends of the pieces of a trace that gives the slots ``outs``, as numbers of calls; the last is that of the trace."""
+    seconds = [policy.call_compile_seconds(s.kernel.work) for s in path]
+    cuts = {*repeats.cuts([s.kernel for s in path], seconds), *_free(seconds, _crossing(path, set(outs)))} - {0, len(path)}
+    if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work):
+        cuts = set()
+    out = [0]
+    for end in sorted({*cuts, len(path)}):
+        start, pieces = out[-1], -(-(end - out[-1]) // policy.MAX_CALLS)
+        out += [start + (end - start) * k // pieces for k in range(1, pieces + 1)]
+    return out[1:]
+
+
+def _free(seconds: list[float], crossing: list[int]) -> list[int]:
+    """The places where little crosses, between pieces that take ``policy.WORTH_A_PIECE`` seconds to compile at least."""
+    before, cuts = list(accumulate(seconds, initial=0.0)), [0]
+    for at in range(1, len(seconds)):
+        if crossing[at] <= policy.MAX_CROSSING and before[at] - before[cuts[-1]] >= policy.WORTH_A_PIECE \
+                and before[-1] - before[at] >= policy.WORTH_A_PIECE:
+            cuts.append(at)
+    return cuts
+
+
+def _crossing(path: list[State], outs: set[int]) -> list[int]:
+    """For each place, the bytes that calls in front of it make for calls behind it, and that the trace does not give anyhow."""
+    made = {i: (at, aval.nbytes) for at, s in enumerate(path) for i, aval in enumerate(s.outs, s.first) if i not in outs}
+    last = {i: at for at, s in enumerate(path) for i in s.args if i in made}
+    steps = [0] * (len(path) + 1)
+    for i, at in last.items():
+        steps[made[i][0] + 1] += made[i][1]
+        steps[at + 1] -= made[i][1]
+    return list(accumulate(steps))

@@ -1,0 +1,112 @@
+"""A large trace is compiled piece by piece, some at each of its ends; what has no program yet runs call by call."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from libraries import library
+
+import jtorch
+from jtorch._base.config import ENGINE_MODE
+from jtorch.engine import policy, stats
+
+pytestmark = pytest.mark.core
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """Traces are cut wherever three calls or more lie between, and one piece is compiled at an end."""
+    monkeypatch.setattr(policy, "AT_ONCE", 0.0)
+    monkeypatch.setattr(policy, "WORTH_A_PIECE", 0.012)
+    monkeypatch.setattr(policy, "PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(policy, "MAX_CROSSING", 1 << 40)
+    monkeypatch.setattr(policy, "FIRST", float("inf"))
+    jtorch.engine.forget()
+    yield
+    jtorch.engine.forget()
+
+
+def training(torch, optimizer="AdamW"):
+    """A step that may fail, and what it changes."""
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+    model = torch.nn.Sequential(torch.nn.Embedding(11, 12), torch.nn.Linear(12, 24), torch.nn.LayerNorm(24), torch.nn.GELU(),
+                                torch.nn.Linear(24, 24, bias=False), torch.nn.BatchNorm1d(24), torch.nn.Tanh(),
+                                torch.nn.Linear(24, 4))
+    made = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-2)
+    x, y = torch.tensor(rng.integers(0, 11, 32)), torch.tensor(rng.integers(0, 4, 32))
+
+    def step(y=y):
+        made.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        made.step()
+        return loss.item()
+    return step, lambda: [*model.parameters(), *model.buffers()]
+
+
+@pytest.mark.parametrize("optimizer", ["AdamW", "SGD"])
+def test_a_loop_gives_what_pytorch_gives_while_its_pieces_are_compiled(torch, optimizer):
+    def trained(lib):
+        step, tensors = training(lib, optimizer)
+        return [step() for _ in range(30)], [t.detach().tolist() for t in tensors()]
+    before = stats.counters.later_pieces
+    (losses, weights), (expected, expected_weights) = trained(library("jtorch")), trained(torch)
+    assert ENGINE_MODE != "auto" or stats.counters.later_pieces - before >= 5
+    np.testing.assert_allclose(losses, expected, rtol=2e-3, atol=1e-5)
+    for a, b in zip(weights, expected_weights, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-2, atol=1e-4)
+
+
+def test_one_end_compiles_one_piece():
+    if ENGINE_MODE != "auto":
+        pytest.skip("all are compiled at the first end, or nothing is")
+    step, _ = training(jtorch)
+    programs = []
+    for _ in range(50):
+        before = stats.counters.programs + stats.counters.equal_programs
+        step()
+        programs.append(stats.counters.programs + stats.counters.equal_programs - before)
+    assert sum(programs) >= 8
+    assert max(programs) <= 2       # a piece, and one like it
+    assert programs[-5:] == [0] * 5
+
+
+def test_an_error_in_a_piece_loses_nothing():
+    """A target out of range, in every turn while pieces are being compiled."""
+    step, tensors = training(jtorch)
+    wrong = jtorch.full((32,), 9)
+    for turn in range(40):
+        if turn % 2:
+            with pytest.raises(IndexError, match="Target 9 is out of bounds"):
+                step(wrong)
+        assert all(np.isfinite(t.detach().numpy()).all() for t in tensors())
+        assert np.isfinite(step())
+
+
+def test_the_same_bits_whatever_is_on_disk(run_python, tmp_path):
+    code = """
+import hashlib
+import jtorch as torch
+from jtorch.engine import policy, stats
+policy.AT_ONCE, policy.WORTH_A_PIECE, policy.PIECE_SECONDS, policy.MAX_CROSSING = 0.0, 0.012, 0.0, 1 << 40
+torch.manual_seed(0)
+layers = [torch.nn.Sequential(torch.nn.Linear(24, 24), torch.nn.LayerNorm(24), torch.nn.GELU()) for _ in range(4)]
+model = torch.nn.Sequential(*layers)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+x, y = torch.randn(16, 24), torch.randn(16, 24)
+for turn in range(30):
+    optimizer.zero_grad()
+    loss = torch.nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+    loss.item()
+digest = hashlib.sha256()
+for p in model.parameters():
+    digest.update(p.detach().numpy().tobytes())
+print(digest.hexdigest(), stats.counters.later_pieces > 3)
+"""
+    env = {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": str(tmp_path / "cache")}
+    first, second = run_python(code, env), run_python(code, env)
+    assert first == second
+    assert first.split()[1] == "True"
