@@ -14,6 +14,7 @@ from operator import ne
 from typing import Any
 
 import jax
+from jax._src import config
 
 from jtorch._base import caller
 from jtorch.engine import stats
@@ -78,7 +79,8 @@ class Family:
             return None
         unknown = Unknown(ints[new.at])
         try:
-            plan = trace_open(iter([unknown.size(start, step) for start, step in new.pairs]))
+            with _whole_tracebacks():
+                plan = trace_open(iter([unknown.size(start, step) for start, step in new.pairs]))
             made = plan.at(unknown.value) if unknown.admits(unknown.value) else None
         except Exception as error:      # whatever a function does that can't be done with a size that is open
             if caller.interrupts(error):
@@ -137,6 +139,12 @@ class Family:
         if caught or plan.indexed > self.indexed:
             raise Unsupported
         return plan
+
+
+def _whole_tracebacks() -> contextlib.AbstractContextManager:
+    """JAX takes its own frames out of an exception's traceback, which takes 13 ms and is for somebody who will see it."""
+    filtering = getattr(config, "traceback_filtering", None)
+    return filtering("off") if filtering is not None else contextlib.nullcontext()
 
 
 _families: dict[tuple, Family] = {}
