@@ -183,6 +183,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     """
     if training:
         _check_more_than_one(input, input.shape)
+        check.sizes_known((input,) if running_mean is not None else ())     # the unbiased variance takes their quotient
     else:
         check.require(running_mean is not None and running_var is not None,
                       f"running_{'mean' if running_mean is None else 'var'} must be defined in evaluation mode")
