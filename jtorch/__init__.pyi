@@ -73,7 +73,7 @@ from jtorch._api.functional import are_deterministic_algorithms_enabled as are_d
 from jtorch._api.functional import broadcast_shapes as broadcast_shapes
 from jtorch._api.functional import equal as equal
 from jtorch._api.functional import get_default_dtype as get_default_dtype
-from jtorch._api.functional import get_num_threads as _aliased_get_num_threads
+from jtorch._api.functional import get_num_interop_threads as get_num_interop_threads
 from jtorch._api.functional import get_num_threads as get_num_threads
 from jtorch._api.functional import is_complex as is_complex
 from jtorch._api.functional import is_floating_point as is_floating_point
@@ -86,7 +86,7 @@ from jtorch._api.functional import promote_types as promote_types
 from jtorch._api.functional import result_type as result_type
 from jtorch._api.functional import scalar_tensor as scalar_tensor
 from jtorch._api.functional import set_default_dtype as set_default_dtype
-from jtorch._api.functional import set_num_threads as _aliased_set_num_threads
+from jtorch._api.functional import set_num_interop_threads as set_num_interop_threads
 from jtorch._api.functional import set_num_threads as set_num_threads
 from jtorch._api.functional import use_deterministic_algorithms as use_deterministic_algorithms
 from jtorch._api.indexing import fill_ as fill_
@@ -744,7 +744,6 @@ def get_autocast_xla_dtype(*args: Any) -> Any:
     """get_autocast_dtype of xla. See torch.get_autocast_xla_dtype."""
 def get_device(input: Tensor, *args: Any, **named: Any) -> Any:
     """The device's index. See torch.Tensor.get_device."""
-get_num_interop_threads = _aliased_get_num_threads
 def greater(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is greater. See torch.gt."""
 def greater_(input: Tensor, other: Tensor | _Number) -> Tensor:
@@ -1250,7 +1249,6 @@ def set_autocast_xla_dtype(*args: Any) -> Any:
     """set_autocast_dtype of xla. See torch.set_autocast_xla_dtype."""
 def set_autocast_xla_enabled(*args: Any) -> Any:
     """set_autocast_enabled of xla. See torch.set_autocast_xla_enabled."""
-set_num_interop_threads = _aliased_set_num_threads
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign, for complex numbers the direction. See torch.sgn."""
 def sgn_(input: Tensor) -> Tensor:

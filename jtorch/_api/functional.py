@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -134,26 +135,47 @@ def _raise_mismatch(so_far: tuple, shape: tuple, k: int) -> None:
                                f"index {k} had {shape}; but expected shape should be broadcastable to {list(so_far)}")
 
 
-def get_num_threads() -> int:
-    """The number of cores; XLA decides for itself how many it uses."""
-    import os
-    return _Threads.number or len(os.sched_getaffinity(0))
-
-
 class _Threads:
-    number = 0
+    """What was said of the threads of an op, and of those that run ops side by side; 0 where nothing was."""
+
+    number = between = 0
+
+
+def get_num_threads() -> int:
+    """The number of threads that an op may use. See torch.get_num_threads."""
+    return _Threads.number or _cores()
 
 
 def set_num_threads(n: int) -> None:
-    """Kept for ``get_num_threads``; XLA's thread pool has its size from the start of the process."""
+    """How many threads an op may use on the CPU. See torch.set_num_threads.
+
+    Products of NumPy's OpenBLAS use so many from then on; with 1, what is compiled from then on runs in one thread, too.
+    The pool of XLA has its size, that of the cores that the process may use, from the start.
+    """
+    _Threads.number = _checked_number(n, "set_num_threads")
+    engine.use_threads(n)
+
+
+def get_num_interop_threads() -> int:
+    """The number that was set, or that of the cores. See torch.get_num_interop_threads."""
+    return _Threads.between or _cores()
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Kept for ``get_num_interop_threads``: ops do not run side by side. See torch.set_num_interop_threads."""
+    _Threads.between = _checked_number(n, "set_num_interop_threads")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _checked_number(n: int, name: str) -> int:
     if not isinstance(n, int) or n <= 0:
-        raise RuntimeError("set_num_threads expects a positive integer")
+        raise RuntimeError(f"{name} expects a positive integer")
     if n >= 1 << 63:
         raise ValueError("Overflow when unpacking long long")
-    _Threads.number = n
-
-
-get_num_interop_threads, set_num_interop_threads = get_num_threads, set_num_threads
+    return n
 
 
 def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:

@@ -5,6 +5,7 @@ from jtorch.engine.cache import get_cache_dir, set_cache_dir
 from jtorch.engine.forked import stay_on_host
 from jtorch.engine.kernel import Call, Kernel, call_of, kernel_of
 from jtorch.engine.report import report
+from jtorch.engine.threads import use as use_threads
 from jtorch.engine.timeline import Timeline, trace
 from jtorch.engine.trace import NUMBER_AVALS, current, end, finish, forget, local, read, record, synchronize
 from jtorch.engine.values import (
@@ -49,5 +50,6 @@ __all__ = [
            "synchronize",
            "trace",
            "traced_aval",
+           "use_threads",
            "zero_stride_array",
 ]

@@ -17,7 +17,7 @@ from numpy import asarray, ndarray
 from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, policy, stats, wait
 from jtorch.engine.host import work_of
-from jtorch.engine.threads import ELSEWHERE, Threads
+from jtorch.engine.threads import ELSEWHERE, Threads, pool_for
 from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on, put, spec_of, zero_stride_array
 from jtorch.ops.registry import Op
 
@@ -191,7 +191,7 @@ class Kernel:
         traced = self._traced()
         if self._work is None and self.on_host is None:     # or it would be traced once more
             self._work = self._work_of(traced)
-        on = Threads(inline=True, pool=self.work.host > policy.POOL) if self.on_cpu else ELSEWHERE
+        on = Threads(inline=True, pool=pool_for(self.work.host)) if self.on_cpu else ELSEWHERE
         self.compiled = for_xla(lambda: cache.compiled(traced.lower(), on, self.outs[0].device if self.outs else None))
         stats.kernel_compiled(self, perf_counter() - start)
 

@@ -14,7 +14,7 @@ from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import one_by_one, pieces, policy, stats, wait
 from jtorch.engine.cost import Work
 from jtorch.engine.program import Program, made_by, results
-from jtorch.engine.threads import Threads
+from jtorch.engine.threads import Threads, pool_for
 from jtorch.engine.values import Value, is_ones
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def compiled(trace: Trace, held: bytes, why: str, read: bool, runs: dict[Kernel,
 
 def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work,
               runs: dict[Kernel, int]) -> Compiled:
-    pool = work.host > policy.POOL
+    pool = pool_for(work.host)
     takes_much = _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
     ends = pieces.ends(path, outs, work)
     if len(ends) > 1:

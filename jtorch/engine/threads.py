@@ -17,6 +17,9 @@ from typing import Any, NamedTuple
 
 import jax
 
+from jtorch.engine import policy
+from jtorch.engine.host import blas
+
 
 class Threads(NamedTuple):
     """``inline``: in the calling thread, which waits. ``pool``: with large operations spread over the processor's cores."""
@@ -31,6 +34,18 @@ class Threads(NamedTuple):
 
 
 ELSEWHERE = Threads()
+_allowed = [0]      # the number of threads that an op may use; 0: as many as there are
+
+
+def use(n: int) -> None:
+    """How many threads an op may use on the CPU from now on."""
+    _allowed[0] = n
+    blas.set_threads(n)
+
+
+def pool_for(seconds: float) -> bool:
+    """Whether a program or kernel whose work takes so long spreads over the pool."""
+    return seconds > policy.POOL and _allowed[0] != 1
 
 
 def compiled(lowered: Any, on: Threads, options: dict[str, Any]) -> Any:

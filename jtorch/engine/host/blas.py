@@ -1,4 +1,4 @@
-"""Products by NumPy, in one thread where that is as quick.
+"""Products by NumPy, in as many threads as ``torch.set_num_threads`` says, and in one where that is as quick.
 
 OpenBLAS shares each product of more than 2**18 multiplications among its threads, and these stay awake for about 25 ms
 afterwards, asking for more. On 2 cores they so took one of them from all else: a training step with products of 32x128x128,
@@ -19,6 +19,13 @@ SHARED, LARGE = 1 << 18, 1 << 20        # multiplications: above the one OpenBLA
 _PREFIXES, _SUFFIXES = ("scipy_openblas_", "openblas_"), ("64_", "")
 
 
+def set_threads(n: int) -> None:
+    """How many threads OpenBLAS, which is the process's, may use from now on; nothing where NumPy uses another library."""
+    threads = _openblas()
+    if threads is not None:
+        threads.number = n
+
+
 def matmul_for(multiplications: int) -> Callable:
     """``numpy.matmul`` for matrices whose product takes so many multiplications."""
     threads = _openblas() if SHARED < multiplications <= LARGE else None
@@ -31,6 +38,20 @@ class _Threads:
     def __init__(self, get: Callable[[], int], set_: Callable[[int], None]):
         self._get, self._set = get, set_
         self._lock, self._inside, self._before = threading.Lock(), 0, 0
+
+    @property
+    def number(self) -> int:
+        """How many there are, but for a product that is made in one."""
+        with self._lock:
+            return self._before if self._inside else self._get()
+
+    @number.setter
+    def number(self, n: int) -> None:
+        with self._lock:
+            if self._inside:
+                self._before = n
+            else:
+                self._set(n)
 
     def matmul(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """``a @ b`` in this thread."""

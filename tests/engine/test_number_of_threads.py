@@ -1,0 +1,49 @@
+"""How many threads an op may use, as users say it."""
+from __future__ import annotations
+
+import pytest
+
+import jtorch
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    before, between = jtorch.get_num_threads(), jtorch.get_num_interop_threads()
+    yield
+    jtorch.set_num_threads(before)
+    jtorch.set_num_interop_threads(between)
+
+
+def test_products_use_no_more_than_was_said():
+    from jtorch.engine.host import blas
+    openblas = blas._openblas()
+    if openblas is None:
+        pytest.skip("NumPy uses another library")
+    for n in (1, 2):
+        jtorch.set_num_threads(n)
+        assert jtorch.get_num_threads() == openblas.number == n
+        (jtorch.ones(64, 128) @ jtorch.ones(128, 96)).sum().item()      # a product that is made in one thread
+        assert openblas.number == n
+
+
+def test_what_is_compiled_for_one_thread_does_without_the_pool():
+    from jtorch.engine import threads
+    jtorch.set_num_threads(2)
+    assert threads.pool_for(1.0)
+    assert not threads.pool_for(1e-6)
+    jtorch.set_num_threads(1)
+    assert not threads.pool_for(1.0)
+
+
+def test_ops_and_what_is_between_them_are_counted_apart(torch):
+    for xp in (jtorch, torch):
+        before = xp.get_num_threads()
+        if xp is jtorch:        # PyTorch takes it once in a process
+            xp.set_num_interop_threads(3)
+            assert xp.get_num_interop_threads() == 3
+        assert xp.get_num_threads() == before
+        for wrong in (0, -1, 1.5):
+            with pytest.raises((RuntimeError, TypeError)):
+                xp.set_num_threads(wrong)
+            with pytest.raises((RuntimeError, TypeError)):
+                xp.set_num_interop_threads(wrong)
