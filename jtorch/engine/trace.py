@@ -21,7 +21,8 @@ import numpy as np
 from jtorch import speedups
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import memory, one_by_one, policy, schedule, stats, wait
-from jtorch.engine.kernel import Call, are_too_many, clear_calls, flatten, kernel_of
+from jtorch.engine.host import HostProgram, new_quiet_context, quiet_contexts  # noqa: F401  (for the extension, as Kernel and Aval)
+from jtorch.engine.kernel import Call, Kernel, are_too_many, clear_calls, flatten, kernel_of  # noqa: F401
 from jtorch.engine.one_by_one import NUMBER_AVALS, number
 from jtorch.engine.program import liveness_of
 from jtorch.engine.trie import State, Trie
@@ -262,13 +263,18 @@ def run_now(trace: Trace, before: State, after: State, args) -> None:
         wait.for_latest()
         outs = _computed(after.kernel, [a.array if a.__class__ is Value else number(a) for a in args])
     except BaseException:
-        if trace.state is after and not trace.is_done:
-            trace.roll_back(before)
+        take_back(trace, before, after)
         raise
     first, behind = after.first, after.first + len(outs)
     for v, array in zip(values[first:behind], outs, strict=True):
         v.array = array
     values[kept:behind] = [_GONE] * (behind - kept)
+
+
+def take_back(trace: Trace, before: State, after: State) -> None:
+    """Takes back a call that has raised, if it was the last and the trace goes on."""
+    if trace.state is after and not trace.is_done:
+        trace.roll_back(before)
 
 
 _GONE: Any = None       # in a slot of a trace that runs call by call: its values are not needed, and their memory may go

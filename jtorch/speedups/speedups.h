@@ -20,9 +20,12 @@
 
 CLASS(Value, aval, array, born, slot, stamp);
 CLASS(Aval, is_inexact);
-CLASS(State, depth, early, hot, next, outs, single);
+CLASS(State, depth, early, first, hot, kernel, next, outs, single);
 CLASS(Trace, after_backward, mode, noting, numbers, state, values);
 CLASS(Recorder, longest, trace);
+CLASS(Kernel, check, on_host, runs, turns);
+CLASS(HostProgram, code, outs, slots);
+CLASS(Latest, result);
 CLASS(Call, node_class, nodes, tape_flags);
 CLASS(Storage, aval, generation, has_separate_version, saved, value, version);
 CLASS(View, aval, generation, in_order, value);
@@ -94,6 +97,10 @@ PyObject *record_call(PyObject *call, PyObject *args);
 PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_liveness_of(PyObject *module, PyObject *values);
 PyObject *speedups_connect_trace(PyObject *module, PyObject *given);
+
+/* host.c */
+int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *args);
+int connect_host(PyObject *given);
 
 /* tensors.c */
 PyObject *value_of(PyObject *tensor);

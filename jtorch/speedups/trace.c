@@ -8,7 +8,7 @@ struct State_class State_;
 struct Trace_class Trace_;
 struct Recorder_class Recorder_;
 
-static PyObject *local, *in_python, *record_new, *run_now, *begin_early, *cut;
+static PyObject *local, *in_python, *record_new, *run_now, *take_back, *begin_early, *cut;
 
 /* What records a thread's calls, which it keeps as long as it lives: borrowed. */
 static PyObject *current_recorder(void)
@@ -126,11 +126,25 @@ static PyObject *results_of(PyObject *after, PyObject *trace, PyObject *values)
     return out;
 }
 
+/* Takes a call back that has raised, whose error stays. */
+static void take_call_back(PyObject *trace, PyObject *before, PyObject *after)
+{
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    if (done(PyObject_CallFunctionObjArgs(take_back, trace, before, after, NULL)) == 0)
+        PyErr_Restore(type, error, traceback);
+}
+
 /* Runs a call that has been noted, unless it is held back, and ends a trace that has become too long. */
 static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, PyObject *after, int held, PyObject *args)
 {
     if (!held) {
-        if (done(PyObject_CallFunctionObjArgs(run_now, trace, before, after, args, NULL)) < 0)
+        int ran = run_on_host(trace, before, after, args);
+        if (ran == 0)
+            ran = done(PyObject_CallFunctionObjArgs(run_now, trace, before, after, args, NULL));
+        else if (ran < 0)
+            take_call_back(trace, before, after);
+        if (ran < 0)
             return -1;
     } else if (!is_none(SLOT(after, State_.early))
                && done(PyObject_CallFunctionObjArgs(begin_early, trace, after, NULL)) < 0) {
@@ -224,7 +238,7 @@ PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
 {
     static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};
     static const char *const of_aval[] = {"is_inexact", NULL};
-    static const char *const of_state[] = {"depth", "early", "hot", "next", "outs", "single", NULL};
+    static const char *const of_state[] = {"depth", "early", "first", "hot", "kernel", "next", "outs", "single", NULL};
     static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "state", "values", NULL};
     static const char *const of_recorder[] = {"longest", "trace", NULL};
     if (!(Value_.type = (PyTypeObject *)take(given, "Value")) || !(Aval_.type = (PyTypeObject *)take(given, "Aval"))
@@ -237,7 +251,7 @@ PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
             || lookup_slots((PyObject *)Recorder_.type, &Recorder_.longest, of_recorder) < 0
             || !(local = take(given, "local")) || !(in_python = take(given, "record"))
             || !(record_new = take(given, "record_new")) || !(run_now = take(given, "run_now")) || !(begin_early = take(given, "begin_early"))
-            || !(cut = take(given, "cut")))
+            || !(cut = take(given, "cut")) || !(take_back = take(given, "take_back")) || connect_host(given) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

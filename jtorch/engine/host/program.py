@@ -19,7 +19,8 @@ LOOPS = frozenset({"scan", "while"})
 FOLD_LIMIT = 1 << 12        # a constant larger than this is made at each run rather than kept
 
 
-def _new_quiet() -> Context:
+def new_quiet_context() -> Context:
+    """A context in which NumPy does not warn."""
     context = Context()
     context.run(np.seterr, all="ignore")
     return context
@@ -27,7 +28,7 @@ def _new_quiet() -> Context:
 
 # Contexts in which NumPy does not warn, which it keeps in a context variable: entering one takes 0.1 µs, np.errstate 1.2.
 # One that is in use is not here, since it cannot be entered twice.
-_quiet: list[Context] = []
+quiet_contexts: list[Context] = []
 
 
 class HostProgram:
@@ -54,13 +55,13 @@ class HostProgram:
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         try:
-            quiet = _quiet.pop()
+            quiet = quiet_contexts.pop()
         except IndexError:
-            quiet = _new_quiet()
+            quiet = new_quiet_context()
         try:
             outs = quiet.run(self.run, arrays)
         finally:
-            _quiet.append(quiet)
+            quiet_contexts.append(quiet)
         return [x if x.__class__ is np.ndarray else np.asarray(x) for x in outs]
 
     def run(self, arrays: Sequence) -> list:

@@ -1,0 +1,204 @@
+/* jtorch.engine.trace.run_now for a call whose kernel stays on the host, and jtorch.engine.host.program.HostProgram. */
+
+#include "speedups.h"
+
+struct Kernel_class Kernel_;
+struct HostProgram_class HostProgram_;
+struct Latest_class Latest_;
+
+static PyObject *space, *computed_name, *computed, *number, *asarray, *latest, *for_latest, *contexts, *new_quiet;
+static PyTypeObject *array_type;
+
+enum { FEW = 6 };       /* arguments that are passed without a tuple */
+
+/* The slots of a step's arguments: borrowed. */
+static PyObject *at(PyObject *slots, PyObject *place) { return PyList_GET_ITEM(slots, PyLong_AsSsize_t(place)); }
+
+static PyObject *called_with_many(PyObject *fn, PyObject *slots, PyObject *places)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(places);
+    PyObject **items = PySequence_Fast_ITEMS(places), *few[FEW];
+    if (n <= FEW) {
+        for (Py_ssize_t i = 0; i < n; i++)
+            few[i] = Py_NewRef(at(slots, items[i]));
+        PyObject *out = PyObject_Vectorcall(fn, few, n, NULL);
+        for (Py_ssize_t i = 0; i < n; i++)
+            Py_DECREF(few[i]);
+        return out;
+    }
+    PyObject *all = PyTuple_New(n);
+    for (Py_ssize_t i = 0; all != NULL && i < n; i++)
+        PyTuple_SET_ITEM(all, i, Py_NewRef(at(slots, items[i])));
+    PyObject *out = all != NULL ? PyObject_CallObject(fn, all) : NULL;
+    Py_XDECREF(all);
+    return out;
+}
+
+static PyObject *called(PyObject *slots, PyObject *fn, PyObject *a, PyObject *b)
+{
+    if (!is_none(b) && !PyLong_CheckExact(b))
+        return called_with_many(fn, slots, b);
+    PyObject *given[2] = {Py_NewRef(at(slots, a)), is_none(b) ? NULL : Py_NewRef(at(slots, b))};
+    PyObject *out = PyObject_Vectorcall(fn, given, given[1] != NULL ? 2 : 1, NULL);
+    Py_DECREF(given[0]);
+    Py_XDECREF(given[1]);
+    return out;
+}
+
+/* Puts what a step gave into one slot, or each of a sequence into its own. ``made`` is stolen. */
+static int keep(PyObject *slots, PyObject *out, PyObject *made)
+{
+    if (PyLong_CheckExact(out))
+        return PyList_SetItem(slots, PyLong_AsSsize_t(out), made);
+    PyObject *items = PySequence_Fast(made, "a step of several results gives a sequence");
+    Py_DECREF(made);
+    if (items == NULL)
+        return -1;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+    int bad = n != PyTuple_GET_SIZE(out);
+    if (bad)
+        PyErr_SetString(PyExc_ValueError, "a step gave another number of results than was planned");
+    for (Py_ssize_t i = 0; !bad && i < n; i++)
+        bad = PyList_SetItem(slots, PyLong_AsSsize_t(PyTuple_GET_ITEM(out, i)), Py_NewRef(PySequence_Fast_GET_ITEM(items, i))) < 0;
+    Py_DECREF(items);
+    return bad ? -1 : 0;
+}
+
+/* HostProgram.run: the steps, one after another, over a list of slots that begins with the arguments. */
+static int run_steps(PyObject *slots, PyObject *code)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(code); i++) {
+        PyObject *step = PyList_GET_ITEM(code, i), *made = NULL;
+        made = called(slots, PyTuple_GET_ITEM(step, 0), PyTuple_GET_ITEM(step, 1), PyTuple_GET_ITEM(step, 2));
+        if (made == NULL || keep(slots, PyTuple_GET_ITEM(step, 3), made) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* HostProgram.__call__: ``slots`` hold the arguments. A context in which NumPy does not warn is taken from those at hand. */
+static int run_quietly(PyObject *slots, PyObject *code)
+{
+    Py_ssize_t last = PyList_GET_SIZE(contexts) - 1;
+    PyObject *quiet = last >= 0 ? Py_NewRef(PyList_GET_ITEM(contexts, last)) : PyObject_CallNoArgs(new_quiet);
+    if (quiet == NULL)
+        return -1;
+    int bad = last >= 0 && PyList_SetSlice(contexts, last, last + 1, NULL) < 0;
+    if (!bad && !(bad = PyContext_Enter(quiet) < 0)) {
+        bad = run_steps(slots, code) < 0;
+        PyObject *type, *error, *trace;
+        PyErr_Fetch(&type, &error, &trace);
+        int left = PyContext_Exit(quiet) == 0 && PyList_Append(contexts, quiet) == 0;
+        if (type != NULL)
+            PyErr_Restore(type, error, trace);
+        bad |= !left;
+    }
+    Py_DECREF(quiet);
+    return bad ? -1 : 0;
+}
+
+/* An argument as NumPy's array. */
+static PyObject *as_array(PyObject *argument)
+{
+    if (!Py_IS_TYPE(argument, Value_.type))
+        return PyObject_CallOneArg(number, argument);
+    PyObject *array = SLOT(argument, Value_.array);
+    return Py_IS_TYPE(array, array_type) ? Py_NewRef(array) : PyObject_CallOneArg(asarray, array);
+}
+
+/* The slots for a run with these arguments. */
+static PyObject *slots_for(PyObject *program, PyObject *args)
+{
+    PyObject *slots = PyList_GetSlice(SLOT(program, HostProgram_.slots), 0, PY_SSIZE_T_MAX);
+    for (Py_ssize_t i = 0; slots != NULL && i < PySequence_Fast_GET_SIZE(args); i++) {
+        PyObject *array = as_array(PySequence_Fast_GET_ITEM(args, i));
+        if (array == NULL || PyList_SetItem(slots, i, array) < 0)
+            Py_CLEAR(slots);
+    }
+    return slots;
+}
+
+/* Gives the values that the call made their arrays, and lets go of what the trace holds of them. */
+static int assign(PyObject *values, PyObject *before, PyObject *after, PyObject *slots, PyObject *outs)
+{
+    Py_ssize_t first = PyLong_AsSsize_t(SLOT(after, State_.first)), n = PyList_GET_SIZE(outs);
+    Py_ssize_t kept = PyLong_AsSsize_t(SLOT(before, State_.first)) + PyTuple_GET_SIZE(SLOT(before, State_.outs));
+    if (PyList_GET_SIZE(values) < first + n) {
+        PyErr_SetString(PyExc_ValueError, "a trace has lost the values of a call");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *array = Py_NewRef(at(slots, PyList_GET_ITEM(outs, i)));
+        if (!Py_IS_TYPE(array, array_type))
+            Py_SETREF(array, PyObject_CallOneArg(asarray, array));
+        if (array == NULL)
+            return -1;
+        PyObject *v = PyList_GET_ITEM(values, first + i);
+        if (Py_IS_TYPE(v, Value_.type))
+            set(v, Value_.array, array);
+        Py_DECREF(array);
+    }
+    for (Py_ssize_t i = kept; i < first + n; i++)
+        if (PyList_SetItem(values, i, Py_NewRef(Py_None)) < 0)
+            return -1;
+    return 0;
+}
+
+/* The host program of a call that is to run at once: borrowed. NULL where Python has to do it. */
+static PyObject *host_program(PyObject *trace, PyObject *kernel)
+{
+    if (SLOT(trace, Trace_.mode) == DEFERRED || is_none(SLOT(trace, Trace_.values)) || !Py_IS_TYPE(kernel, Kernel_.type)
+            || !is_none(SLOT(kernel, Kernel_.check)) || !is_none(SLOT(kernel, Kernel_.turns))
+            || PyDict_GetItem(space, computed_name) != computed)        /* somebody watches */
+        return NULL;
+    PyObject *program = SLOT(kernel, Kernel_.on_host);
+    return Py_IS_TYPE(program, HostProgram_.type) ? program : NULL;
+}
+
+static int count_run(PyObject *kernel)
+{
+    PyObject *runs = PyLong_FromSsize_t(PyLong_AsSsize_t(SLOT(kernel, Kernel_.runs)) + 1);
+    if (runs != NULL)
+        put(kernel, Kernel_.runs, runs);
+    return runs != NULL ? 0 : -1;
+}
+
+/* run_now where it is this file's: 1, 0 where Python has to do it, or -1 with an error. */
+int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *args)
+{
+    PyObject *kernel = SLOT(after, State_.kernel), *program = host_program(trace, kernel);
+    if (program == NULL)
+        return 0;
+    PyObject *values = Py_NewRef(SLOT(trace, Trace_.values)), *slots = NULL;
+    Py_INCREF(program);
+    set(trace, Trace_.mode, EAGER);
+    int bad = (!is_none(SLOT(latest, Latest_.result)) && done(PyObject_CallNoArgs(for_latest)) < 0)
+        || (slots = slots_for(program, args)) == NULL || count_run(kernel) < 0
+        || run_quietly(slots, SLOT(program, HostProgram_.code)) < 0
+        || assign(values, before, after, slots, SLOT(program, HostProgram_.outs)) < 0;
+    Py_DECREF(program);
+    Py_XDECREF(slots);
+    Py_DECREF(values);
+    return bad ? -1 : 1;
+}
+
+int connect_host(PyObject *given)
+{
+    static const char *const of_kernel[] = {"check", "on_host", "runs", "turns", NULL};
+    static const char *const of_program[] = {"_code", "_outs", "_slots", NULL};
+    static const char *const of_latest[] = {"result", NULL};
+    PyObject *numpy = NULL, *waiting = NULL;
+    int bad = !(space = Py_NewRef(given)) || !(computed_name = PyUnicode_InternFromString("_computed"))
+        || !(computed = take(given, "_computed")) || !(number = take(given, "number")) || !(contexts = take(given, "quiet_contexts"))
+        || !(Kernel_.type = (PyTypeObject *)take(given, "Kernel")) || !(HostProgram_.type = (PyTypeObject *)take(given, "HostProgram"))
+        || !(numpy = take(given, "np")) || !(asarray = PyObject_GetAttrString(numpy, "asarray"))
+        || !(array_type = (PyTypeObject *)PyObject_GetAttrString(numpy, "ndarray"))
+        || !(waiting = take(given, "wait")) || !(latest = PyObject_GetAttrString(waiting, "_latest"))
+        || !(for_latest = PyObject_GetAttrString(waiting, "for_latest")) || !(new_quiet = take(given, "new_quiet_context"))
+        || lookup_slots((PyObject *)Kernel_.type, &Kernel_.check, of_kernel) < 0
+        || lookup_slots((PyObject *)HostProgram_.type, &HostProgram_.code, of_program) < 0
+        || lookup_slots((PyObject *)Py_TYPE(latest), &Latest_.result, of_latest) < 0;
+    Py_XDECREF(numpy);
+    Py_XDECREF(waiting);
+    return bad ? -1 : 0;
+}
