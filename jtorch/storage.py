@@ -5,6 +5,7 @@ shows a storage either whole (``tensor._view`` is None) or through a ``View``: s
 """
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 import weakref
@@ -227,11 +228,15 @@ def aval_of(t: Tensor) -> Aval:
     return t._storage.aval if t._view is None else t._view.aval
 
 
+@functools.lru_cache(1024)
+def _whole(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    return shape, contiguous_strides(shape), 0
+
+
 def geometry_of(t: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """(size, stride, offset) of the tensor in its storage."""
     if t._view is None:
-        shape = t._storage.aval.shape
-        return shape, contiguous_strides(shape), 0
+        return _whole(t._storage.aval.shape)
     return t._view.aval.shape, t._view.stride, t._view.offset
 
 
