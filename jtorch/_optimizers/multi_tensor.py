@@ -151,7 +151,7 @@ def _stretches(params: list[Tensor]) -> Iterable[tuple[int, int]]:
     return _equal_stretches(tuple([p._storage.aval for p in params]))
 
 
-@functools.lru_cache(16)
+@functools.lru_cache(64)
 def _equal_stretches(avals: tuple) -> tuple[tuple[int, int], ...]:
     places = {0, *repeats.cuts(avals, [UPDATE_COMPILES] * len(avals)), len(avals)}
     return tuple(pairwise(sorted(places)))

@@ -5,25 +5,46 @@ are large and nothing crosses that the trace does not give anyhow, as between ba
 """
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import policy, repeats
 from jtorch.engine.cost import Work
-from jtorch.engine.trie import State
+
+if TYPE_CHECKING:
+    from jtorch.engine.kernel import Kernel
+    from jtorch.engine.trie import State
 
 
 def ends(path: list[State], outs: list[int], work: Work) -> list[int]:
     """The ends of the pieces of a trace that gives the slots ``outs``, as numbers of calls; the last is that of the trace."""
     seconds = [policy.call_compile_seconds(s.kernel.work) for s in path]
-    cuts = {*repeats.cuts([s.kernel for s in path], seconds), *_free(seconds, _crossing(path, set(outs)))} - {0, len(path)}
-    if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work):
+    kernels = [s.kernel for s in path]
+    cuts = {*repeats.cuts(kernels, seconds), *_free(seconds, _crossing(path, set(outs)))} - {0, len(path)}
+    saved = _saved([0, *sorted(cuts), len(path)], kernels, seconds)
+    if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, saved):
         cuts = set()
     out = [0]
     for end in sorted({*cuts, len(path)}):
         start, pieces = out[-1], -(-(end - out[-1]) // policy.MAX_CALLS)
         out += [start + (end - start) * k // pieces for k in range(1, pieces + 1)]
     return out[1:]
+
+
+def compiled_calls(path: list[State], work: Work) -> int:
+    """How many of the calls are compiled: of those in pieces that are alike only the first."""
+    kernels, seconds = [s.kernel for s in path], [policy.call_compile_seconds(s.kernel.work) for s in path]
+    at = [0, *repeats.cuts(kernels, seconds), len(path)]
+    if not policy.are_worth_starting(len(at), work, _saved(at, kernels, seconds)):
+        return len(path)
+    return sum(map(len, {tuple(kernels[a:b]) for a, b in pairwise(at)}))
+
+
+def _saved(ends: list[int], kernels: list[Kernel], seconds: list[float]) -> float:
+    """The seconds of compiling that pieces between these ends save, since those that are alike are compiled once."""
+    each = {tuple(kernels[a:b]): sum(seconds[a:b]) for a, b in pairwise(ends)}
+    return sum(seconds) - sum(each.values())
 
 
 def _free(seconds: list[float], crossing: list[int]) -> list[int]:

@@ -43,6 +43,7 @@ WORTH_A_PIECE = 0.5         # seconds of compiling on both sides of a place wher
 PIECE = 0.15                # seconds of compiling at least in one of the equal pieces that a trace is cut into
 PIECE_COSTS = 0.02          # so many seconds of compiling less are worth one more piece to start in each step
 PIECE_SECONDS = 1e-3        # of work at least, on average, beside which starting a piece (50 to 100 µs) does not matter
+MUCH_SAVED = 3.0            # seconds of compiling less, for which pieces may do less than that
 SAVED = 0.5                 # seconds of compiling that repeat others in a stretch, from which on it is cut
 
 FIRST_LENGTH = 512          # calls in a trace; a longer one is cut off, and is never compiled
@@ -65,15 +66,15 @@ def call_compile_seconds(work: Work) -> float:
     return CALL_COMPILES + work.compiling
 
 
-def are_worth_starting(pieces: int, work: Work) -> bool:
-    """Whether pieces of a trace do so much that starting each does not matter."""
-    return work.compiled >= PIECE_SECONDS * pieces
+def are_worth_starting(pieces: int, work: Work, saved: float) -> bool:
+    """Whether pieces of a trace do so much that starting each does not matter, or save much compiling (``saved`` seconds)."""
+    return work.compiled >= PIECE_SECONDS * pieces or saved >= MUCH_SAVED
 
 
-def has_paid(count: int, calls: int, work: Work) -> bool:
-    """Whether a trace that has ended ``count`` times, call by call, has cost enough to be compiled."""
+def has_paid(count: int, calls: int, work: Work, compiled: int) -> bool:
+    """Whether a trace that has ended ``count`` times, call by call, has cost what compiling ``compiled`` of them is worth."""
     seconds = count * (work.host + calls * CALL_SECONDS)
-    return seconds * (EAGERNESS if count >= MIN_REPEATS else 1) > compile_seconds(calls) and count >= EARLY_REPEATS
+    return seconds * (EAGERNESS if count >= MIN_REPEATS else 1) > compile_seconds(compiled) and count >= EARLY_REPEATS
 
 
 def is_slower_compiled(calls: int, work: Work) -> bool:

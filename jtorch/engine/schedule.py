@@ -19,8 +19,8 @@ def note_end(trie: Trie, state: State) -> None:
     trie.budget.ran(calls, profile.known_work.host)
     if profile.count < policy.EARLY_REPEATS or profile.why is not None or profile.refused:
         return
-    work = profile.work(state)
-    if policy.has_paid(profile.count, calls, work) and trie.budget.allows(calls) and not _is_refused(state):
+    work, compiled = profile.work(state), profile.compiled_calls(state)
+    if policy.has_paid(profile.count, calls, work, compiled) and trie.budget.allows(compiled) and not _is_refused(state):
         mark_hot(trie, state)
 
 
@@ -42,7 +42,7 @@ def mark_hot(trie: Trie, state: State) -> None:
     """Makes the calls on the way to ``state`` be held back from now on, and the trace be compiled at its next end."""
     profile = state.ends_here()
     profile.why = f"ran {profile.count} times call by call, about {profile.work(state).host * 1e3:.1f} ms each"
-    profile.reserved = policy.compile_seconds(state.depth)
+    profile.reserved = policy.compile_seconds(profile.compiled_calls(state))
     trie.budget.spent += profile.reserved
     at: State | None = state
     while at is not None and at.parent is not None and not at.hot:
@@ -78,7 +78,7 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
         return "JTORCH_ENGINE=hot"
     profile.seen[held] = times = profile.seen.get(held, 0) + 1
     if profile.why is None:                 # others go on from here, but this end has not been compiled yet
-        if times < policy.PASSED or not trie.budget.allows(state.depth) or _is_refused(state):
+        if times < policy.PASSED or not trie.budget.allows(profile.compiled_calls(state)) or _is_refused(state):
             return None
         return f"ended here {times} times on the way to a program"
     return profile.why if not profile.programs or times >= policy.VARIANTS else None
@@ -87,7 +87,7 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
 def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> segments.Compiled:
     state, profile = trace.state, trace.state.ends_here()
     made = segments.compiled(trace, held, why, read, trie.runs)
-    trie.budget.spent += policy.compile_seconds(state.depth) - profile.reserved
+    trie.budget.spent += policy.compile_seconds(profile.compiled_calls(state)) - profile.reserved
     profile.reserved = 0.0
     profile.programs[held] = made
     trie.programs[made] = (state, held)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from jtorch._base import caller
 from jtorch._base.config import ENGINE_MODE
+from jtorch.engine import pieces
 from jtorch.engine.cost import NOTHING, Work
 from jtorch.engine.policy import Budget
 
@@ -51,7 +52,7 @@ class State:
 class Profile:
     """How often traces have ended at a state, and what has been compiled for them."""
 
-    __slots__ = ("_work", "count", "programs", "refused", "reserved", "seen", "why")
+    __slots__ = ("_compiled_calls", "_work", "count", "programs", "refused", "reserved", "seen", "why")
 
     def __init__(self):
         self.count = 0                      # ends of traces that ran call by call
@@ -61,12 +62,19 @@ class Profile:
         self.reserved = 0.0                # of the budget, while the first program is still to come
         self.refused = False                # whether XLA is expected to be slower than the calls one by one
         self._work: Work | None = None
+        self._compiled_calls: int | None = None
 
     def work(self, state: State) -> Work:
         """What the calls on the way to ``state`` take."""
         if self._work is None:
             self._work = sum([s.kernel.work for s in state.path()], NOTHING)
         return self._work
+
+    def compiled_calls(self, state: State) -> int:
+        """How many of the calls on the way to ``state`` are compiled, see ``pieces``."""
+        if self._compiled_calls is None:
+            self._compiled_calls = pieces.compiled_calls(state.path(), self.work(state))
+        return self._compiled_calls
 
     @property
     def known_work(self) -> Work:

@@ -32,12 +32,12 @@ def test_no_decision_asks_a_clock():
 
 
 def test_a_trace_is_compiled_when_it_has_come_back_often_and_has_cost_enough():
-    assert not policy.has_paid(policy.MIN_REPEATS - 1, 100, Work(0.01, 0.01))
-    assert policy.has_paid(policy.MIN_REPEATS, 100, Work(0.01, 0.01))
-    assert not policy.has_paid(policy.EARLY_REPEATS - 1, 100, Work(1.0, 1.0))
-    assert policy.has_paid(policy.EARLY_REPEATS, 100, Work(1.0, 1.0))       # as much work as compiling it is
-    assert not policy.has_paid(policy.MIN_REPEATS, 1, Work(1e-6, 1e-6))
-    assert policy.has_paid(1000, 1, Work(1e-6, 1e-6))
+    assert not policy.has_paid(policy.MIN_REPEATS - 1, 100, Work(0.01, 0.01), 100)
+    assert policy.has_paid(policy.MIN_REPEATS, 100, Work(0.01, 0.01), 100)
+    assert not policy.has_paid(policy.EARLY_REPEATS - 1, 100, Work(1.0, 1.0), 100)
+    assert policy.has_paid(policy.EARLY_REPEATS, 100, Work(1.0, 1.0), 100)       # as much work as compiling it is
+    assert not policy.has_paid(policy.MIN_REPEATS, 1, Work(1e-6, 1e-6), 1)
+    assert policy.has_paid(1000, 1, Work(1e-6, 1e-6), 1)
 
 
 def test_products_stay_where_they_are_quicker():
@@ -84,6 +84,21 @@ FIRES = {
     "equal pieces of a trace": (LOOP.replace("range(6)", "range(60)"), "equal_programs > 2 and counters.programs < 9"),
     "compiling at several ends": (LOOP.replace("_ in range(6)", "k in range(40)").replace("Linear(256, 256)", "Linear(256 + k, 257 + k)")
                                   .replace("Linear(256, 4)", "Linear(296, 4)"), "later_pieces > 0"),
+    "a loop of equal turns within a step": ("""
+torch.manual_seed(0)
+field = torch.nn.Sequential(torch.nn.Linear(2, 50), torch.nn.Tanh(), torch.nn.Linear(50, 2))
+optimizer = torch.optim.Adam(field.parameters())
+start = torch.randn(64, 2)
+for turn in range(20):
+    y = start
+    for _ in range(60):
+        a = field(y)
+        b = field(y + 0.025 * a)
+        y = y + 0.05 * (a + b)
+    optimizer.zero_grad()
+    y.square().mean().backward()
+    optimizer.step()
+""", "program_runs > 50 and counters.programs < 9"),
     "early starts": (LOOP, "early_starts_used > 5"),
     "known backwards": (LOOP, "walks > 5"),
     "open sizes": ("for n in range(3, 30): torch.ones(n, 4).softmax(1).sum().item()", "open_traces > 0 and counters.open_sizes > 20"),
