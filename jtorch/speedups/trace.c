@@ -126,13 +126,18 @@ static PyObject *results_of(PyObject *after, PyObject *trace, PyObject *values)
     return out;
 }
 
-/* Takes a call back that has raised, whose error stays. */
+/* Takes a call back that has raised, whose error stays; an interrupt that comes meanwhile takes its place. */
 static void take_call_back(PyObject *trace, PyObject *before, PyObject *after)
 {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
-    if (done(PyObject_CallFunctionObjArgs(take_back, trace, before, after, NULL)) == 0)
+    if (done(PyObject_CallFunctionObjArgs(take_back, trace, before, after, NULL)) == 0) {
         PyErr_Restore(type, error, traceback);
+        return;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(traceback);
 }
 
 /* Runs a call that has been noted, unless it is held back, and ends a trace that has become too long. */
