@@ -153,7 +153,7 @@ def set_num_threads(n: int) -> None:
     The pool of XLA has its size, that of the cores that the process may use, from the start.
     """
     _Threads.number = _checked_number(n, "set_num_threads")
-    engine.use_threads(n)
+    engine.use_threads(_Threads.number)
 
 
 def get_num_interop_threads() -> int:
@@ -171,11 +171,13 @@ def _cores() -> int:
 
 
 def _checked_number(n: int, name: str) -> int:
-    if not isinstance(n, int) or n <= 0:
-        raise RuntimeError(f"{name} expects a positive integer")
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool):
+        raise RuntimeError(f"{name} expects an int, but got {type(n).__name__}")
     if n >= 1 << 63:
         raise ValueError("Overflow when unpacking long long")
-    return n
+    if n <= 0:
+        raise RuntimeError(f"{name} expects a positive integer")
+    return int(n)
 
 
 def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:

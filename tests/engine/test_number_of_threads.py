@@ -1,6 +1,7 @@
 """How many threads an op may use, as users say it."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import jtorch
@@ -42,8 +43,10 @@ def test_ops_and_what_is_between_them_are_counted_apart(torch):
             xp.set_num_interop_threads(3)
             assert xp.get_num_interop_threads() == 3
         assert xp.get_num_threads() == before
-        for wrong in (0, -1, 1.5):
-            with pytest.raises((RuntimeError, TypeError)):
-                xp.set_num_threads(wrong)
-            with pytest.raises((RuntimeError, TypeError)):
-                xp.set_num_interop_threads(wrong)
+        xp.set_num_threads(np.int64(before))
+        for say in (xp.set_num_threads, xp.set_num_interop_threads):
+            for wrong, error, text in ((0, RuntimeError, "expects a positive integer"), (1.5, RuntimeError, "got float"),
+                                       (True, RuntimeError, "expects an int, but got bool"), ("1", RuntimeError, "got str"),
+                                       (1 << 65, ValueError, "Overflow when unpacking long long")):
+                with pytest.raises(error, match=text):
+                    say(wrong)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 SHARED, LARGE = 1 << 18, 1 << 20        # multiplications: above the one OpenBLAS uses threads, above the other it is worth it
+MANY = 1 << 12      # threads; OpenBLAS takes fewer, too
 _PREFIXES, _SUFFIXES = ("scipy_openblas_", "openblas_"), ("64_", "")
 
 
@@ -23,7 +24,7 @@ def set_threads(n: int) -> None:
     """How many threads OpenBLAS, which is the process's, may use from now on; nothing where NumPy uses another library."""
     threads = _openblas()
     if threads is not None:
-        threads.number = n
+        threads.number = min(n, MANY)
 
 
 def matmul_for(multiplications: int) -> Callable:
