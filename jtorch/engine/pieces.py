@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 def ends(path: list[State], outs: list[int], work: Work) -> list[int]:
     """The ends of the pieces of a trace that gives the slots ``outs``, as numbers of calls; the last is that of the trace."""
-    seconds = [policy.call_compile_seconds(s.kernel.work) for s in path]
-    kernels = [s.kernel for s in path]
-    cuts = {*repeats.cuts(kernels, seconds), *_free(seconds, _crossing(path, set(outs)))} - {0, len(path)}
+    kernels, seconds, equal = _equal_pieces(path)
+    cuts = {*equal, *_free(seconds, _crossing(path, set(outs)))} - {0, len(path)}
     saved = _saved([0, *sorted(cuts), len(path)], kernels, seconds)
     if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, saved):
         cuts = set()
@@ -34,11 +33,17 @@ def ends(path: list[State], outs: list[int], work: Work) -> list[int]:
 
 def compiled_calls(path: list[State], work: Work) -> int:
     """How many of the calls are compiled: of those in pieces that are alike only the first."""
-    kernels, seconds = [s.kernel for s in path], [policy.call_compile_seconds(s.kernel.work) for s in path]
-    at = [0, *repeats.cuts(kernels, seconds), len(path)]
+    kernels, seconds, equal = _equal_pieces(path)
+    at = [0, *equal, len(path)]
     if not policy.are_worth_starting(len(at), work, _saved(at, kernels, seconds)):
         return len(path)
     return sum(map(len, {tuple(kernels[a:b]) for a, b in pairwise(at)}))
+
+
+def _equal_pieces(path: list[State]) -> tuple[list[Kernel], list[float], list[int]]:
+    """The kernels of the calls, what each adds to the seconds of compiling, and where to cut between pieces that are alike."""
+    kernels, seconds = [s.kernel for s in path], [policy.call_compile_seconds(s.kernel.work) for s in path]
+    return kernels, seconds, repeats.cuts(kernels, seconds)
 
 
 def _saved(ends: list[int], kernels: list[Kernel], seconds: list[float]) -> float:

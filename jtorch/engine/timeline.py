@@ -161,11 +161,11 @@ def _watched() -> Iterator[tuple[Any, str, Watch]]:
     yield traces, "catch_up", _catch_up
     yield traces, "_run", _record
     yield traces.Recorder, "begin", _begin
-    yield programs.Program, "start", _program
-    yield segments.Piece, "compile", _compile_piece
-    yield schedule, "_compile", _compile_trace
-    yield kernels.Kernel, "_compile", _compile_kernel
-    yield wait, "until_ready", _wait
+    yield programs.Program, "start", _timed("program", _of_program)
+    yield segments.Piece, "compile", _timed("compile", _of_piece)
+    yield schedule, "_compile", _timed("compile", _of_trace)
+    yield kernels.Kernel, "_compile", _timed("compile", _of_kernel)
+    yield wait, "until_ready", _timed("wait", lambda array: ("wait for results", {"line": caller.line()}))
 
 
 def _call(timeline: Timeline, original: Callable) -> Callable:
@@ -235,57 +235,33 @@ def _calls(state: Any) -> list[str]:
     return shown if len(shown) <= CALLS_SHOWN else [*shown[:CALLS_SHOWN], f"… and {len(shown) - CALLS_SHOWN} more"]
 
 
-def _program(timeline: Timeline, original: Callable) -> Callable:
-    @functools.wraps(original)
-    def start(program: Any, *args: Any) -> None:
-        begun = perf_counter()
-        try:
-            original(program, *args)
-        finally:
-            timeline.add("program", f"program of {len(program.path)} calls", begun, what=program.summary(), line=program.line,
-                         compiled_because=program.why, run=program.runs)
-    return start
+def _timed(kind: str, described: Callable[..., tuple[str, dict[str, Any]]]) -> Watch:
+    """Shows how long a function takes; ``described`` says of its arguments, behind it, what it was, and details."""
+    def watch(timeline: Timeline, original: Callable) -> Callable:
+        @functools.wraps(original)
+        def timed(*args: Any) -> Any:
+            start = perf_counter()
+            try:
+                return original(*args)
+            finally:
+                name, details = described(*args)
+                timeline.add(kind, name, start, **details)
+        return timed
+    return watch
 
 
-def _compile_trace(timeline: Timeline, original: Callable) -> Callable:
-    @functools.wraps(original)
-    def compile_trace(trie: Any, trace: Any, held: bytes, why: str, read: bool) -> Any:
-        start = perf_counter()
-        try:
-            return original(trie, trace, held, why, read)
-        finally:
-            timeline.add("compile", f"compile {trace.state.depth} calls", start, line=trace.state.line, why=why)
-    return compile_trace
+def _of_program(program: Any, *_: Any) -> tuple[str, dict[str, Any]]:
+    return f"program of {len(program.path)} calls", {"what": program.summary(), "line": program.line,
+                                                     "compiled_because": program.why, "run": program.runs}
 
 
-def _compile_piece(timeline: Timeline, original: Callable) -> Callable:
-    @functools.wraps(original)
-    def compile_piece(piece: Any) -> None:
-        start = perf_counter()
-        try:
-            original(piece)
-        finally:
-            timeline.add("compile", f"compile a piece of {len(piece.path)} calls", start, line=piece.path[-1].line)
-    return compile_piece
+def _of_piece(piece: Any) -> tuple[str, dict[str, Any]]:
+    return f"compile a piece of {len(piece.path)} calls", {"line": piece.path[-1].line}
 
 
-def _compile_kernel(timeline: Timeline, original: Callable) -> Callable:
-    @functools.wraps(original)
-    def compile_kernel(kernel: Any) -> None:
-        start = perf_counter()
-        try:
-            original(kernel)
-        finally:
-            timeline.add("compile", f"compile {kernel.call.op.name}", start, line=caller.line(), why="a call by itself")
-    return compile_kernel
+def _of_trace(trie: Any, trace: Any, held: bytes, why: str, read: bool) -> tuple[str, dict[str, Any]]:
+    return f"compile {trace.state.depth} calls", {"line": trace.state.line, "why": why}
 
 
-def _wait(timeline: Timeline, original: Callable) -> Callable:
-    @functools.wraps(original)
-    def until_ready(array: Any) -> None:
-        start = perf_counter()
-        try:
-            original(array)
-        finally:
-            timeline.add("wait", "wait for results", start, line=caller.line())
-    return until_ready
+def _of_kernel(kernel: Any) -> tuple[str, dict[str, Any]]:
+    return f"compile {kernel.call.op.name}", {"line": caller.line(), "why": "a call by itself"}

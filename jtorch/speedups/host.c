@@ -68,8 +68,8 @@ static int keep(PyObject *slots, PyObject *out, PyObject *made)
 static int run_steps(PyObject *slots, PyObject *code)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(code); i++) {
-        PyObject *step = PyList_GET_ITEM(code, i), *made = NULL;
-        made = called(slots, PyTuple_GET_ITEM(step, 0), PyTuple_GET_ITEM(step, 1), PyTuple_GET_ITEM(step, 2));
+        PyObject *step = PyList_GET_ITEM(code, i);
+        PyObject *made = called(slots, PyTuple_GET_ITEM(step, 0), PyTuple_GET_ITEM(step, 1), PyTuple_GET_ITEM(step, 2));
         if (made == NULL || keep(slots, PyTuple_GET_ITEM(step, 3), made) < 0)
             return -1;
     }
