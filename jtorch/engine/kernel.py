@@ -17,6 +17,7 @@ from numpy import asarray, ndarray
 from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, policy, stats, wait
 from jtorch.engine.host import work_of
+from jtorch.engine.jax_settings import left_as_found
 from jtorch.engine.threads import ELSEWHERE, Threads, pool_for
 from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on, put, spec_of, zero_stride_array
 from jtorch.ops.registry import Op
@@ -217,7 +218,7 @@ def for_xla(make: Callable[[], Any]) -> Any:
     An exception at an unlucky moment, an interrupt say, leaves an entry of one of JAX's caches half made for good: whoever asks
     for it again is told that he calls himself. Then the caches are emptied, and it is made once more.
     """
-    with warnings.catch_warnings(), jax.enable_x64(True):
+    with left_as_found(), warnings.catch_warnings(), jax.enable_x64(True):
         warnings.simplefilter("ignore")
         try:
             return make()

@@ -20,7 +20,8 @@ from jax._src import core
 import jtorch
 from jtorch import speedups
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import policy
+from jtorch.engine import jax_settings, policy
+from jtorch.engine.host.program import trace
 from jtorch.engine.kernel import for_xla
 
 pytestmark = pytest.mark.core
@@ -31,10 +32,11 @@ _names: dict = {}
 
 
 @pytest.fixture(autouse=True)
-def what_jax_traces():
-    """An exception between a block of JAX's and its beginning leaves JAX tracing; the tests that follow find it as it was."""
+def what_jax_keeps():
+    """An exception between a block and its beginning may leave a setting of JAX's; the tests that follow find them as they were."""
+    before = jax_settings.found()
     yield
-    core.trace_ctx.reset()
+    jax_settings.put_back(before)
 
 
 class Places:
@@ -246,6 +248,22 @@ def test_signals_at_random_moments(make):
             assert math.isfinite(step())
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("run", [lambda fn: for_xla(lambda: jax.jit(fn).trace()), lambda fn: trace(fn, ())], ids=["XLA", "host"])
+def test_an_interrupt_while_jax_traces_leaves_it_as_it_was(run):
+    def interrupted_between_blocks_and_their_beginnings():
+        jax.threefry_partitionable(not jax.config.jax_threefry_partitionable).__enter__()
+        jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((1,), ("x",))).__enter__()
+        core.trace_ctx.set_trace(None)
+        raise KeyboardInterrupt
+
+    key = jax.random.key(0)
+    before, drawn = jax_settings.found(), jax.random.uniform(key, (4,)).tolist()
+    with pytest.raises(KeyboardInterrupt):
+        run(interrupted_between_blocks_and_their_beginnings)
+    assert all(now is then for now, then in zip(jax_settings.found(), before, strict=True))
+    assert jax.random.uniform(key, (4,)).tolist() == drawn
 
 
 def test_an_entry_of_jaxs_caches_that_an_interrupt_left_half_made_is_made_anew(monkeypatch):
