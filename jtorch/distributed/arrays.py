@@ -1,6 +1,7 @@
 """Tensors as the arrays that travel between processes, and back."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,8 @@ def array_of(t: Tensor) -> np.ndarray:
 
 
 def tensor_of(array: np.ndarray) -> Tensor:
-    """A tensor of an array."""
-    return wrap(engine.Value(engine.aval_of(array.shape, array.dtype, engine.CPU), array))
+    """A tensor of an array that nobody else will write to."""
+    return wrap(engine.Value(engine.aval_of(array.shape, array.dtype, engine.CPU), engine.shared(array)))
 
 
 def put(t: Tensor, array: np.ndarray) -> None:
@@ -61,4 +62,9 @@ def from_bits(words: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 def described(name: str, array: np.ndarray, *more: Any) -> str:
     """A call as other ranks are told of it."""
-    return " ".join([name, *map(str, more), str(array.dtype), str(tuple(array.shape))])
+    return _description(name, array.dtype, array.shape, tuple(map(str, more)))
+
+
+@functools.lru_cache(4096)
+def _description(name: str, dtype: np.dtype, shape: tuple[int, ...], more: tuple[str, ...]) -> str:
+    return " ".join([name, *more, str(dtype), str(shape)])

@@ -22,6 +22,12 @@ def all_reduce(op: str) -> Callable:
 
 
 @functools.cache
+def mean(ranks: int) -> Callable:
+    """The sum of what is divided by the number of ranks first, as PyTorch averages gradients."""
+    return lambda x, axis: lax.psum(x * (1 / ranks), axis).astype(x.dtype)
+
+
+@functools.cache
 def reduce_scatter(op: str) -> Callable:
     """Of (ranks, …): this rank's row of the reduction."""
     if op == "sum":

@@ -71,10 +71,11 @@ class Transport:
         one core waited 4 ms, the kernel's tick).
         """
         sharding, shape = self.sharding(ranks), (len(ranks), *array.shape)
-        with jax.enable_x64(True), _told():
-            whole = put_in_parts([array[None]], shape, sharding, [self.device])
+        with _told():
+            whole = put_in_parts([array[None]], shape, sharding, [self.device], shared=True)
             if whole is None:
-                mine = jax.device_put(array[None], self.device)
+                with jax.enable_x64(True):
+                    mine = jax.device_put(array[None], self.device)
                 whole = jax.make_array_from_single_device_arrays(shape, sharding, [mine])
             program = by_rows(body, sharding, shape, array.dtype)
 

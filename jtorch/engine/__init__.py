@@ -17,6 +17,7 @@ from jtorch.engine.values import (
            host_array,
            moved,
            put,
+           shared,
            traced_aval,
            zero_stride_array,
 )
@@ -46,6 +47,7 @@ __all__ = [
            "record",
            "report",
            "set_cache_dir",
+           "shared",
            "stay_on_host",
            "synchronize",
            "trace",

@@ -18,4 +18,5 @@ def by_rows(body: Callable, sharding: NamedSharding, shape: tuple[int, ...], dty
     def on_device(row):
         return body(row[0], axis)[None]
     mapped = jax.shard_map(on_device, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=sharding.spec, check_vma=False)
-    return jax.jit(mapped).lower(jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)).compile()
+    with jax.enable_x64(True):
+        return jax.jit(mapped).lower(jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)).compile()

@@ -9,6 +9,7 @@ from jtorch._api.creation import tensor as as_tensor
 from jtorch._api.flat import unflattened
 from jtorch._api.functions import zeros
 from jtorch.autograd.variable import Variable
+from jtorch.distributed.arrays import put, tensor_of
 from jtorch.distributed.errors import DistBackendError
 from jtorch.distributed.work import Work
 from jtorch.nn.parallel.buckets import GradBucket, buckets_of
@@ -37,6 +38,7 @@ class Averaging:
     def _watch_gradients(self) -> None:
         self._named = self._trained()
         self._buckets = buckets_of(list(self._named.values()), self._bucket_mb)
+        self._messages = buckets_of(list(self._named.values()), self._bucket_mb, self._bucket_mb)
         self._awaited: set[Tensor] | None = None
         self._fixed: set[Tensor] | None = None      # of a static graph: the parameters that its first run used
         self._used: set[Tensor] | None = None       # and that some process's did
@@ -78,14 +80,12 @@ class Averaging:
 
     def _average(self, used: set[Tensor] | None) -> None:
         with no_grad():
-            works = [self._reduced(bucket) for bucket in self._buckets]
-            for bucket, work in zip(self._buckets, works, strict=True):
-                for p, part in zip(bucket.parameters(), unflattened(work(), bucket.parameters()), strict=True):
+            buckets = self.buckets()
+            works = [self.begun(bucket) for bucket in buckets]
+            for bucket, work in zip(buckets, works, strict=True):
+                for p, mean in zip(bucket.parameters(), work(), strict=True):
                     if used is None or p in used:
-                        if p.grad is None:
-                            p.grad = part.clone()
-                        else:
-                            p.grad.detach().copy_(part)
+                        _give(p, mean)
 
     def used_anywhere(self, here: set[Tensor]) -> set[Tensor]:
         """The parameters that have a part in some process's loss, of which these have one here."""
@@ -94,23 +94,18 @@ class Averaging:
         dist.all_reduce(flags, dist.ReduceOp.MAX, self.process_group)
         return {p for p, used in zip(params, flags.tolist(), strict=True) if used}
 
-    def _zeros_for(self, bucket: GradBucket) -> Callable[[], Tensor]:
-        """Begins to average a bucket of which this process has nothing."""
-        bucket.set_buffer(zeros(sum(p.numel() for p in bucket.parameters()), dtype=bucket.parameters()[0].dtype))
-        return self._begun(bucket)
+    def buckets(self) -> list[GradBucket]:
+        """What travels together: PyTorch's buckets, if a hook sees them; else the first is no smaller, since none goes early."""
+        return self._messages if self._hook is None else self._buckets
 
-    def _reduced(self, bucket: GradBucket) -> Callable[[], Tensor]:
-        """Begins to average a bucket; what waits for it."""
-        bucket.fill()
-        return self._begun(bucket)
-
-    def _begun(self, bucket: GradBucket) -> Callable[[], Tensor]:
-        if self._hook is not None:
-            future = self._hook(self._hook_state, bucket)
-            return lambda: _first(future.wait())
-        flat = bucket.buffer().div_(self._share())
-        work = dist.all_reduce(flat, group=self.process_group, async_op=True)
-        return lambda: _waited(work, flat)
+    def begun(self, bucket: GradBucket, empty: bool = False) -> Callable[[], list]:
+        """Begins to average a bucket, of which this process has nothing if it is ``empty``; what waits for the means."""
+        if self._hook is None:
+            work = bucket.means.begin(bucket.gathered(empty), self._share(), self.process_group)
+            return lambda: _waited(work)
+        bucket.fill(empty)
+        future = self._hook(self._hook_state, bucket)
+        return lambda: unflattened(_first(future.wait()), bucket.parameters())
 
     def _share(self) -> int:
         """What summed gradients are divided by: fewer, where some processes have no inputs and the others shall not mind."""
@@ -125,11 +120,20 @@ class Averaging:
         raise err_type(err_msg)
 
 
-def _waited(work: Work | None, flat: Tensor) -> Tensor:
+def _give(p: Tensor, mean: Any) -> None:
+    """Makes a parameter's gradient a mean: an array, or a view of what a hook has made."""
+    if p.grad is None:
+        p.grad = mean.clone() if isinstance(mean, Tensor) else tensor_of(mean)
+    elif isinstance(mean, Tensor):
+        p.grad.detach().copy_(mean)
+    else:
+        put(p.grad, mean)
+
+
+def _waited(work: Work | None) -> list:
     if work is None:
         raise DistBackendError("this process is not in the group")
-    work.wait()
-    return flat
+    return work.result()
 
 
 def _first(made: Any) -> Tensor:

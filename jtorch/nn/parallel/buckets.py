@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from jtorch._api.flat import flattened, unflattened
 from jtorch._api.functions import zeros_like
+from jtorch.distributed.means import Means
 from jtorch.tensor import Tensor
 
 FIRST_MB = 1.0      # the first bucket is small, so that it can go early
@@ -14,10 +15,15 @@ class GradBucket:
     def __init__(self, params: list[Tensor], index: int):
         self._params, self._index, self._last = params, index, False
         self._flat: Tensor | None = None
+        self.means = Means(params)      # where there is no hook
 
-    def fill(self) -> None:
-        """Copies the gradients; zeros, where a parameter has none."""
-        self._flat = flattened([(zeros_like(p) if p.grad is None else p.grad).detach() for p in self._params])
+    def gathered(self, empty: bool = False) -> list[Tensor]:
+        """The parameters' gradients; zeros, where one has none, or all if the bucket shall be ``empty``."""
+        return [(zeros_like(p) if empty or p.grad is None else p.grad).detach() for p in self._params]
+
+    def fill(self, empty: bool = False) -> None:
+        """Copies the gradients into the flat tensor."""
+        self._flat = flattened(self.gathered(empty))
 
     def index(self) -> int:
         """Its place among the buckets."""
@@ -46,13 +52,13 @@ class GradBucket:
         return self._params
 
 
-def buckets_of(params: list[Tensor], cap_mb: float) -> list[GradBucket]:
+def buckets_of(params: list[Tensor], cap_mb: float, first_mb: float = FIRST_MB) -> list[GradBucket]:
     """Parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
     made: list[list[Tensor]] = []
     size = 0.0
     for p in reversed(params):
         mb = p.numel() * p.element_size() / 2**20
-        if not made or made[-1][0].dtype is not p.dtype or size + mb > (FIRST_MB if len(made) == 1 else cap_mb):
+        if not made or made[-1][0].dtype is not p.dtype or size + mb > (first_mb if len(made) == 1 else cap_mb):
             made.append([])
             size = 0.0
         made[-1].append(p)

@@ -200,7 +200,7 @@ class DistributedDataParallel(Module, Averaging):
             raise RuntimeError("DDP Pickling/Unpickling are only supported when using DDP with the default process group. That "
                                "is, when you have called init_process_group and have not passed process_group argument to DDP "
                                "constructor")
-        leave = {"process_group", "logger", "_named", "_buckets", "_awaited", "_fixed", "_used", "_used_before",
+        leave = {"process_group", "logger", "_named", "_buckets", "_messages", "_awaited", "_fixed", "_used", "_used_before",
                  "_join_config"}
         return {name: value for name, value in self.__dict__.items() if name not in leave}
 

@@ -21,8 +21,8 @@ class WithoutInputs(JoinHook):
         if ddp.asks_who_used():
             ddp.used_anywhere(set())
         with no_grad():
-            for bucket in ddp._buckets:
-                ddp._zeros_for(bucket)()
+            for bucket in ddp.buckets():
+                ddp.begun(bucket, empty=True)()
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """All processes get the model of the one that went on longest."""

@@ -168,11 +168,38 @@ def as_an_object():
         "training loop" in net._get_ddp_logging_data()["error"]
 
 
+class Spectrum(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.phases = torch.nn.Parameter(torch.ones(3, dtype=torch.complex64))
+
+    def forward(self, x):
+        return (self.phases * x).abs().square().sum()
+
+
+def of_other_sizes_and_dtypes():
+    """Large gradients, which stay as they are while others come, and are scaled in place; 16-bit and complex ones."""
+    net = DistributedDataParallel(torch.nn.Linear(300, 400))
+    kept, weight = [], net.module.weight
+    for turn in range(3):
+        net(torch.ones(2, 300) * (turn + 1 + dist.get_rank())).sum().backward()
+        kept.append(weight.grad)
+        weight.grad = None
+    kept[0].mul_(2)
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.)
+    sums = [[g[0, 0].item(), g.sum().item()] for g in kept] + [round(net.module.bias.grad.norm().item(), 5)]
+    for made in (torch.nn.Linear(3, 2).to(torch.bfloat16), Spectrum()):
+        net = DistributedDataParallel(made)
+        net(torch.ones(3, dtype=next(made.parameters()).dtype) * (1.5 + dist.get_rank())).sum().backward()
+        sums += [str(p.grad.tolist()) for p in made.parameters()]
+    return sums
+
+
 def main():
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     lines = [train(rank), unused(), unused_without_saying_so(), used_while_adding_up(), not_in_the_loss(), changed(),
-             uneven_with_unused(), local_steps(), as_an_object()]
+             uneven_with_unused(), local_steps(), as_an_object(), of_other_sizes_and_dtypes()]
     for i in range(dist.get_world_size()):
         if i == rank:
             with open(os.environ["PRINTED"], "a") as printed:
