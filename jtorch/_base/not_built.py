@@ -24,8 +24,6 @@ MODULES = {
     "distributed._shard": _SPREAD,
     "distributed._state_dict_utils": _SPREAD,
     "distributed.algorithms._checkpoint": "torch.utils.checkpoint.checkpoint computes again what a module would save.",
-    "distributed.algorithms.ddp_comm_hooks.powerSGD_hook": "ddp_comm_hooks.default_hooks has hooks.",
-    "distributed.algorithms.model_averaging.hierarchical_model_averager": "PeriodicModelAverager has one group.",
     "distributed.checkpoint._consolidate_hf_safetensors": _CHECKPOINTS,
     "distributed.checkpoint.format_utils": _CHECKPOINTS,
     "distributed.checkpoint.optimizer": _CHECKPOINTS,

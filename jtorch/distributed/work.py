@@ -1,7 +1,6 @@
 """Collectives that go on while the program does. See torch.distributed.Work."""
 from __future__ import annotations
 
-import importlib
 import queue
 import threading
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from concurrent.futures import TimeoutError as _TimeoutError
 from datetime import timedelta
 from typing import Any
 
+from jtorch import futures
 from jtorch.distributed.errors import DistBackendError
 
 
@@ -46,8 +46,7 @@ class Work:
 
     def get_future(self) -> Any:
         """A ``torch.futures.Future`` of the tensors."""
-        futures = importlib.import_module("jtorch.futures")
-        made = futures.Future()
+        made: futures.Future = futures.Future()
 
         def tell(done: _Future) -> None:
             if done.exception() is not None:
@@ -63,7 +62,11 @@ class Work:
 
 
 class Lane:
-    """A thread that does what it is given, in order; without anything to do there is none."""
+    """A thread that does what it is given, in order; without anything to do there is none.
+
+    What it is given by itself, where a callback of a collective begins another one, it does at once: on each rank that is
+    before what was given meanwhile.
+    """
 
     def __init__(self, name: str):
         self._name = name
@@ -73,27 +76,36 @@ class Lane:
 
     def submit(self, do: Callable[[], Any]) -> _Future:
         """Does it after what was given before."""
+        made: _Future = _Future()
+        if threading.current_thread() is self._thread:
+            _settle(made, do)
+            return made
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
-        made: _Future = _Future()
         self._last = made
         self._waiting.put((do, made))
         return made
 
     def run(self, do: Callable[[], Any]) -> Any:
         """Does it now, behind what was given before: in this thread, if there is nothing."""
-        if self._last is None or self._last.done():
+        if self._last is None or self._last.done() or threading.current_thread() is self._thread:
             return do()
         return self.submit(do).result()
 
     def _run(self) -> None:
         while True:
             do, made = self._waiting.get()
-            try:
-                made.set_result(do())
-            except BaseException as error:      # noqa: BLE001  (whoever waits for it gets it)
-                made.set_exception(error)
+            _settle(made, do)
+
+
+def _settle(made: _Future, do: Callable[[], Any]) -> None:
+    try:
+        result = do()
+    except BaseException as error:      # noqa: BLE001  (whoever waits for it gets it)
+        made.set_exception(error)
+    else:
+        made.set_result(result)
 
 
 def done(result: Any = None) -> Work:

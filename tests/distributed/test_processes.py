@@ -11,7 +11,7 @@ from process_programs import launched, written
 
 @pytest.mark.conformance
 @pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
-@pytest.mark.parametrize(("program", "processes"), [("collectives.py", 2), ("collectives.py", 4), ("ddp.py", 2),
+@pytest.mark.parametrize(("program", "processes"), [("collectives.py", 2), ("collectives.py", 4), ("ddp.py", 2), ("comm_hooks.py", 2), ("comm_hooks.py", 4),
                                                      ("device_mesh.py", 2), ("device_mesh.py", 4), ("dtensor.py", 2), ("dtensor.py", 4),
                                                      ("gradients.py", 2),
                                                      ("tensor_parallel.py", 2), ("tensor_parallel.py", 4), ("fsdp.py", 2),
@@ -58,6 +58,47 @@ def test_what_is_sent_behind_a_programs_back_is_computed_by_a_program(tmp_path):
     assert_ends_well(tmp_path, "x = torch.ones(64, 64)\nfor _ in range(150):\n    y = ((x @ x) / 64).relu().tanh() + x\n"
                                "    dist.all_reduce(y, async_op=True).wait()\n"
                                "assert torch.engine.report().counters.program_runs > 8\n")
+
+
+def test_a_callback_of_a_collective_begins_another_one(tmp_path):
+    """While others wait behind it, on one rank before and on the other behind the end of the first."""
+    assert_ends_well(tmp_path, """
+import time
+x, y = torch.ones(4), torch.ones(3)
+for i in range(8):
+    if dist.get_rank() == i % 2:
+        time.sleep(0.01)
+    first = dist.all_reduce(x, async_op=True).get_future()
+    second = first.then(lambda done: dist.all_reduce(done.value()[0], async_op=True).get_future().wait()[0])
+    third = second.then(lambda done: dist.all_reduce(done.value()))
+    behind = dist.all_reduce(y, async_op=True)
+    third.wait()
+    behind.wait()
+assert x.tolist() == [2. ** 24] * 4 and y.tolist() == [2. ** 8] * 3
+""")
+
+
+def test_power_of_whole_buckets(tmp_path):
+    """That of PyTorch 2.13 raises an AssertionError: it orthogonalizes a matrix where a batch of them is expected."""
+    assert_ends_well(tmp_path, """
+from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDState, batched_powerSGD_hook
+torch.manual_seed(0)
+target, losses = torch.randn(8, 1) @ torch.randn(1, 30), {}
+for rank in (1, 12):
+    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 30, bias=False))
+    state = PowerSGDState(None, rank, start_powerSGD_iter=2)
+    net.register_comm_hook(state, batched_powerSGD_hook)
+    optimizer, losses[rank] = torch.optim.SGD(net.parameters(), .5), []
+    for step in range(60):
+        x = torch.randn(16, 8) + dist.get_rank()
+        optimizer.zero_grad()
+        loss = (net(x) - x @ target).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses[rank].append(loss.item())
+    assert state.compression_stats()[1:] == (58 * 240, 58 * 2 * 16 * rank)
+assert losses[1][-1] < losses[1][0] / 4 and losses[12][-1] < losses[12][0] / 50, losses
+""")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="classes of threads are Linux's")

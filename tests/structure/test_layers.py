@@ -30,8 +30,8 @@ LAYERS = [
     "_tensor_str",      # printing
     "dispatch",         # a call: checks, recording, writing, views
     "_api",             # PyTorch's functions that are more than one op, and names made from op records
-    "distributed",      # processes that work together
     "futures",          # results that somebody else sets
+    "distributed",      # processes that work together
     "_classes",
     "cuda",
     "profiler",

@@ -1,1 +1,50 @@
-"""torch.distributed.algorithms.ddp_comm_hooks: other ways to average gradients."""
+"""torch.distributed.algorithms.ddp_comm_hooks: how DistributedDataParallel may send gradients, by name."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from jtorch.distributed.algorithms.ddp_comm_hooks import debugging_hooks as debugging
+from jtorch.distributed.algorithms.ddp_comm_hooks import default_hooks as default
+from jtorch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powerSGD
+
+__all__ = ["DDPCommHookType", "register_ddp_comm_hook"]
+
+
+def _register(hook: Callable, model: Any, state: Any) -> None:
+    model.register_comm_hook(state, hook)
+
+
+def _register_power(hook: Callable, rank: int, model: Any, state: Any, start_powerSGD_iter: int = 1_000) -> None:
+    """``state`` is the process group, as for the others."""
+    model.register_comm_hook(powerSGD.PowerSGDState(state, rank, start_powerSGD_iter), hook)
+
+
+def _refuse(name: str, model: Any, state: Any) -> None:
+    raise NotImplementedError(f"{name} is not built: FP16_COMPRESS and POWER_SGD send fewer bits, too")
+
+
+class DDPCommHookType(Enum):
+    """The hooks of this package: ``DDPCommHookType.FP16_COMPRESS.value(model=model, state=process_group)`` registers one."""
+
+    # A tuple, since Python takes a function, and some versions of it a partial, for a method
+    ALLREDUCE = (partial(_register, default.allreduce_hook),)
+    FP16_COMPRESS = (partial(_register, default.fp16_compress_hook),)
+    BF16_COMPRESS = (partial(_register, default.bf16_compress_hook),)
+    QUANTIZE_PER_TENSOR = (partial(_refuse, "quantization_pertensor_hook"),)
+    QUANTIZE_PER_CHANNEL = (partial(_refuse, "quantization_perchannel_hook"),)
+    POWER_SGD = (partial(_register_power, powerSGD.powerSGD_hook, 1),)
+    POWER_SGD_RANK2 = (partial(_register_power, powerSGD.powerSGD_hook, 2),)
+    BATCHED_POWER_SGD = (partial(_register_power, powerSGD.batched_powerSGD_hook, 1),)
+    BATCHED_POWER_SGD_RANK2 = (partial(_register_power, powerSGD.batched_powerSGD_hook, 2),)
+    NOOP = (partial(_register, debugging.noop_hook),)
+
+    def __init__(self, register: Callable):
+        self._value_ = register     # type: ignore[assignment]
+
+
+def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:
+    """Lets ``model``, a DistributedDataParallel, send its gradients by a hook of this package."""
+    comm_hook_type.value(model=model, state=state)      # type: ignore[operator]

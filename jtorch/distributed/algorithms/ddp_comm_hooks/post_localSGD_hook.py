@@ -5,9 +5,9 @@ Stich, "Local SGD converges fast and communicates little", 2018; Lin and others,
 """
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
+from jtorch.distributed.algorithms.ddp_comm_hooks.debugging_hooks import noop_hook
 from jtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from jtorch.distributed.membership import new_subgroups
 
@@ -43,9 +43,7 @@ def post_localSGD_hook(state: PostLocalSGDState, bucket: Any) -> Any:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(state.process_group, bucket)
     if not state.post_local_gradient_allreduce:
-        done = importlib.import_module("jtorch.futures").Future()
-        done.set_result(bucket.buffer())
-        return done
+        return noop_hook(None, bucket)
     if state.subgroup is None:
         state.subgroup, _ = new_subgroups()
     return allreduce_hook(state.subgroup, bucket)

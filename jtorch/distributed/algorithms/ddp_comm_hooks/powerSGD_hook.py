@@ -1,0 +1,253 @@
+"""torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook: gradients are sent as products of two thin matrices.
+
+Vogels, Karimireddy and Jaggi, "PowerSGD: practical low-rank gradient compression for distributed optimization", 2019: of each
+gradient M, seen as a matrix, P = M Q is averaged and orthogonalized, then Q = M^T P is averaged, and P Q^T stands for the mean.
+What that leaves out of a rank's gradient is added to its next one.
+"""
+from __future__ import annotations
+
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jtorch._api import functions
+from jtorch._api.flat import flattened, unflattened
+from jtorch._base.generator import Generator
+from jtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import averaged
+from jtorch.distributed.collectives import all_reduce
+from jtorch.distributed.membership import _group_or_default
+
+__all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
+
+logger = logging.getLogger(__name__)
+
+
+class PowerSGDState:
+    """What a hook of this file is to do, and what it remembers of each bucket.
+
+    Args:
+        process_group: the ranks; all, if None.
+        matrix_approximation_rank: how thin the matrices are.
+        start_powerSGD_iter: until this backward gradients are averaged as they are.
+        min_compression_rate: by what a gradient must get smaller, or it is averaged as it is.
+        use_error_feedback: whether what is left out is added to the next gradient.
+        warm_start: whether Q is that of the backward before, rather than random.
+        orthogonalization_epsilon: is added to the norms of columns, which may be zero.
+        random_seed: of the random Q.
+        compression_stats_logging_frequency: after how many backwards the rate is logged.
+        batch_tensors_with_same_shape: whether gradients of one shape are multiplied together.
+
+    Raises:
+        ValueError: a start before the third backward, where something is remembered of the one before.
+
+    """
+
+    __slots__ = ("batch_tensors_with_same_shape", "compression_stats_logging_frequency", "error_dict", "iter",
+                 "matrix_approximation_rank", "min_compression_rate", "next_stats_report", "orthogonalization_epsilon",
+                 "p_memory_dict", "process_group", "q_memory_dict", "rng", "start_powerSGD_iter",
+                 "total_numel_after_compression", "total_numel_before_compression", "use_error_feedback", "warm_start")
+
+    def __init__(self, process_group: Any, matrix_approximation_rank: int = 1, start_powerSGD_iter: int = 1_000,
+                 min_compression_rate: float = 2, use_error_feedback: bool = True, warm_start: bool = True,
+                 orthogonalization_epsilon: float = 0, random_seed: int = 0,
+                 compression_stats_logging_frequency: int = 10_000, batch_tensors_with_same_shape: bool = False):
+        if (use_error_feedback or warm_start) and start_powerSGD_iter <= 1:
+            raise ValueError("Expect `start_powerSGD_iter` > 1 if `use_error_feedback` or `warm_start` is enabled, because "
+                             "PowerSGD can only be applied after the first two iterations in DDP.")
+        self.process_group, self.matrix_approximation_rank = process_group, matrix_approximation_rank
+        self.start_powerSGD_iter, self.min_compression_rate = start_powerSGD_iter, min_compression_rate
+        self.use_error_feedback, self.warm_start = use_error_feedback, warm_start
+        self.orthogonalization_epsilon = orthogonalization_epsilon
+        self.rng = np.random.RandomState(random_seed)
+        self.error_dict: dict[int, Any] = {}        # by a bucket's index, as those of P and Q
+        self.p_memory_dict: dict[int, Any] = {}
+        self.q_memory_dict: dict[int, Any] = {}
+        self.iter = self.next_stats_report = 0
+        self.total_numel_before_compression = self.total_numel_after_compression = 0
+        self.compression_stats_logging_frequency = max(1, compression_stats_logging_frequency)
+        self.batch_tensors_with_same_shape = batch_tensors_with_same_shape
+
+    def __getstate__(self) -> dict:
+        logger.warning("NOTE: Process group is not serializable and excluded from a saved state.")
+        return {name: getattr(self, name) for name in self.__slots__ if name != "process_group"}
+
+    def __setstate__(self, state: dict) -> None:
+        self.process_group = _group_or_default(None)
+        logger.warning("NOTE: Process group will be set to a default group (i.e. the world size).                If a "
+                       "different group is desired, please set `self.process_group` after PowerSGD state is loaded.")
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def maybe_increase_iter(self, bucket: Any) -> None:
+        """Counts backwards by their last buckets."""
+        self.iter += bucket.is_last()
+
+    def compression_stats(self) -> tuple[float, int, int]:
+        """(rate, before, after): how many numbers there were, and how many have been sent."""
+        before, after = self.total_numel_before_compression, self.total_numel_after_compression
+        return before / after if after else 0, before, after
+
+    # ------------------------------------------------------------ a bucket, in the order of a backward
+
+    def _counted(self, bucket: Any, before: int, after: int) -> None:
+        """Counts what is sent; now and then, how much that was goes to the log."""
+        self.total_numel_before_compression += before
+        self.total_numel_after_compression += after
+        if bucket.is_last() and self.iter >= self.next_stats_report:
+            logger.info("Compression stats: iter %s, rate %s, total before compression %s, total after compression %s",
+                        self.iter, *self.compression_stats())
+            self.next_stats_report = self.iter + self.compression_stats_logging_frequency
+
+    def _fed_back(self, index: int, flat: Any) -> Any:
+        """Adds what was left out of a bucket before; what there is to send then, if that is needed later."""
+        if not self.use_error_feedback:
+            return None
+        if index in self.error_dict:
+            flat.add_(self.error_dict[index])
+        return flat.detach().clone()
+
+    def _begin(self, index: int, p_size: int, q_size: int, like: Any) -> bool:
+        """Makes memory for a bucket's P and Q; whether that is new, so that Q is to be random."""
+        if self.warm_start and index in self.p_memory_dict:
+            return False
+        for memory, size in ((self.p_memory_dict, p_size), (self.q_memory_dict, q_size)):
+            memory[index] = functions.empty(size, dtype=like.dtype, device=like.device)
+        return True
+
+    def _end(self, bucket: Any, given: Any, sent: Any) -> None:
+        """Remembers what was left out, and the backward."""
+        if given is not None:
+            self.error_dict[bucket.index()] = given - sent
+        if not self.warm_start:
+            self.p_memory_dict.clear()
+            self.q_memory_dict.clear()
+        self.maybe_increase_iter(bucket)
+
+    def _make_random(self, qs: list) -> None:
+        """Fills each Q with the same numbers on all ranks."""
+        source = Generator().manual_seed(int(self.rng.randint(1_000_000_000)))
+        for q in qs:
+            q.copy_(functions.randn(*q.shape, generator=source, dtype=q.dtype))
+
+
+def _orthogonalize(matrices: Any, epsilon: float = 0) -> None:
+    """Makes the columns of matrices (count, n, rank) orthogonal and of length one, in place."""
+    rank = matrices.shape[2]
+    if rank > 2 and matrices.element_size() > 2:
+        matrices.copy_(functions.qr(matrices)[0])
+        return
+    for i in range(rank):       # Gram-Schmidt
+        column, rest = matrices[:, :, i:i + 1], matrices[:, :, i + 1:]
+        column.div_(functions.norm(column, dim=1, keepdim=True) + epsilon)
+        rest.sub_((column * rest).sum(1, keepdim=True) * column)
+
+
+def powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
+    """The mean of gradients, each sent as two thin matrices. See PyTorch's hook of this name."""
+    group, flat, index = _group_or_default(state.process_group), bucket.buffer(), bucket.index()
+    if state.iter < state.start_powerSGD_iter:
+        state.maybe_increase_iter(bucket)
+        return averaged(group, flat)
+    given = state._fed_back(index, flat)
+    whole, batches = _divided(state, bucket)
+    ps, qs = _factors(state, index, [m for m, _ in batches], flat)
+    for (m, _), p, q in zip(batches, ps, qs, strict=True):
+        _orthogonalize(q, state.orthogonalization_epsilon)
+        p.copy_(m @ q)
+
+    def with_whole(done: Any) -> Any:
+        if whole:
+            for t, mean in zip(whole, unflattened(done.value()[0].div_(group.size()), whole), strict=True):
+                t.copy_(mean)
+        return _sum(state.p_memory_dict[index], group)
+
+    def with_p(done: Any) -> Any:
+        for (m, _), p, q in zip(batches, ps, qs, strict=True):
+            _orthogonalize(p, state.orthogonalization_epsilon)
+            q.copy_(m.transpose(1, 2) @ p)
+        return _sum(state.q_memory_dict[index], group)
+
+    def with_q(done: Any) -> Any:
+        done.value().div_(group.size())
+        for (_, gradients), p, q in zip(batches, ps, qs, strict=True):
+            for gradient, made in zip(gradients, p @ q.transpose(1, 2), strict=True):
+                gradient.copy_(made)
+        state._end(bucket, given, flat)
+        return flat
+    sent = flattened(whole) if whole else functions.empty(0, dtype=flat.dtype, device=flat.device)
+    return all_reduce(sent, group=group, async_op=True).get_future().then(with_whole).then(with_p).then(with_q)   # type: ignore[union-attr]
+
+
+def _sum(memory: Any, group: Any) -> Any:
+    return all_reduce(memory, group=group, async_op=True).get_future().wait()[0]      # type: ignore[union-attr]
+
+
+def _divided(state: PowerSGDState, bucket: Any) -> tuple[list, list]:
+    """The gradients that are sent as they are; the others as matrices, a batch of them with those it is made of each."""
+    whole: list = []
+    by_shape: dict[tuple, list] = defaultdict(list)
+    before = after = 0
+    for gradient in bucket.gradients():
+        matrix = gradient.view(gradient.shape[0], -1) if gradient.dim() else gradient.view(1, 1)
+        n, m = matrix.shape
+        thin = (n + m) * min(n, m, state.matrix_approximation_rank)
+        fits = thin * state.min_compression_rate < n * m
+        (by_shape[n, m].append(matrix) if fits else whole.append(gradient))
+        before, after = before + n * m, after + (thin if fits else n * m)
+    state._counted(bucket, before, after)
+    together = list(by_shape.values())
+    if not state.batch_tensors_with_same_shape:
+        together = [[matrix] for alike in together for matrix in alike]
+    batches = [(functions.stack(alike), alike) for alike in together]
+    return whole, batches
+
+
+def _factors(state: PowerSGDState, index: int, batches: list, flat: Any) -> tuple[list, list]:
+    """P and Q of each batch, (count, n or m, rank): views of a bucket's memory."""
+    ranks = [min(*b.shape[1:], state.matrix_approximation_rank) for b in batches]
+    p_shapes = [(b.shape[0], b.shape[1], r) for b, r in zip(batches, ranks, strict=True)]
+    q_shapes = [(b.shape[0], b.shape[2], r) for b, r in zip(batches, ranks, strict=True)]
+    new = state._begin(index, sum(map(math.prod, p_shapes)), sum(map(math.prod, q_shapes)), flat)
+    ps, qs = _views(state.p_memory_dict[index], p_shapes), _views(state.q_memory_dict[index], q_shapes)
+    if new:
+        state._make_random(qs)
+    return ps, qs
+
+
+def _views(memory: Any, shapes: Sequence[tuple[int, ...]]) -> list:
+    parts = memory.split([math.prod(shape) for shape in shapes])
+    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
+    """The mean of all gradients of a bucket, sent as two thin matrices of one square one. See PyTorch's hook of this name."""
+    group, flat, index = _group_or_default(state.process_group), bucket.buffer(), bucket.index()
+    if state.iter < state.start_powerSGD_iter:
+        state.maybe_increase_iter(bucket)
+        return averaged(group, flat)
+    n, side, rank = flat.numel(), math.ceil(math.sqrt(flat.numel())), state.matrix_approximation_rank
+    padded = functions.cat([flat, functions.zeros(side * side - n, dtype=flat.dtype, device=flat.device)])
+    state._counted(bucket, n, 2 * side * rank)
+    given, square = state._fed_back(index, padded), padded.view(1, side, side)
+    new = state._begin(index, side * rank, side * rank, flat)
+    p, q = (memory[index].view(1, side, rank) for memory in (state.p_memory_dict, state.q_memory_dict))
+    if new:
+        state._make_random([q])
+    _orthogonalize(q)
+    p.copy_(square @ q)
+
+    def with_p(done: Any) -> Any:
+        _orthogonalize(p)
+        q.copy_(square.transpose(1, 2) @ p)
+        return _sum(state.q_memory_dict[index], group)
+
+    def with_q(done: Any) -> Any:
+        done.value().div_(group.size())
+        square.copy_(p @ q.transpose(1, 2))
+        state._end(bucket, given, padded)
+        return flat.copy_(padded[:n])
+    return all_reduce(state.p_memory_dict[index], group=group, async_op=True).get_future().then(with_p).then(with_q)   # type: ignore[union-attr]

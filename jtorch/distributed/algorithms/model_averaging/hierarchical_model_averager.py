@@ -1,0 +1,63 @@
+"""torch.distributed.algorithms.model_averaging.hierarchical_model_averager: small groups average often, large ones seldom.
+
+Lin and others, "Don't use large mini-batches, use local SGD", 2018; Wang and Joshi, "Cooperative SGD", 2018.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from jtorch._base import warned
+from jtorch.distributed.algorithms.model_averaging.averagers import ModelAverager
+from jtorch.distributed.algorithms.model_averaging.utils import average_parameters_or_parameter_groups
+from jtorch.distributed.membership import new_subgroups
+
+__all__ = ["HierarchicalModelAverager"]
+
+
+class HierarchicalModelAverager(ModelAverager):
+    """Averages parameters in the group of the longest period that a step is a multiple of.
+
+    Args:
+        period_group_size_dict: group sizes by periods, in steps, both rising; the last size is that of ``process_group``.
+        warmup_steps: until this step nothing is averaged.
+        process_group: all ranks that have the model; all of the job, if None.
+
+    Raises:
+        ValueError: no periods, a period below 1, another last size, or fewer than no steps to begin with.
+
+    """
+
+    def __init__(self, period_group_size_dict: dict[int, int] | None = None, warmup_steps: int = 0, process_group: Any = None):
+        super().__init__(process_group)
+        if not period_group_size_dict:
+            raise ValueError("Arg ``period_group_size_dict`` must not be empty.")
+        periods, sizes, whole = list(period_group_size_dict), list(period_group_size_dict.values()), self.process_group.size()
+        if periods[0] <= 0:
+            raise ValueError("The minimum period in arg ``period_group_size_dict`` must be a positive value.")
+        if periods[-1] == 1:
+            warned.warn("When the maximum period in arg ``period_group_size_dict`` is 1, no need to use model averaging because "
+                        "the communication cost of all-reducing parameters will be no less than the cost of all-reducing "
+                        "gradients by DistributedDataParallel in the backward pass. Therefore, only DistributedDataParallel "
+                        "should be used for this case.")
+        if sizes[-1] != whole:
+            raise ValueError(f"The last value in arg ``period_group_size_dict`` {sizes[-1]} must be equal to the size of arg "
+                             f"``process_group`` {whole}.")
+        self.period_process_group_dict = {
+            period: self.process_group if size == whole else new_subgroups(size, self.process_group)[0]
+            for period, size in period_group_size_dict.items()}
+        if warmup_steps < 0:
+            raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
+        self.warmup_steps, self._periods = warmup_steps, periods
+
+    def _find_process_group(self) -> Any:
+        """The group that averages at this step; None if it is no period's."""
+        period = next((p for p in reversed(self._periods) if self.step % p == 0), None)
+        return None if period is None else self.period_process_group_dict[period]
+
+    def average_parameters(self, params: Iterable[Any]) -> None:
+        """A step: averages parameters if it is time."""
+        group = self._find_process_group() if self.step >= self.warmup_steps else None
+        if group is not None:
+            average_parameters_or_parameter_groups(params, group)
+        self.step += 1
