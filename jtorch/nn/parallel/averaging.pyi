@@ -15,6 +15,8 @@ from jtorch._C import Any as Any
 from jtorch._api.checks import Callable as Callable
 from jtorch._api.creation import tensor as _aliased_tensor
 from jtorch.autograd.variable import Variable as Variable
+from jtorch.distributed.arrays import put as put
+from jtorch.distributed.arrays import tensor_of as tensor_of
 from jtorch.distributed.errors import DistBackendError as DistBackendError
 from jtorch.distributed.work import Work as Work
 from jtorch.nn.parallel.report import Report as Report
@@ -28,7 +30,7 @@ Averaging: Any
 GRAPH_HAS_CHANGED: builtins.str
 GradBucket: Any
 as_tensor = _aliased_tensor
-def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float) -> builtins.list[Any]:
+def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float, first_mb: builtins.float = 1.0) -> builtins.list[Any]:
     """Parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
 def unflattened(flat: Tensor, like: Sequence[Tensor]) -> builtins.list[Tensor]:
     """Views of the parts of a flat tensor, in the shapes of ``like``."""

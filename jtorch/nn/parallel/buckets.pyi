@@ -11,6 +11,7 @@ from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
 from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
+from jtorch.distributed.means import Means as Means
 from jtorch.tensor import Tensor as Tensor
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
@@ -18,7 +19,7 @@ _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
 FIRST_MB: builtins.float
 GradBucket: Any
-def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float) -> builtins.list[Any]:
+def buckets_of(params: Sequence[Tensor], cap_mb: builtins.float, first_mb: builtins.float = 1.0) -> builtins.list[Any]:
     """Parameters in buckets of a dtype and of at most so many MB, from the last on: its gradient comes first."""
 def flattened(tensors: Sequence[Tensor]) -> Tensor:
     """All elements of all tensors, in a row."""
