@@ -23,8 +23,14 @@ class Means:
     """
 
     def __init__(self, like: list[Tensor]):
-        self._shapes = [tuple(t.shape) for t in like]
-        self._is_complex, self._dtype = like[0].dtype.is_complex, like[0].dtype.to_real().np
+        self._dtype = like[0].dtype
+        step = ALIGNMENT // like[0].element_size()
+        self._places: list[tuple[int, int, tuple[int, ...]]] = []       # in a message, of each tensor: from, to, its shape
+        self._length = 0
+        for t in like:
+            end = self._length + t.numel()
+            self._places.append((self._length, end, tuple(t.shape)))
+            self._length = -(-end // step) * step       # so that the next is aligned
         self._message: np.ndarray | None = None
 
     def begin(self, tensors: list[Tensor], ranks: int, group: object) -> Work | None:
@@ -41,7 +47,7 @@ class Means:
     def _filled(self, tensors: list[Tensor], scale: float) -> np.ndarray:
         """The message: the tensors times a number."""
         if self._message is None:
-            self._message = aligned_zeros(sum(self._lengths()), self._dtype)
+            self._message = aligned_zeros(self._length, self._dtype.np).view(self._dtype.to_real().np)
         for t, part in zip(tensors, self._parts(self._message), strict=True):
             if scale == 1:
                 np.copyto(part, array_of(t))
@@ -49,18 +55,8 @@ class Means:
                 np.multiply(array_of(t), part.dtype.type(scale), out=part)
         return self._message
 
-    def _lengths(self) -> list[int]:
-        """How many numbers each tensor has in the message, with those behind it that make the next aligned."""
-        step = ALIGNMENT // self._dtype.itemsize
-        return [-(-self._numbers(shape) // step) * step for shape in self._shapes]
-
-    def _numbers(self, shape: tuple[int, ...]) -> int:
-        return int(np.prod(shape)) * (2 if self._is_complex else 1)
-
     def _parts(self, message: np.ndarray) -> Iterator[np.ndarray]:
         """What a message holds for each tensor, in its shape and dtype."""
-        start = 0
-        for shape, length in zip(self._shapes, self._lengths(), strict=True):
-            part = message[start:start + self._numbers(shape)]
-            yield (part.view(np.result_type(part.dtype, np.complex64)) if self._is_complex else part).reshape(shape)
-            start += length
+        numbers = message.view(self._dtype.np)      # complex ones travel as pairs
+        for start, end, shape in self._places:
+            yield numbers[start:end].reshape(shape)

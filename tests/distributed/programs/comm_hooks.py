@@ -1,10 +1,10 @@
 """Communication hooks of DistributedDataParallel and averagers of models. Unmodified PyTorch."""
-import os
 import pickle
 from collections import OrderedDict
 
 import torch
 import torch.distributed as dist
+from ranks import saying
 from torch.distributed.algorithms import ddp_comm_hooks
 from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power
 from torch.distributed.algorithms.model_averaging.hierarchical_model_averager import HierarchicalModelAverager
@@ -110,15 +110,9 @@ def chained():
 
 
 def main():
-    dist.init_process_group("gloo")
-    rank = dist.get_rank()
-    lines = [by_power(), of_full_rank(), pickled(), by_name(), in_groups(), chained()]
-    for i in range(dist.get_world_size()):
-        if i == rank:
-            with open(os.environ["PRINTED"], "a") as printed:
-                print(rank, *lines, sep="\n", file=printed, flush=True)
-        dist.barrier()
-    dist.destroy_process_group()
+    with saying() as (say, *_):
+        for line in (by_power(), of_full_rank(), pickled(), by_name(), in_groups(), chained()):
+            say(line)
 
 
 main()

@@ -1,9 +1,9 @@
 """DistributedDataParallel: accumulation, buffers, a sampler, unused parameters, local steps. Unmodified PyTorch."""
-import os
 import pickle
 
 import torch
 import torch.distributed as dist
+from ranks import saying
 from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import PostLocalSGDState, post_localSGD_hook
 from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
 from torch.distributed.optim import PostLocalSGDOptimizer
@@ -196,16 +196,10 @@ def of_other_sizes_and_dtypes():
 
 
 def main():
-    dist.init_process_group("gloo")
-    rank = dist.get_rank()
-    lines = [train(rank), unused(), unused_without_saying_so(), used_while_adding_up(), not_in_the_loss(), changed(),
-             uneven_with_unused(), local_steps(), as_an_object(), of_other_sizes_and_dtypes()]
-    for i in range(dist.get_world_size()):
-        if i == rank:
-            with open(os.environ["PRINTED"], "a") as printed:
-                print(rank, *lines, sep="\n", file=printed, flush=True)
-        dist.barrier()
-    dist.destroy_process_group()
+    with saying() as (say, rank, _):
+        for line in (train(rank), unused(), unused_without_saying_so(), used_while_adding_up(), not_in_the_loss(), changed(),
+                     uneven_with_unused(), local_steps(), as_an_object(), of_other_sizes_and_dtypes()):
+            say(line)
 
 
 main()

@@ -11,8 +11,7 @@ from jtorch.dtype import named
 __all__ = ["allreduce_hook", "bf16_compress_hook", "bf16_compress_wrapper", "fp16_compress_hook", "fp16_compress_wrapper"]
 
 
-def averaged(group: Any, tensor: Any) -> Any:
-    """A future of a list with the tensor, when it has become the mean of all ranks'."""
+def _averaged(group: Any, tensor: Any) -> Any:
     pg = membership._group_or_default(group)
     work = all_reduce(tensor.div_(pg.size()), group=pg, async_op=True)
     return work.get_future()      # type: ignore[union-attr]
@@ -20,13 +19,13 @@ def averaged(group: Any, tensor: Any) -> Any:
 
 def allreduce_hook(process_group: Any, bucket: Any) -> Any:
     """The mean. See torch.distributed.algorithms.ddp_comm_hooks.default_hooks.allreduce_hook."""
-    return averaged(process_group, bucket.buffer()).then(lambda done: done.value()[0])
+    return _averaged(process_group, bucket.buffer()).then(lambda done: done.value()[0])
 
 
 def _compressed(process_group: Any, bucket: Any, dtype: str) -> Any:
     buffer = bucket.buffer()
     sent = buffer.to(named(dtype))
-    return averaged(process_group, sent).then(lambda done: buffer.copy_(done.value()[0]))
+    return _averaged(process_group, sent).then(lambda done: buffer.copy_(done.value()[0]))
 
 
 def fp16_compress_hook(process_group: Any, bucket: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from jtorch._api import functions
 from jtorch._api.flat import flattened, unflattened
 from jtorch._base.generator import Generator
-from jtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import averaged
+from jtorch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from jtorch.distributed.collectives import all_reduce
 from jtorch.distributed.membership import _group_or_default
 
@@ -148,42 +148,68 @@ def _orthogonalize(matrices: Any, epsilon: float = 0) -> None:
 
 def powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
     """The mean of gradients, each sent as two thin matrices. See PyTorch's hook of this name."""
-    group, flat, index = _group_or_default(state.process_group), bucket.buffer(), bucket.index()
+    group, flat = _group_or_default(state.process_group), bucket.buffer()
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)
-        return averaged(group, flat)
-    given = state._fed_back(index, flat)
+        return allreduce_hook(group, bucket)
+    given = state._fed_back(bucket.index(), flat)
     whole, batches = _divided(state, bucket)
-    ps, qs = _factors(state, index, [m for m, _ in batches], flat)
-    for (m, _), p, q in zip(batches, ps, qs, strict=True):
-        _orthogonalize(q, state.orthogonalization_epsilon)
-        p.copy_(m @ q)
+    with_p, with_q = _rounds(state, bucket, batches, given, flat, state.orthogonalization_epsilon)
 
     def with_whole(done: Any) -> Any:
         if whole:
             for t, mean in zip(whole, unflattened(done.value()[0].div_(group.size()), whole), strict=True):
                 t.copy_(mean)
-        return _sum(state.p_memory_dict[index], group)
+        return _begun(state.p_memory_dict[bucket.index()], group).wait()
+    sent = flattened(whole) if whole else functions.empty(0, dtype=flat.dtype, device=flat.device)
+    return _begun(sent, group).then(with_whole).then(with_p).then(with_q)
+
+
+def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
+    """The mean of all gradients of a bucket, sent as two thin matrices of one square one. See PyTorch's hook of this name."""
+    group, flat = _group_or_default(state.process_group), bucket.buffer()
+    if state.iter < state.start_powerSGD_iter:
+        state.maybe_increase_iter(bucket)
+        return allreduce_hook(group, bucket)
+    n, side = flat.numel(), math.ceil(math.sqrt(flat.numel()))
+    padded = functions.cat([flat, functions.zeros(side * side - n, dtype=flat.dtype, device=flat.device)])
+    state._counted(bucket, n, 2 * side * state.matrix_approximation_rank)
+    given, square = state._fed_back(bucket.index(), padded), padded.view(side, side)
+    with_p, with_q = _rounds(state, bucket, [(square.unsqueeze(0), [square])], given, padded, 0)
+    summed = _begun(state.p_memory_dict[bucket.index()], group)
+    return summed.then(with_p).then(with_q).then(lambda _: flat.copy_(padded[:n]))
+
+
+def _rounds(state: PowerSGDState, bucket: Any, batches: list, given: Any, sent: Any, epsilon: float) -> tuple[Callable, Callable]:
+    """Makes P of each batch; what is to be done when the ranks' P are summed, and then when their Q are.
+
+    The products take the gradients' places in ``sent``; ``given`` is what the gradients were.
+    """
+    group, index = _group_or_default(state.process_group), bucket.index()
+    ps, qs = _factors(state, index, [m for m, _ in batches], sent)
+    for (m, _), p, q in zip(batches, ps, qs, strict=True):
+        _orthogonalize(q, epsilon)
+        p.copy_(m @ q)
 
     def with_p(done: Any) -> Any:
         for (m, _), p, q in zip(batches, ps, qs, strict=True):
-            _orthogonalize(p, state.orthogonalization_epsilon)
+            _orthogonalize(p, epsilon)
             q.copy_(m.transpose(1, 2) @ p)
-        return _sum(state.q_memory_dict[index], group)
+        return _begun(state.q_memory_dict[index], group).wait()
 
     def with_q(done: Any) -> Any:
-        done.value().div_(group.size())
+        done.value()[0].div_(group.size())
         for (_, gradients), p, q in zip(batches, ps, qs, strict=True):
             for gradient, made in zip(gradients, p @ q.transpose(1, 2), strict=True):
                 gradient.copy_(made)
-        state._end(bucket, given, flat)
-        return flat
-    sent = flattened(whole) if whole else functions.empty(0, dtype=flat.dtype, device=flat.device)
-    return all_reduce(sent, group=group, async_op=True).get_future().then(with_whole).then(with_p).then(with_q)   # type: ignore[union-attr]
+        state._end(bucket, given, sent)
+        return sent
+    return with_p, with_q
 
 
-def _sum(memory: Any, group: Any) -> Any:
-    return all_reduce(memory, group=group, async_op=True).get_future().wait()[0]      # type: ignore[union-attr]
+def _begun(memory: Any, group: Any) -> Any:
+    """A future of a list with the memory, when it has become the sum of all ranks'."""
+    return all_reduce(memory, group=group, async_op=True).get_future()      # type: ignore[union-attr]
 
 
 def _divided(state: PowerSGDState, bucket: Any) -> tuple[list, list]:
@@ -221,33 +247,3 @@ def _factors(state: PowerSGDState, index: int, batches: list, flat: Any) -> tupl
 def _views(memory: Any, shapes: Sequence[tuple[int, ...]]) -> list:
     parts = memory.split([math.prod(shape) for shape in shapes])
     return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
-
-
-def batched_powerSGD_hook(state: PowerSGDState, bucket: Any) -> Any:
-    """The mean of all gradients of a bucket, sent as two thin matrices of one square one. See PyTorch's hook of this name."""
-    group, flat, index = _group_or_default(state.process_group), bucket.buffer(), bucket.index()
-    if state.iter < state.start_powerSGD_iter:
-        state.maybe_increase_iter(bucket)
-        return averaged(group, flat)
-    n, side, rank = flat.numel(), math.ceil(math.sqrt(flat.numel())), state.matrix_approximation_rank
-    padded = functions.cat([flat, functions.zeros(side * side - n, dtype=flat.dtype, device=flat.device)])
-    state._counted(bucket, n, 2 * side * rank)
-    given, square = state._fed_back(index, padded), padded.view(1, side, side)
-    new = state._begin(index, side * rank, side * rank, flat)
-    p, q = (memory[index].view(1, side, rank) for memory in (state.p_memory_dict, state.q_memory_dict))
-    if new:
-        state._make_random([q])
-    _orthogonalize(q)
-    p.copy_(square @ q)
-
-    def with_p(done: Any) -> Any:
-        _orthogonalize(p)
-        q.copy_(square.transpose(1, 2) @ p)
-        return _sum(state.q_memory_dict[index], group)
-
-    def with_q(done: Any) -> Any:
-        done.value().div_(group.size())
-        square.copy_(p @ q.transpose(1, 2))
-        state._end(bucket, given, padded)
-        return flat.copy_(padded[:n])
-    return all_reduce(state.p_memory_dict[index], group=group, async_op=True).get_future().then(with_p).then(with_q)   # type: ignore[union-attr]

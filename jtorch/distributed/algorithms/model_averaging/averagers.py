@@ -24,6 +24,19 @@ class ModelAverager(ABC):
         """A step: averages parameters if it is time."""
 
 
+def check_warmup(steps: int) -> None:
+    """ValueError for fewer than no steps."""
+    if steps < 0:
+        raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
+
+
+def warn_of_no_gain(period: str) -> None:
+    """Warns that parameters are averaged in each step, by the argument of this name."""
+    warned.warn(f"When {period} is 1, no need to use model averaging because the communication cost of all-reducing parameters "
+                "will be no less than the cost of all-reducing gradients by DistributedDataParallel in the backward pass. "
+                "Therefore, only DistributedDataParallel should be used for this case.")
+
+
 class PeriodicModelAverager(ModelAverager):
     """Averages parameters every ``period`` steps, from step ``warmup_steps`` on. See PyTorch's class of this name.
 
@@ -34,14 +47,11 @@ class PeriodicModelAverager(ModelAverager):
 
     def __init__(self, period: int, warmup_steps: int = 0, process_group: Any = None):
         super().__init__(process_group)
-        if warmup_steps < 0:
-            raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
+        check_warmup(warmup_steps)
         if period < 1:
             raise ValueError("Arg ``period`` must be a positive value.")
         if period == 1:
-            warned.warn("When period is 1, no need to use model averaging because the communication cost of all-reducing "
-                        "parameters will be no less than the cost of all-reducing gradients by DistributedDataParallel in the "
-                        "backward pass. Therefore, only DistributedDataParallel should be used for this case.")
+            warn_of_no_gain("period")
         self.warmup_steps, self.period = warmup_steps, period
 
     def average_parameters(self, params: Iterable[Any]) -> None:

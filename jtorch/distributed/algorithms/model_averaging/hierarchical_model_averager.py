@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jtorch._base import warned
-from jtorch.distributed.algorithms.model_averaging.averagers import ModelAverager
+from jtorch.distributed.algorithms.model_averaging.averagers import ModelAverager, check_warmup, warn_of_no_gain
 from jtorch.distributed.algorithms.model_averaging.utils import average_parameters_or_parameter_groups
 from jtorch.distributed.membership import new_subgroups
 
@@ -36,18 +35,14 @@ class HierarchicalModelAverager(ModelAverager):
         if periods[0] <= 0:
             raise ValueError("The minimum period in arg ``period_group_size_dict`` must be a positive value.")
         if periods[-1] == 1:
-            warned.warn("When the maximum period in arg ``period_group_size_dict`` is 1, no need to use model averaging because "
-                        "the communication cost of all-reducing parameters will be no less than the cost of all-reducing "
-                        "gradients by DistributedDataParallel in the backward pass. Therefore, only DistributedDataParallel "
-                        "should be used for this case.")
+            warn_of_no_gain("the maximum period in arg ``period_group_size_dict``")
         if sizes[-1] != whole:
             raise ValueError(f"The last value in arg ``period_group_size_dict`` {sizes[-1]} must be equal to the size of arg "
                              f"``process_group`` {whole}.")
         self.period_process_group_dict = {
             period: self.process_group if size == whole else new_subgroups(size, self.process_group)[0]
             for period, size in period_group_size_dict.items()}
-        if warmup_steps < 0:
-            raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
+        check_warmup(warmup_steps)
         self.warmup_steps, self._periods = warmup_steps, periods
 
     def _find_process_group(self) -> Any:
