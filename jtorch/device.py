@@ -251,6 +251,7 @@ def set_current_cuda_index(index: int) -> None:
 
 # -- JAX's devices ----------------------------------------------------------------------------------------------------
 
+ACCELERATORS = ("cuda", "mps", "xla")     # torch's types of devices for which JAX may have one
 _BACKENDS = {"cpu": "cpu", "cuda": "gpu", "mps": "METAL", "xla": None}  # JAX's names; None is its default backend
 _JAX_DEVICES: dict[str, tuple] = {}
 

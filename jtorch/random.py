@@ -209,6 +209,20 @@ def _float_or_complex(dtype: dtypes.dtype, name: str) -> dtypes.dtype:
     return dtype
 
 
+def _uniform(key: jax.Array, shape: tuple[int, ...], dtype: np.dtype, low: float = 0.0, to: float = 1.0) -> jax.Array:
+    """An accelerator's uniform numbers, which are pairs where they are complex."""
+    if dtype.kind != "c":
+        return jax.random.uniform(key, shape, dtype, low, to)
+    return jax.lax.complex(*jax.random.uniform(key, (2, *shape), np.dtype(f"f{dtype.itemsize // 2}"), low, to))
+
+
+def _end(d: dtypes.dtype) -> int:
+    """Behind the greatest number of those that ``random_()`` draws: integers that the dtype holds without gaps."""
+    if d.is_floating_point:
+        return 2 ** draw.DIGITS[d.np] + 1
+    return 2 if d is dtypes.bool_ else min(int(np.iinfo(d.np).max) + 1, 2**63 - 1)
+
+
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Uniform numbers from [0, 1). See torch.rand."""
@@ -217,7 +231,7 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
         _check_out(out, "aten::rand", dtype)
         return _fill(out, shape, lambda t: uniform_(t, generator=generator))
     d = _float_or_complex(d, "check_uniform_bounds")
-    value = drawn(shape, d, place, generator, lambda s: draw.rand(s, shape, d.np), lambda k: jax.random.uniform(k, shape, d.np))
+    value = drawn(shape, d, place, generator, lambda s: draw.rand(s, shape, d.np), lambda k: _uniform(k, shape, d.np))
     return _finish(value, requires_grad)
 
 
@@ -507,7 +521,7 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Genera
     size, d = tuple(self.shape), self.dtype
     _float_or_complex(d, "check_uniform_bounds")
     return fill_with(self, generator, lambda s: draw.uniform(s, size, d.np, low, to),
-                     lambda k: jax.random.uniform(k, size, d.np, low, to), "UniformBackward0")
+                     lambda k: _uniform(k, size, d.np, low, to), "UniformBackward0")
 
 
 _NOT_GIVEN: Any = object()
@@ -523,7 +537,7 @@ def random_(self: Tensor, from_: int | None = None, to: Any = _NOT_GIVEN, *, gen
     low, to = integer_of(low, "random_"), integer_of(to, "random_")
     to = None if to is _NOT_GIVEN else to       # ``random_(1, None)`` goes on to the greatest number
     return fill_with(self, generator, lambda s: draw.random(s, size, d.np, low, to),
-                     lambda k: jax.random.randint(k, size, low or 0, to or 2 ** 24), f"RandomBackward{overload}")
+                     lambda k: jax.random.randint(k, size, low or 0, _end(d) if to is None else to), f"RandomBackward{overload}")
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:

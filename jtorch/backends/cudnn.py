@@ -30,11 +30,16 @@ class _Rnn(Settings):
     fp32_precision = Computed(lambda: precision.get("rnn"), lambda value: precision.choose("rnn", value))
 
 
+def _allow_tf32(allowed) -> None:
+    _flags.check_bool("set_allow_tf32_cublas", allowed)     # PyTorch's error names this one too
+    precision.allow_tf32_of_cudnn(allowed)
+
+
 class _Cudnn(types.ModuleType):
     enabled = Flag(True, "set_enabled_cudnn")
     benchmark = Flag(False, "set_benchmark_cudnn")
     deterministic = Flag(False, "set_deterministic_cudnn")
-    allow_tf32 = Flag(True, "set_allow_tf32_cublas")  # PyTorch's error names this one too
+    allow_tf32 = Computed(precision.allows_tf32_of_cudnn, _allow_tf32)
     fp32_precision = Computed(lambda: precision.get("cudnn"), lambda value: precision.choose("cudnn", value))
 
 

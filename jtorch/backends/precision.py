@@ -1,42 +1,54 @@
-"""How exact PyTorch's float32 products may be: one setting with several names.
-
-It is remembered and answered as in PyTorch, but makes no difference: products of float32 are computed in float32.
-"""
+"""PyTorch's names for how exact products of float32 may be on an accelerator (``_base/float32_products.py``)."""
 from __future__ import annotations
 
-from jtorch._base import warned
+from collections.abc import Callable
 
-PRECISIONS = ("none", "ieee", "tf32", "bf16")
-_MATMUL = {"highest": "ieee", "high": "tf32", "medium": "bf16"}
-_chosen = {"generic": "none", "matmul": "none", "mkldnn": "none", "cudnn": "none", "conv": "tf32", "rnn": "tf32"}
-_matmul = {"precision": "highest"}
+from jtorch import engine
+from jtorch._base import float32_products, warned
+from jtorch._base.accelerated import is_accelerated
+from jtorch._base.float32_products import OF_MATMUL, PRECISIONS, get
 
 
 def get_float32_matmul_precision() -> str:
     """How exact matrix products of float32 may be. See torch.get_float32_matmul_precision."""
-    return _matmul["precision"]
+    return float32_products.matmul_precision()
 
 
 def set_float32_matmul_precision(precision: str) -> None:
     """Choose how exact products of float32 may be: highest, high or medium. See torch.set_float32_matmul_precision."""
-    if precision not in _MATMUL:
+    if precision not in OF_MATMUL:
         warned.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
                     "setFloat32MatmulPrecision call has no effect.")
         return
-    _matmul["precision"] = precision
-    _chosen["matmul"] = "ieee" if precision == "highest" else "tf32"
-
-
-def get(what: str) -> str:
-    """The precision chosen for a kind of op, or for all if it has none of its own."""
-    own = _chosen[what]
-    return _chosen["generic"] if own == "none" else own
+    _change(lambda: float32_products.choose_matmul(precision))
 
 
 def choose(what: str, precision: str) -> None:
     """Choose the precision for a kind of op."""
     if precision not in PRECISIONS:
         raise RuntimeError(f"Unknown precision: {precision}")
-    _chosen[what] = precision
-    if what == "matmul":
-        _matmul["precision"] = "high" if precision == "tf32" else "highest"
+    _change(lambda: float32_products.choose(what, precision))
+
+
+def allows_tf32_of_cudnn() -> bool:
+    """Whether convolutions may use TF32. See torch.backends.cudnn.allow_tf32."""
+    return float32_products.are_quick("conv")
+
+
+def allow_tf32_of_cudnn(allowed: bool) -> None:
+    """Say whether convolutions and recurrent layers may use TF32."""
+    for what in ("conv", "rnn"):
+        choose(what, "tf32" if allowed else "none")
+
+
+def _change(make: Callable[[], None]) -> None:
+    """What was compiled for an accelerator is forgotten if it depends on what changes."""
+    kinds = "matmul", "conv"
+    before = [float32_products.are_quick(kind) for kind in kinds]
+    make()
+    if [float32_products.are_quick(kind) for kind in kinds] != before and is_accelerated():
+        engine.forget()
+
+
+__all__ = ["allow_tf32_of_cudnn", "allows_tf32_of_cudnn", "choose", "get", "get_float32_matmul_precision",
+           "set_float32_matmul_precision"]

@@ -36,3 +36,8 @@ def options(text: str) -> dict[str, str | bool]:
     """XLA's options for a program of that text (StableHLO)."""
     dtypes = set(_CONVOLUTION.findall(text))
     return (OLDER_LOOPS if dtypes else {}) | (EIGEN if dtypes == {"f32"} else {})
+
+
+def are_in(text: str) -> bool:
+    """Whether there is one in a program of that text."""
+    return "stablehlo.convolution" in text

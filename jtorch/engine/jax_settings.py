@@ -9,6 +9,11 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import jax
+
+from jtorch._base import float32_products
+from jtorch._base.accelerated import is_accelerated
+
 
 def _all() -> tuple:
     """JAX has no public list of them; where they are not as expected there are none."""
@@ -46,3 +51,13 @@ def left_as_found() -> Iterator[None]:
     except BaseException:
         put_back(before)
         raise
+
+
+def products_as_chosen() -> contextlib.AbstractContextManager:
+    """What products of float32 are traced with for an accelerator, which takes TF32 for them unless told otherwise.
+
+    A setting of JAX's own that a user has made stays.
+    """
+    if not is_accelerated() or jax.config.jax_default_matmul_precision is not None:  # type: ignore[attr-defined]
+        return contextlib.nullcontext()
+    return jax.default_matmul_precision("default" if float32_products.are_quick("matmul") else "highest")

@@ -14,10 +14,11 @@ import jax
 import numpy as np
 from numpy import asarray, ndarray
 
+import jtorch.device as devices
 from jtorch._base.advice import advised, without_jax_notes
-from jtorch.engine import cache, cost, families, policy, stats, wait
+from jtorch.engine import cache, cost, families, out_of_memory, policy, stats, wait
 from jtorch.engine.host import work_of
-from jtorch.engine.jax_settings import left_as_found
+from jtorch.engine.jax_settings import left_as_found, products_as_chosen
 from jtorch.engine.threads import ELSEWHERE, Threads, pool_for
 from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on, put, spec_of, zero_stride_array
 from jtorch.ops.registry import Op
@@ -96,7 +97,7 @@ class Kernel:
             self.on_host = families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
             shapes, self.is_tuple = self._shapes()
             if call.check is not None:
-                self.check = _check_function(call, avals)
+                self.check = _check_function(call, avals, device)
         self.used = self.on_host.used if self.on_host is not None else (True,) * len(avals)
         self.outs = tuple([aval_of(tuple(s.shape), np.dtype(s.dtype), device) for s in shapes])
         self.foreign = {k for k, a in enumerate(avals) if a.device is not device}      # 0-dim tensors of the CPU
@@ -170,13 +171,21 @@ class Kernel:
         if self.foreign:
             arrays = [put(np.asarray(a), self.outs[0].device) if k in self.foreign and a.__class__ is not np.ndarray else a
                       for k, a in enumerate(arrays)]
-        with jax.enable_x64(True):
-            out = self.compiled(*arrays)
+        try:
+            with jax.enable_x64(True):
+                out = self.compiled(*arrays)
+        except jax.errors.JaxRuntimeError as error:
+            raise out_of_memory.told(error)     # noqa: B904  (it says what from)
         if self.on_cpu:
             wait.until_ready(out[0])        # as in PyTorch, the work is done when the call returns
         elif self.outs and is_mesh_of_cpus(self.outs[0].device):
             wait.for_all(out)
         return out
+
+    @property
+    def is_accelerated(self) -> bool:
+        """Whether it runs on an accelerator."""
+        return bool(self.outs) and self.outs[0].device.type in devices.ACCELERATORS
 
     @property
     def on_cpu(self) -> bool:
@@ -187,14 +196,27 @@ class Kernel:
         return [zero_stride_array(a.shape, a.np) for a in self.outs]
 
     def _compile(self) -> None:
-        _require_xla(self.call)
         start = perf_counter()
+        lowered = self.lowered()
+        self.become(for_xla(lambda: self.of_xla(lowered)), perf_counter() - start)
+
+    def lowered(self) -> Any:
+        """What XLA is to compile."""
+        _require_xla(self.call)
         traced = self._traced()
         if self._work is None and self.on_host is None:     # or it would be traced once more
             self._work = self._work_of(traced)
+        return for_xla(traced.lower)
+
+    def of_xla(self, lowered: Any) -> Any:
+        """What XLA makes of it, or has made of it in an earlier process."""
         on = Threads(inline=True, pool=pool_for(self.work.host)) if self.on_cpu else ELSEWHERE
-        self.compiled = for_xla(lambda: cache.compiled(traced.lower(), on, self.outs[0].device if self.outs else None))
-        stats.kernel_compiled(self, perf_counter() - start)
+        return cache.kernel(lowered, on, self.outs[0].device if self.outs else None)
+
+    def become(self, compiled: Any, seconds: float) -> None:
+        """Notes what it has been compiled to, and how long that took."""
+        self.compiled = compiled
+        stats.kernel_compiled(self, seconds)
 
     def _flat(self, *arrays):
         out = self.call.fn(*arrays)
@@ -206,8 +228,10 @@ class Kernel:
 
     def raise_if_bad(self, arrays: list) -> None:
         """Raises the error that the values of the arguments call for, if any."""
+        stays = self.is_accelerated
+        given = [a if stays and k not in self.foreign else np.asarray(a) for k, a in enumerate(arrays)]
         with jax.enable_x64(True):
-            bad, detail = (np.asarray(x) for x in self.check([np.asarray(a) for a in arrays]))
+            bad, detail = (np.asarray(x) for x in self.check(given))
         if bad:
             raise value_error(self.call, self.avals, int(detail))
 
@@ -218,7 +242,7 @@ def for_xla(make: Callable[[], Any]) -> Any:
     An exception at an unlucky moment, an interrupt say, leaves an entry of one of JAX's caches half made for good: whoever asks
     for it again is told that he calls himself. Then the caches are emptied, and it is made once more.
     """
-    with left_as_found(), warnings.catch_warnings(), jax.enable_x64(True):
+    with left_as_found(), products_as_chosen(), warnings.catch_warnings(), jax.enable_x64(True):
         warnings.simplefilter("ignore")
         try:
             return make()
@@ -229,8 +253,11 @@ def for_xla(make: Callable[[], Any]) -> Any:
         return make()
 
 
-def _check_function(call: Call, avals: tuple):
-    on_host = families.host_program(call.op.check_of, call.template, call.check, avals, loops=call.op.loops)
+def _check_function(call: Call, avals: tuple, device: devices.device):
+    """What looks at the arguments' values: on the CPU the host, elsewhere the device, from which they would take long to come."""
+    on_host = None
+    if device.type not in devices.ACCELERATORS:
+        on_host = families.host_program(call.op.check_of, call.template, call.check, avals, loops=call.op.loops)
     if on_host is not None:
         return on_host
     compiled = jax.jit(call.check)

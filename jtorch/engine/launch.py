@@ -11,6 +11,8 @@ from typing import Any
 
 import jax
 
+from jtorch.engine import out_of_memory
+
 
 class Executable:
     """A compiled program of arrays on one device. ``donated``: how many of its arrays, the first, it may overwrite."""
@@ -29,7 +31,10 @@ class Executable:
     def run(self, packed: list, arrays: list, results: list[list]) -> None:
         """Runs the program on ``packed`` and ``arrays``, and puts the list of what it gives into ``results``."""
         if self._execute is not None:
-            results.extend(map(self._consume, map(self._execute, ([*packed, *arrays],))))
+            try:
+                results.extend(map(self._consume, map(self._execute, ([*packed, *arrays],))))
+            except jax.errors.JaxRuntimeError as error:
+                raise out_of_memory.told(error)     # noqa: B904  (it says what from)
             return
         spared = [a.copy() for a in arrays[:self._donated]]
         with jax.enable_x64(True):

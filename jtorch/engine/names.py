@@ -21,6 +21,7 @@ import numpy as np
 import scipy
 
 import jtorch.dtype as dtypes
+from jtorch._base import float32_products
 from jtorch.device import device
 from jtorch.engine.kernel import Call
 from jtorch.engine.values import Aval
@@ -42,7 +43,8 @@ def name_of(structure: tuple) -> str | None:
     if sources is None:
         return None
     try:
-        parts = [sources, _LIBRARIES, jax.default_backend(), dtypes.get_default_dtype().name, _settings(), _written(structure)]
+        parts = [sources, _LIBRARIES, jax.default_backend(), dtypes.get_default_dtype().name,
+                 str(float32_products.are_quick("conv")), _settings(), _written(structure)]
     except (Unnamed, AttributeError):       # AttributeError: this version of JAX calls its settings otherwise
         return None
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

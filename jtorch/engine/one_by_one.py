@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jtorch.engine.program import naming_line
+from jtorch.engine.side_by_side import compile_missing
 from jtorch.engine.values import CPU, Value, aval_of
 
 if TYPE_CHECKING:
@@ -21,18 +22,24 @@ def number(x: Any) -> np.ndarray:
     return np.asarray(x, NUMBER_AVALS[x.__class__].np)
 
 
-def run(path: list[State], values: list[Value], numbers: list, runs: dict[Kernel, int]) -> None:
+def run(path: list[State], values: list[Value], numbers: list, runs: dict[Kernel, int], held: bytes | None = None) -> None:
     """Runs the calls of ``path`` whose results are not there. ``runs``: how often the thread has run kernels on the host.
 
-    A call that raises keeps none of the others from running; the first error is raised behind them.
+    A call that raises keeps none of the others from running; the first error is raised behind them. ``held`` says of each slot
+    whether somebody wants it behind the calls; others are let go of behind the last call that takes them.
     """
     errors = []
+    last = {} if held is None else {i: s for s in path for i in (*s.args, *range(s.first, s.first + len(s.outs))) if i >= 0}
+    compile_missing(path)
     for s in path:
         if any([v.array is None for v in values[s.first:s.first + len(s.outs)]]):
             try:
                 _run(s, values, numbers, runs)
             except Exception as error:
                 errors.append(error)
+        for i in (*s.args, *range(s.first, s.first + len(s.outs))):
+            if held is not None and i >= 0 and last[i] is s and not held[i]:
+                values[i].array = None
     if errors:
         raise errors[0]
 

@@ -26,9 +26,14 @@ def ends(path: list[State], outs: list[int], work: Work) -> list[int]:
         cuts = set()
     out = [0]
     for end in sorted({*cuts, len(path)}):
-        start, pieces = out[-1], -(-(end - out[-1]) // policy.MAX_CALLS)
-        out += [start + (end - start) * k // pieces for k in range(1, pieces + 1)]
+        out += [out[-1] + n for n in of_at_most(policy.MAX_CALLS, end - out[-1])]
     return out[1:]
+
+
+def of_at_most(most: int, calls: int) -> list[int]:
+    """The ends of pieces of about the same length, none above ``most``."""
+    pieces = -(-calls // most)
+    return [calls * k // pieces for k in range(1, pieces + 1)]
 
 
 def compiled_calls(path: list[State], work: Work) -> int:

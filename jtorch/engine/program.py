@@ -222,8 +222,8 @@ class Program:
             flags = [sharding_of(device)] if self.checks else []
             place = {"out_shardings": (*[self.avals[i].placed.sharding for i in self.outs], *flags)}
         jitted = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place)
-        return for_xla(lambda: cache.compiled_as(lambda: name_of(structure), lambda: jitted.lower(*placed),
-                                                 on if device is CPU else ELSEWHERE, device))
+        return for_xla(lambda: cache.program(lambda: name_of(structure), lambda: jitted.lower(*placed),
+                                             on if device is CPU else ELSEWHERE, device))
 
     def _pack(self, numbers: list) -> None:
         """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import policy, segments, stats
 from jtorch.engine.program import unconsumed
-from jtorch.engine.trie import State, Trie
+from jtorch.engine.trie import State, Trie, starts_held
 
 if TYPE_CHECKING:
     from jtorch.engine.trace import Trace
@@ -14,14 +14,19 @@ if TYPE_CHECKING:
 
 def note_end(trie: Trie, state: State) -> None:
     """Notes that a trace which ran call by call has ended naturally; marks it for compiling where that pays."""
+    if _is_due(trie, state):
+        mark_hot(trie, state)
+
+
+def _is_due(trie: Trie, state: State) -> bool:
+    """Notes an end of a trace that no program is for, and says whether there is to be one."""
     profile, calls = state.ends_here(), state.depth
     profile.count += 1
     trie.budget.ran(calls, profile.known_work.host)
     if profile.count < policy.EARLY_REPEATS or profile.why is not None or profile.refused:
-        return
+        return False
     work, compiled = profile.work(state), profile.compiled_calls(state)
-    if policy.has_paid(profile.count, calls, work, compiled) and trie.budget.allows(compiled) and not _is_refused(state):
-        mark_hot(trie, state)
+    return policy.has_paid(profile.count, calls, work, compiled) and trie.budget.allows(compiled) and not _is_refused(state)
 
 
 def _is_refused(state: State) -> bool:
@@ -77,6 +82,8 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
     if ENGINE_MODE == "hot":
         return "JTORCH_ENGINE=hot"
     profile.seen[held] = times = profile.seen.get(held, 0) + 1
+    if profile.why is None and starts_held(state.device) and _is_due(trie, state):
+        mark_hot(trie, state)
     if profile.why is None:                 # others go on from here, but this end has not been compiled yet
         if times < policy.PASSED or not trie.budget.allows(profile.compiled_calls(state)) or _is_refused(state):
             return None
@@ -110,7 +117,7 @@ def _cool(trie: Trie, state: State | None) -> None:
         profile = state.profile
         if profile is not None and profile.programs:
             return
-        state.hot = ENGINE_MODE == "hot"
+        state.hot = starts_held(state.device)
         if profile is not None:
             trie.budget.spent -= profile.reserved
             state.profile = None

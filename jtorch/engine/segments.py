@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any
 
+import jtorch.device as devices
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import one_by_one, pieces, policy, stats, wait
 from jtorch.engine.cost import Work
@@ -38,8 +39,9 @@ def compiled(trace: Trace, held: bytes, why: str, read: bool, runs: dict[Kernel,
 def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work,
               runs: dict[Kernel, int]) -> Compiled:
     pool = pool_for(work.host)
-    takes_much = _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
-    ends = pieces.ends(path, outs, work)
+    accelerated = trace.state.device is not None and trace.state.device.type in devices.ACCELERATORS
+    takes_much = not accelerated and _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
+    ends = pieces.of_at_most(policy.MAX_CALLS_THERE, len(path)) if accelerated else pieces.ends(path, outs, work)
     if len(ends) > 1:
         return Chain(path, ends, outs, held, why, Threads(inline=takes_much, pool=pool), runs)
     if takes_much:

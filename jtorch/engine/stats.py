@@ -31,6 +31,7 @@ class Counters:
     kernels: int = 0
     programs: int = 0
     compile_seconds: float = 0.0
+    side_by_side: int = 0       # kernels of an accelerator that were compiled together with others
     later_pieces: int = 0       # of these, pieces of a trace that were compiled at a later end than its first ones
     equal_programs: int = 0     # that were compiled already, for another stretch of calls
     loaded: int = 0             # of the programs and kernels, those read from disk

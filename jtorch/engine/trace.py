@@ -286,16 +286,17 @@ def _computed(kernel: Any, arrays: list) -> list:
     return kernel.run(arrays, local.recorder.trie.runs)
 
 
-def catch_up(trace: Trace, state: State, slot: int | None = None) -> None:
+def catch_up(trace: Trace, state: State, slot: int | None = None, held: bytes | None = None) -> None:
     """Runs kernel by kernel what was held back on the way to ``state``: all of it, or what a slot needs.
 
+    ``held``: which slots are wanted behind it; the memory of others goes when no call needs them any more.
     A call that raises keeps none of the others from running; the first error is raised behind them.
     """
     with LOCK:
         trace.settle()
         values = trace.values
         path = state.path() if slot is None else _leading_to(slot, state, values)
-        one_by_one.run(path, values, trace.numbers, local.recorder.trie.runs)
+        one_by_one.run(path, values, trace.numbers, local.recorder.trie.runs, held)
 
 
 def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:
@@ -359,7 +360,7 @@ def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool) -> None:
     found = schedule.program_of(recorder.trie, trace, held, natural, read)
     if found is None:
         stats.counters.caught_up += 1
-        catch_up(trace, trace.state)
+        catch_up(trace, trace.state, held=held)
         return
     with LOCK:
         found.run(trace)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import jtorch.device as devices
 from jtorch._base import caller
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import pieces
@@ -11,6 +12,14 @@ from jtorch.engine.policy import Budget
 
 if TYPE_CHECKING:
     from jtorch.engine.segments import Compiled, Early
+
+
+def starts_held(device: Any) -> bool:
+    """Whether calls on a device are held back before there is a program for them.
+
+    On an accelerator each kernel has to be compiled before its first call; those of a whole trace are compiled side by side.
+    """
+    return ENGINE_MODE == "hot" or (ENGINE_MODE == "auto" and device is not None and device.type in devices.ACCELERATORS)
 
 
 class State:
@@ -22,13 +31,13 @@ class State:
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
         self.next: dict[tuple, State] = {}
-        self.hot = ENGINE_MODE == "hot"     # whether a program lies ahead, so that calls are held back
         self.early: Early | None = None     # what may start here, before the trace has ended
         self.walks: dict[Any, Any] = {}     # for the tape: what backward from here has recorded before
         self.profile: Profile | None = None     # once a trace has ended here
         self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()
         self.single = kernel.outs[0] if kernel is not None and not kernel.is_tuple else None
         self.device: Any = self.outs[0].device if self.outs else parent.device if parent is not None else None
+        self.hot = starts_held(self.device)     # whether calls are held back; later, because a program lies ahead
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.nnumbers: int = parent.nnumbers + sum([a < 0 for a in args]) if parent is not None else 0
         self.line: str = caller.line() if call is not None else ""

@@ -12,7 +12,7 @@ from jaxlib import xla_client
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch.engine import wait
+from jtorch.engine import out_of_memory, wait
 
 
 class Aval:
@@ -243,7 +243,12 @@ def host_array(value: Value) -> np.ndarray:
     array = value.array
     if array.__class__ is np.ndarray:
         return array
-    return wait.host(array) if value.aval.device is CPU and not value.aval.traced else np.asarray(array)
+    if value.aval.device is CPU and not value.aval.traced:
+        return wait.host(array)
+    try:
+        return np.asarray(array)
+    except jax.errors.JaxRuntimeError as error:     # an accelerator's errors may come when its results are asked for
+        raise out_of_memory.told(error)     # noqa: B904  (it says what from)
 
 
 def moved(value: Value, device: devices.device, spec: PartitionSpec | None = None):

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import string
 
-import jax
 import jax.numpy as jnp
 
 from jtorch.ops import check
@@ -33,7 +32,7 @@ def einsum(equation: str, operands: Tensors):
     if len(operands) > 2:
         check.sizes_known(operands)     # the order of the products depends on them
     squeezed = [_without_broadcast(a, names, sizes) for a, names in zip(operands, labels, strict=True)]
-    return jnp.einsum(*[x for pair in squeezed for x in pair], result, precision=jax.lax.Precision.HIGHEST)
+    return jnp.einsum(*[x for pair in squeezed for x in pair], result)
 
 
 def sublist_equation(operands: list[list[int]], result: list[int] | None) -> str:

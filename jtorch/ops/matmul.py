@@ -1,6 +1,6 @@
 """Products of vectors and matrices. See https://docs.pytorch.org/docs/stable/torch.html#blas-and-lapack-operations.
 
-Operands must have one dtype: PyTorch does not promote here. float32 is multiplied in full float32 on every device.
+Operands must have one dtype: PyTorch does not promote here.
 """
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from jtorch.ops.facts import Out, Saves
 from jtorch.ops.registry import Number, Tensor, Tensors, op
 from jtorch.ops.strided import compute_view_stride
 
-_FULL = jax.lax.Precision.HIGHEST
 _C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long long",
             "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
             "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
@@ -60,8 +59,8 @@ def expand(array, shape: tuple[int, ...]):
 
 
 def product(a, b):
-    """The matrix product as jnp.matmul has it, in full precision."""
-    return jnp.matmul(a, b, precision=_FULL)
+    """The matrix product as jnp.matmul has it."""
+    return jnp.matmul(a, b)
 
 
 def _no_bool(kernel: str, array, *factors) -> None:
@@ -78,7 +77,7 @@ def _scaled(array, factor):
 
 def _unrounded(a, b):
     """``product``, of 16-bit floats in float32: what is done with it before it is rounded is said by ``_plus_scaled``."""
-    return jnp.matmul(a, b, precision=_FULL, preferred_element_type=promotion.opmath(np.dtype(a.dtype)))
+    return jnp.matmul(a, b, preferred_element_type=promotion.opmath(np.dtype(a.dtype)))
 
 
 def _plus_scaled(input, beta, term, alpha):
@@ -255,7 +254,7 @@ def inner(input: Tensor, other: Tensor):
     check.require(input.shape[-1] == other.shape[-1],
                   "inner() the last dimension must match on both input tensors but got shapes "
                   f"{list(input.shape)} and {list(other.shape)}")
-    return jnp.tensordot(input, other, axes=(-1, -1), precision=_FULL)
+    return jnp.tensordot(input, other, axes=(-1, -1))
 
 
 def _promoted(*arrays):
@@ -311,7 +310,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     check.require(input.dtype == batch2.dtype, "self and mat2 must have the same dtype, but got "
                   f"{check.scalar_name(input.dtype)} and {check.scalar_name(batch2.dtype)}")
     same_scalar_type(batch1, batch2)
-    return _plus_scaled(input, beta, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=_FULL), alpha)
+    return _plus_scaled(input, beta, jnp.einsum("bij,bjk->ik", batch1, batch2), alpha)
 
 
 @op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
@@ -350,7 +349,7 @@ def _multi_dot(tensors):
         check.require(a.shape[-1] == b.shape[0], f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and "
                       f"{list(b.shape)} cannot be multiplied")
     check.sizes_known(tensors)      # the order of the products depends on them
-    return jnp.linalg.multi_dot(tensors, precision=_FULL)
+    return jnp.linalg.multi_dot(tensors)
 
 
 @op(name="linalg.multi_dot", backward_name="ViewBackward0",
@@ -384,7 +383,7 @@ def tensordot(a: Tensor, b: Tensor, dims=2):
                       f"and second has size {m} in dim {j}")
         if n != m:      # a size of 1 is broadcast against the other
             a, b = (a.sum(i, keepdims=True, dtype=a.dtype), b) if m == 1 else (a, b.sum(j, keepdims=True, dtype=b.dtype))
-    return jnp.tensordot(a, b, axes=(in_a, in_b), precision=_FULL)
+    return jnp.tensordot(a, b, axes=(in_a, in_b))
 
 
 def _contracted(ndim_a: int, ndim_b: int, dims) -> tuple[list[int], list[int]]:

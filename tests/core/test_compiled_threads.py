@@ -37,8 +37,8 @@ def _argument():
 
 def test_what_is_waited_for_is_done_when_the_call_returns(folder):
     x = _argument()
-    made, before = cache.compiled(_lowered(), WAITED_FOR), stats.counters.loaded
-    loaded = cache.compiled(_lowered(), WAITED_FOR)
+    made, before = cache.kernel(_lowered(), WAITED_FOR), stats.counters.loaded
+    loaded = cache.kernel(_lowered(), WAITED_FOR)
     assert (len(list(folder.iterdir())), stats.counters.loaded) == (1, before + 1)
     for program in (made, loaded):
         program(x).block_until_ready()      # the first call takes another way
@@ -47,7 +47,7 @@ def test_what_is_waited_for_is_done_when_the_call_returns(folder):
 
 def test_programs_from_disk_run_on_the_threads_asked_for(folder):
     x = _argument()
-    here, there = [[cache.compiled(_lowered(), on) for _ in range(2)][1] for on in (WAITED_FOR, WAITED_FOR._replace(inline=False))]
+    here, there = [[cache.kernel(_lowered(), on) for _ in range(2)][1] for on in (WAITED_FOR, WAITED_FOR._replace(inline=False))]
     for program in (here, there):
         program(x).block_until_ready()
         assert type(program._call).__name__ == "PjitFunction"       # the quick way
@@ -56,14 +56,14 @@ def test_programs_from_disk_run_on_the_threads_asked_for(folder):
 
 
 def test_other_programs_are_done_later(folder):
-    program, x = cache.compiled(_lowered(), ELSEWHERE), _argument()
+    program, x = cache.kernel(_lowered(), ELSEWHERE), _argument()
     program(x).block_until_ready()
     assert not all([program(x).is_ready() for _ in range(3)])
 
 
 def test_both_give_the_same(folder):
     x = _argument()
-    here, there = cache.compiled(_lowered(), WAITED_FOR), cache.compiled(_lowered(), ELSEWHERE)
+    here, there = cache.kernel(_lowered(), WAITED_FOR), cache.kernel(_lowered(), ELSEWHERE)
     np.testing.assert_allclose(here(x), there(x), rtol=1e-4)
 
 

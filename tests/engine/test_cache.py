@@ -104,8 +104,8 @@ def test_programs_that_leave_out_other_arguments_are_told_apart(tmp_path):
     cache.set_cache_dir(tmp_path)
     try:
         given = np.ones(3, np.float32), np.full(3, 5, np.float32)
-        made = [cache.compiled(jax.jit(f).lower(*given)) for f in (lambda x, y: x * 2, lambda x, y: y * 2)]
-        made.append(cache.compiled(jax.jit(lambda x: x * 2).lower(given[0])))
+        made = [cache.kernel(jax.jit(f).lower(*given)) for f in (lambda x, y: x * 2, lambda x, y: y * 2)]
+        made.append(cache.kernel(jax.jit(lambda x: x * 2).lower(given[0])))
         assert [made[0](*given)[0], made[1](*given)[0], made[2](given[1])[0]] == [2, 10, 10]
     finally:
         cache.set_cache_dir(before)

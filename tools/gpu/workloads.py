@@ -1,6 +1,7 @@
 """What is timed on a GPU: the models of ``benchmarks`` at sizes that a GPU is bought for, and the same, tiny."""
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,11 @@ class GpuWorkload:
     jitted: Callable[[], Step] | None = None
 
 
+def by_hand(name: str, sizes: dict[str, Any]) -> Callable[[], Step]:
+    """The step of that name in ``by_hand.py``, which imports JAX."""
+    return lambda: getattr(importlib.import_module("tools.gpu.by_hand"), name)(**sizes)
+
+
 def workloads(tiny: bool) -> tuple[GpuWorkload, ...]:
     """The four of them."""
     mlp = MLP(32, (16, 32, 10)) if tiny else MLP(1024, (784, 4096, 4096, 4096, 10))
@@ -28,6 +34,6 @@ def workloads(tiny: bool) -> tuple[GpuWorkload, ...]:
         "layers": 12, "width": 768, "batch": 8, "length": 512, "heads": 12, "vocabulary": 50257}
     tokens, wide = (4, {"layers": 1, "width": 32}) if tiny else (64, {"layers": 12, "width": 768})
     return (GpuWorkload("MLP", mlp.eager, mlp.jitted),
-            GpuWorkload("ResNet-18", lambda torch: resnet18(torch, **image)),
-            GpuWorkload("GPT-2 small", lambda torch: gpt(torch, **text)),
+            GpuWorkload("ResNet-18", lambda torch: resnet18(torch, **image), None if tiny else by_hand("resnet18", image)),
+            GpuWorkload("GPT-2 small", lambda torch: gpt(torch, **text), by_hand("gpt", text)),
             GpuWorkload("generation", lambda torch: generation(torch, tokens, **wide)))

@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 import math
 import operator
-import sys
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jtorch._base.accelerated import is_accelerated
 from jtorch.ops.elementwise import widen
 from jtorch.ops.nn._by_phases import by_phases
 from jtorch.ops.nn._few_places import convolution
@@ -33,7 +33,7 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
     Of 16-bit floats a CPU gives it in float32, in which it computes them, so that it is rounded with the bias added.
     """
     how = How(tuple(stride), tuple(map(tuple, padding)), tuple(dilation), tuple(spread or (1,) * len(stride)))
-    if _is_accelerated():
+    if is_accelerated():
         return library(x, weight, how, groups)
     x, weight = widen(x), widen(weight)
     taps = math.prod(weight.shape[2:])
@@ -62,12 +62,6 @@ def _ungrouped(x: jax.Array, weight: jax.Array, how: How, taps: int, transposed:
     if max(how.spread) > 1 or (max(how.stride) == 1 and _has_few_outputs(weight)):
         return _with_shifts(x, weight, how)
     return convolution(x, weight, how)
-
-
-def _is_accelerated() -> bool:
-    """Whether JAX has an accelerator. Asks nothing of JAX in a process that has not started XLA."""
-    started = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
-    return started is not None and started() and jax.default_backend() != "cpu"
 
 
 # XLA runs groups through its loop for any convolution: 8 groups of 128 channels of 28x28 at batch 8, 3x3, took 22 21 1313; one

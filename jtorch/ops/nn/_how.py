@@ -12,6 +12,8 @@ import numpy as np
 from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
+from jtorch._base import float32_products
+
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 
@@ -70,7 +72,13 @@ def library(x: jax.Array, weight: jax.Array, how: How, groups: int = 1) -> jax.A
     letters = _LETTERS[x.ndim - 2]
     spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
     return lax.conv_general_dilated(x, weight, how.stride, how.padding, lhs_dilation=how.spread, rhs_dilation=how.dilation,
-                                    dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype)
+                                    dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype,
+                                    precision=precision_of_convolutions())
+
+
+def precision_of_convolutions() -> lax.Precision:
+    """XLA's word for what PyTorch's settings allow; on a CPU it makes no difference."""
+    return lax.Precision.DEFAULT if float32_products.are_quick("conv") else lax.Precision.HIGHEST
 
 
 def computed_once(formula: Callable) -> Callable:

@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from jtorch.ops import check
+from jtorch._base.accelerated import is_accelerated
+from jtorch.ops import check, promotion
 from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import ATTENDED
 from jtorch.ops.nn._common import functional
@@ -38,7 +41,8 @@ def _repeat_heads(x: jax.Array, heads: int) -> jax.Array:
     return jnp.repeat(x, heads // x.shape[-3], axis=-3)
 
 
-def _matmul(a: jax.Array, b: jax.Array) -> jax.Array:
+def _matmul(a: jax.Array, b: jax.Array, made: Any = None) -> jax.Array:
+    """The products of matrices, given as the dtype ``made``."""
     if a.shape[-1] != b.shape[-2]:
         rows = math.prod(a.shape[-2:]), math.prod(b.shape[-2:])
         assert rows
@@ -46,7 +50,15 @@ def _matmul(a: jax.Array, b: jax.Array) -> jax.Array:
                            f"[{math.prod(a.shape[:-2])}, {a.shape[-1]}] but got: [{math.prod(b.shape[:-2])}, "
                            f"{b.shape[-2]}].")
     batch = check.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return jnp.matmul(jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:]))
+    return jnp.matmul(jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:]),
+                      preferred_element_type=made)
+
+
+def _scores(query: jax.Array, key: jax.Array) -> jax.Array:
+    """``query @ key.T``, of 16-bit floats in float32; an accelerator has units for that."""
+    if is_accelerated():
+        return _matmul(query, jnp.swapaxes(key, -1, -2), promotion.opmath(np.dtype(query.dtype)))
+    return _matmul(widen(query), widen(jnp.swapaxes(key, -1, -2)))
 
 
 def _masked(scores: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> jax.Array:
@@ -72,7 +84,7 @@ def _weights(query, key, attn_mask, is_causal: bool, scale: float | None, enable
         key = _repeat_heads(key, query.shape[-3])
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf
-    scores = _matmul(widen(query), widen(jnp.swapaxes(key, -1, -2))) * scale
+    scores = _scores(query, key) * scale
     return safe_softmax(_masked(scores, attn_mask, is_causal)).astype(query.dtype)
 
 

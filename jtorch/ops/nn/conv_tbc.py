@@ -4,6 +4,7 @@ from __future__ import annotations
 from jax import lax
 
 from jtorch.ops import check
+from jtorch.ops.nn._how import precision_of_convolutions
 from jtorch.ops.registry import Tensor, op
 
 
@@ -16,5 +17,5 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0):
     check.require(input.shape[2] == weight.shape[1], "Input dim 2 (input channels) is not == dim 1 in the weight tensor")
     check.require(weight.shape[2] == bias.shape[0], "Bias size must equal dim 2 in the weight tensor (output channels).")
     made = lax.conv_general_dilated(input, weight, (1,), [(pad, pad)], dimension_numbers=("WNC", "WIO", "WNC"),
-                                    precision=lax.Precision.HIGHEST)
+                                    precision=precision_of_convolutions())
     return made + bias[None, None, :]

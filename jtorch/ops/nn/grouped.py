@@ -11,7 +11,6 @@ from jtorch.ops.matmul import c_name
 from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor, dtype, op
 
-_FULL = lax.Precision.HIGHEST
 _TAKEN = tuple(map(np.dtype, (jnp.float32, jnp.bfloat16, jnp.float16)))
 
 
@@ -50,7 +49,7 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias
     _check_operands(mat_a, mat_b, bias, out_dtype)
     _check_groups(mat_a, mat_b, offs)
     if offs is None:
-        made = jnp.matmul(mat_a, mat_b, precision=_FULL, preferred_element_type=jnp.float32)
+        made = jnp.matmul(mat_a, mat_b, preferred_element_type=jnp.float32)
     else:
         made = _ragged(mat_a, mat_b, jnp.diff(offs, prepend=jnp.zeros(1, offs.dtype)))
     return made.astype(mat_a.dtype)
@@ -61,9 +60,9 @@ def _ragged(a: jax.Array, b: jax.Array, sizes: jax.Array) -> jax.Array:
         group = jnp.repeat(jnp.arange(len(sizes)), sizes, total_repeat_length=a.shape[1])
         inside = jnp.arange(a.shape[1]) < jnp.sum(sizes)
         mine = (group[None] == jnp.arange(len(sizes))[:, None]) & inside[None]
-        return jnp.matmul(jnp.where(mine[:, None], a, 0), b, precision=_FULL, preferred_element_type=jnp.float32)
+        return jnp.matmul(jnp.where(mine[:, None], a, 0), b, preferred_element_type=jnp.float32)
     if a.ndim == 2:                     # rows of a
-        return lax.ragged_dot(a, b, sizes, precision=_FULL, preferred_element_type=jnp.float32)
+        return lax.ragged_dot(a, b, sizes, preferred_element_type=jnp.float32)
     return _ragged(b.T, jnp.swapaxes(a, 1, 2), sizes).T
 
 
@@ -85,6 +84,6 @@ def scaled_product(mat_a: Tensor, mat_b: Tensor, scale_a: Tensor, scale_b: Tenso
     rows = scale_a.shape == (m, 1) and scale_b.shape == (1, n)
     check.require(eight and (single or rows) and scale_a.dtype == scale_b.dtype == jnp.float32,
                   _BAD_SCALES.format(m=m, n=n), ValueError)
-    made = jnp.matmul(mat_a.astype(jnp.float32), mat_b.astype(jnp.float32), precision=_FULL)
+    made = jnp.matmul(mat_a.astype(jnp.float32), mat_b.astype(jnp.float32))
     made = made * (scale_a.reshape(()) * scale_b.reshape(()) if single else scale_a * scale_b)
     return (made if bias is None else made + bias.astype(made.dtype)[None]).astype(out_dtype)

@@ -1,0 +1,198 @@
+"""What the engine does where each kernel has to be compiled, with JAX's second virtual CPU device in a GPU's place."""
+from __future__ import annotations
+
+import pytest
+
+from tools.gpu.stand_in import ENVIRONMENT
+
+BEGINNING = """
+import numpy as np
+from tools.gpu.stand_in import jtorch_with
+torch = jtorch_with(True)
+from jtorch.engine import stats
+counters = stats.counters
+"""
+ENV = {**ENVIRONMENT, "JTORCH_CACHE": "0"}
+
+LOOP = BEGINNING + """
+def losses(device):
+    torch.manual_seed(0)
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 4)).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+    x, y = torch.linspace(-1, 1, 40).reshape(5, 8).to(device), torch.tensor([0, 1, 2, 3, 0], device=device)
+    out = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        out.append(loss.item())
+    return out
+there, here = losses("cuda"), losses("cpu")
+np.testing.assert_allclose(there, here, rtol=1e-4)
+"""
+
+
+def test_a_training_loop(run_python):
+    """A trace is held back from its first call; its kernels are compiled together, and it is a program when it has come back."""
+    printed = run_python(LOOP + "print(counters.side_by_side > 8, counters.caught_up >= 3, counters.departures, "
+                                "counters.programs > 0)", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "True True 0 True\n"
+
+
+@pytest.mark.parametrize("mode", ["eager", "hot"])
+def test_a_training_loop_in_other_modes(run_python, mode):
+    assert run_python(LOOP + "print(counters.side_by_side)", {**ENV, "JTORCH_ENGINE": mode}) == "0\n"
+
+
+def test_what_nobody_holds_is_let_go_of_on_the_way(run_python):
+    """Held back, a long chain takes no more memory than call by call."""
+    printed = run_python(BEGINNING + """
+import weakref
+from jtorch.engine import one_by_one
+alive, most, run = [], [0], one_by_one._run
+def watched(s, values, *rest):
+    run(s, values, *rest)
+    alive.extend(weakref.ref(v.array) for v in values[s.first:s.first + len(s.outs)])
+    most[0] = max(most[0], sum(ref() is not None for ref in alive))
+one_by_one._run = watched
+x = torch.ones(4, device="cuda")
+kept = x * 2
+y = kept
+for _ in range(50):
+    y = y + 1
+print(y.tolist(), kept.tolist(), len(alive) > 50, most[0] <= 5)
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "[52.0, 52.0, 52.0, 52.0] [2.0, 2.0, 2.0, 2.0] True True\n"
+
+
+def test_wrong_values_are_found_on_the_device(run_python):
+    """Nothing large goes to the host for it, and what was called before stands."""
+    printed = run_python(BEGINNING + """
+import jax
+from jtorch.engine import kernel
+made, given = kernel._check_function, []
+def watched(*of):
+    check = made(*of)
+    def look(arrays):
+        given.extend(arrays)
+        return check(arrays)
+    return look
+kernel._check_function = watched
+w = torch.arange(6.0, device="cuda").reshape(3, 2)
+before = w * 2
+bad = w[torch.tensor([0, 7], device="cuda")]
+try:
+    bad.tolist()
+except IndexError as error:
+    print(str(error)[:39])
+print(before.tolist(), len(given) > 1, all(isinstance(a, jax.Array) for a in given))
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "index 7 is out of bounds for dimension \n[[0.0, 2.0], [4.0, 6.0], [8.0, 10.0]] True True\n"
+
+
+def test_a_kernel_that_cannot_be_compiled_keeps_no_other_from_running(run_python):
+    printed = run_python(BEGINNING + """
+from jtorch.engine.kernel import Kernel
+of_xla = Kernel.of_xla
+def failing(self, lowered):
+    if self.call.op.name == "exp":
+        raise RuntimeError("no such kernel")
+    return of_xla(self, lowered)
+Kernel.of_xla = failing
+x = torch.ones(3, device="cuda")
+a, b = x + 1, x.exp()
+try:
+    b.tolist()
+except RuntimeError as error:
+    print(error)
+print(a.tolist())
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "no such kernel\n[2.0, 2.0, 2.0]\n"
+
+
+PRECISIONS = BEGINNING + """
+import jax
+from jtorch._base import accelerated
+import jtorch.engine.jax_settings as settings
+import jtorch.backends.precision as precision
+settings.is_accelerated = precision.is_accelerated = lambda: True
+from jtorch.engine import kernel
+texts = []
+taken = kernel.Kernel.of_xla
+def noted(self, lowered):
+    texts.append(lowered.as_text())
+    return taken(self, lowered)
+kernel.Kernel.of_xla = noted
+x, image, filters = torch.ones(4, 4, device="cuda"), torch.ones(1, 2, 5, 5, device="cuda"), torch.ones(2, 2, 3, 3, device="cuda")
+F = torch.nn.functional
+def found(run):
+    texts.clear()
+    run().tolist()
+    text = next(t for t in texts if "dot_general" in t or "convolution" in t)
+    return "HIGHEST" in text
+products = (lambda: x @ x, lambda: F.linear(x, x), lambda: torch.einsum("ij,jk->ik", x, x),
+            lambda: F.scaled_dot_product_attention(x[None], x[None], x[None]))
+convolution = lambda: F.conv2d(image, filters)
+"""
+
+
+def test_products_of_float32_are_as_exact_as_pytorch_says(run_python):
+    """Matrix products are exact unless told otherwise, convolutions are not; a change holds for what was compiled before."""
+    printed = run_python(PRECISIONS + """
+print([found(p) for p in products], found(convolution))
+torch.set_float32_matmul_precision("high")
+print([found(p) for p in products])
+torch.backends.cuda.matmul.allow_tf32 = False
+print([found(p) for p in products])
+torch.backends.cudnn.allow_tf32 = False
+print(found(convolution), torch.backends.cudnn.conv.fp32_precision)
+torch.backends.cudnn.conv.fp32_precision = "tf32"
+print(found(convolution), torch.backends.cudnn.allow_tf32)
+""", {**ENV, "JTORCH_ENGINE": "eager"})
+    assert printed.splitlines() == ["[True, True, True, True] False", "[False, False, False, False]", "[True, True, True, True]",
+                                    "True none", "False True"]
+
+
+def test_a_user_s_own_setting_of_jax_stays(run_python):
+    printed = run_python(PRECISIONS + """
+jax.config.update("jax_default_matmul_precision", "default")
+print([found(p) for p in products])
+""", {**ENV, "JTORCH_ENGINE": "eager"})
+    assert printed == "[False, False, False, False]\n"
+
+
+def test_memory_that_is_not_there(run_python):
+    """An accelerator's error is PyTorch's, wherever XLA tells of it."""
+    printed = run_python(BEGINNING + """
+import jax
+from jtorch.engine import out_of_memory
+out_of_memory.is_accelerated = lambda: True
+class Full:
+    def __getattr__(self, name):
+        return None
+    def __call__(self, *arrays):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 237.54GiB with allocator")
+from jtorch.engine.kernel import Kernel
+of_xla = Kernel.of_xla
+Kernel.of_xla = lambda self, lowered: Full() if self.call.op.name == "exp" else of_xla(self, lowered)
+x = torch.ones(3, device="cuda")
+try:
+    x.exp().tolist()
+except torch.cuda.OutOfMemoryError as error:
+    print(error)
+print((x + 1).tolist())
+""", {**ENV, "JTORCH_ENGINE": "eager"})
+    assert printed == "CUDA out of memory. Tried to allocate 237.54 GiB.\n[2.0, 2.0, 2.0]\n"
+
+
+def test_random_numbers_are_in_their_ranges(run_python):
+    printed = run_python(BEGINNING + """
+z = torch.rand(100, device="cuda", dtype=torch.complex64)
+print(z.real.min().item() >= 0, z.imag.max().item() < 1, z.imag.std().item() > 0.1)
+for dtype, end in ((torch.int8, 2**7), (torch.uint8, 2**8), (torch.int64, 2**63), (torch.bool, 2), (torch.float32, 2**24 + 1)):
+    drawn = torch.zeros(200, dtype=dtype, device="cuda").random_().cpu().double()
+    print(drawn.min().item() >= 0, end / 3 < drawn.max().item() < end)
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "True True True\n" + "True True\n" * 5
