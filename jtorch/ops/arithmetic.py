@@ -1,6 +1,8 @@
 """Pointwise ops with two operands that Python has operators for: sums, products, quotients, remainders, powers."""
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -102,22 +104,30 @@ def _div_backward(template) -> str:
 _ROUNDING = (None, "trunc", "floor")
 
 
-def _rounded(input, other, rounding_mode: str):
+def _rounded(input, other, rounding_mode: str, dtype: Any):
+    """The quotient as an integer. Of a 16-bit ``dtype`` each step is rounded to it, unless ``other`` is one number."""
     unsupported(f"div_{rounding_mode}_cpu", input, "bc")
-    exact = trunc_div if rounding_mode == "trunc" else floor_div
-    return lax.stop_gradient(exact(input, other))
+    if input.dtype == dtype or other.size == 1:
+        made = (trunc_div if rounding_mode == "trunc" else floor_div)(input, other)
+    elif rounding_mode == "trunc":
+        made = jnp.trunc(divide(input, other).astype(dtype))
+    else:
+        made = floor_div(input.astype(dtype), other.astype(dtype))
+    return lax.stop_gradient(made.astype(input.dtype))
 
 
-@op(numbers_only=True, promote="numeric", opmath=True, exact="other", aliases=("divide",), backward_name=_div_backward,
+@op(numbers_only=True, promote="numeric", opmath=True, exact="other", broadcast=False, aliases=("divide",),
+    backward_name=_div_backward,
     value_check=(lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER,
                  zero_division))
-def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None):
+def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None, compute: Any):
     """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
     if rounding_mode not in _ROUNDING:
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' "
                            f"but found '{rounding_mode}'")
+    check.broadcast_shapes(input.shape, other.shape)
     if rounding_mode is not None:
-        return _rounded(input, other, rounding_mode)
+        return _rounded(input, other, rounding_mode, compute)
     to = promotion.to_float(np.dtype(input.dtype))
     return divide(input.astype(to), other.astype(to))
 
@@ -138,11 +148,13 @@ def rdiv(input: Tensor | Number, other: Tensor):
     return (reciprocal * input.astype(reciprocal.dtype)).astype(other.dtype)
 
 
-@op(numbers_only=True, promote="numeric", operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"),
-    differentiable=False, not_derived=True, value_check=(divides_by_zero, zero_division))
-def floor_divide(input: Tensor | Number, other: Tensor | Number):
+@op(numbers_only=True, promote="numeric", opmath=True, exact="other", broadcast=False,
+    operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"), differentiable=False, not_derived=True,
+    value_check=(divides_by_zero, zero_division))
+def floor_divide(input: Tensor | Number, other: Tensor | Number, *, compute: Any):
     """The quotient rounded down. See torch.floor_divide."""
-    return _rounded(input, other, "floor")
+    check.broadcast_shapes(input.shape, other.shape)
+    return _rounded(input, other, "floor", compute)
 
 
 @derivative(lambda t, r, a, b: t, lambda t, r, a, b: -t * floor_div(a, b))

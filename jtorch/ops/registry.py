@@ -127,9 +127,12 @@ def _kind(annotation: str) -> tuple[str, bool]:
     return ("size", True) if "Size" in parts else ("static", False)
 
 
+TOLD = "compute"        # the keyword by which a body is told the common dtype of its promoted arguments
+
+
 def _params(fn: Callable) -> tuple[Param, ...]:
     out = []
-    given = list(inspect.signature(fn).parameters.values())
+    given = [p for p in inspect.signature(fn).parameters.values() if p.name != TOLD]
     for i, p in enumerate(given):
         text = p.annotation if isinstance(p.annotation, str) else "Any"
         kind, spelled = _kind("Any" if p.annotation is p.empty else text)
@@ -263,7 +266,7 @@ class Op:
 
 
 def _bound(op: Op, template: tuple, body: Callable) -> Callable:
-    kw = [p.keyword_only for p in op.params]
+    kw, told = [p.keyword_only for p in op.params], TOLD in inspect.signature(body).parameters
     number_types = [t.number_type for t in template if t.__class__ is Marker]
     for p, t in zip(op.params, template, strict=True):
         if p.is_dtype:      # NumPy's dtypes and their names are none
@@ -277,7 +280,8 @@ def _bound(op: Op, template: tuple, body: Callable) -> Callable:
             _check_complex(op, template, args)
         compute = None if op.promote is None else _promote(op, template, args)
         positional = [a for a, k in zip(args, kw, strict=True) if not k]
-        made = body(*positional, **{p.name: a for p, a, k in zip(op.params, args, kw, strict=True) if k})
+        keywords = {p.name: a for p, a, k in zip(op.params, args, kw, strict=True) if k}
+        made = body(*positional, **keywords, **({TOLD: compute} if told else {}))
         return made.astype(compute) if op.opmath and compute in promotion.OPMATH and body is op.body else made
 
     run.__name__ = op.name.replace(".", "_")
@@ -376,7 +380,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
                 ``bool`` (compute in the common dtype, the body returns bool). The promoted arguments are cast and
                 broadcast against each other before the body sees them. ``promotes``: their names, where not all tensors.
     opmath:     16-bit floats are computed in float32, PyTorch's ``opmath_type``: the body gets and returns that, and its result
-                is rounded once. ``exact``: the arguments whose numbers are not rounded to 16 bits before.
+                is rounded once. ``exact``: the arguments whose numbers are not rounded to 16 bits before. A body with a keyword
+                ``compute`` is told the common dtype.
     through_storage: the result shows elements of the storage that the argument itself may not show (as_strided).
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
