@@ -116,7 +116,7 @@ def _rounded(input, other, rounding_mode: str, dtype: Any):
     return lax.stop_gradient(made.astype(input.dtype))
 
 
-@op(numbers_only=True, promote="numeric", opmath=True, exact="other", broadcast=False, aliases=("divide",),
+@op(numbers_only=True, promote="numeric", opmath=True, exact="other", aliases=("divide",),
     backward_name=_div_backward,
     value_check=(lambda input, other, *, rounding_mode=None: divides_by_zero(input, other) if rounding_mode else NEVER,
                  zero_division))
@@ -125,7 +125,6 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
     if rounding_mode not in _ROUNDING:
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' "
                            f"but found '{rounding_mode}'")
-    check.broadcast_shapes(input.shape, other.shape)
     if rounding_mode is not None:
         return _rounded(input, other, rounding_mode, compute)
     to = promotion.to_float(np.dtype(input.dtype))
@@ -148,12 +147,11 @@ def rdiv(input: Tensor | Number, other: Tensor):
     return (reciprocal * input.astype(reciprocal.dtype)).astype(other.dtype)
 
 
-@op(numbers_only=True, promote="numeric", opmath=True, exact="other", broadcast=False,
+@op(numbers_only=True, promote="numeric", opmath=True, exact="other",
     operators=("__floordiv__", "__rfloordiv__", "__ifloordiv__"), differentiable=False, not_derived=True,
     value_check=(divides_by_zero, zero_division))
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, compute: Any):
     """The quotient rounded down. See torch.floor_divide."""
-    check.broadcast_shapes(input.shape, other.shape)
     return _rounded(input, other, "floor", compute)
 
 

@@ -160,6 +160,7 @@ class Op:
     opmath: bool = False
     exact: tuple[str, ...] = ()
     broadcast: bool = True
+    told: bool = False
     view: Any = None            # a ViewRule
     through_storage: bool = False
     creates: bool = False
@@ -266,7 +267,7 @@ class Op:
 
 
 def _bound(op: Op, template: tuple, body: Callable) -> Callable:
-    kw, told = [p.keyword_only for p in op.params], TOLD in inspect.signature(body).parameters
+    kw = [p.keyword_only for p in op.params]
     number_types = [t.number_type for t in template if t.__class__ is Marker]
     for p, t in zip(op.params, template, strict=True):
         if p.is_dtype:      # NumPy's dtypes and their names are none
@@ -281,7 +282,7 @@ def _bound(op: Op, template: tuple, body: Callable) -> Callable:
         compute = None if op.promote is None else _promote(op, template, args)
         positional = [a for a, k in zip(args, kw, strict=True) if not k]
         keywords = {p.name: a for p, a, k in zip(op.params, args, kw, strict=True) if k}
-        made = body(*positional, **keywords, **({TOLD: compute} if told else {}))
+        made = body(*positional, **keywords, **({TOLD: compute} if op.told and body is op.body else {}))
         return made.astype(compute) if op.opmath and compute in promotion.OPMATH and body is op.body else made
 
     run.__name__ = op.name.replace(".", "_")
@@ -336,7 +337,7 @@ def _promote(op: Op, template: tuple, args: list) -> np.dtype:
         shape = check.broadcast_shapes(*[args[i].shape for i in taking])
         for i in taking:
             if args[i].ndim and args[i].shape != shape:
-                args[i] = jnp.broadcast_to(args[i], shape)
+                args[i] = args[i].reshape(()) if op.told and args[i].size == 1 else jnp.broadcast_to(args[i], shape)
     return compute
 
 
@@ -381,7 +382,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
                 broadcast against each other before the body sees them. ``promotes``: their names, where not all tensors.
     opmath:     16-bit floats are computed in float32, PyTorch's ``opmath_type``: the body gets and returns that, and its result
                 is rounded once. ``exact``: the arguments whose numbers are not rounded to 16 bits before. A body with a keyword
-                ``compute`` is told the common dtype.
+                ``compute`` is told the common dtype, and gets operands of one element as those of no dims.
     through_storage: the result shows elements of the storage that the argument itself may not show (as_strided).
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
@@ -417,7 +418,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     OPS[full] = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
                    method=("." not in full and not facts.get("creates")) if method is None else method,
                    promotes=tuple(promotes.split()), returns=tuple(returns.split()), writes=tuple(writes.split()),
-                   exact=tuple(exact.split()),
+                   exact=tuple(exact.split()), told=TOLD in inspect.signature(fn).parameters,
                    **_completed(full, facts))
     return fn
 
