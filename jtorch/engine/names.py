@@ -99,7 +99,10 @@ def _settings() -> str:
 def _setting(x: Any) -> str:
     if x.__class__ is tuple:
         return f"({','.join(map(_setting, x))})"
-    if type(x).__name__ == "AxisEnv":       # the names of axes under vmap, where nothing is compiled
+    if x.__class__ is frozenset:
+        return f"{{{','.join(sorted(map(_setting, x)))}}}"
+    kind = type(x).__name__
+    if kind == "AxisEnv" or (kind == "AbstractMesh" and x.empty):   # names of axes under vmap, where nothing is compiled; no mesh
         return ""
     if x.__class__ not in _PLAIN and not isinstance(x, enum.Enum):
         raise Unnamed(x)
