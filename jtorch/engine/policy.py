@@ -38,6 +38,7 @@ MAX_TRUST = 4
 MUCH_MEMORY = 64 << 20      # bytes that a trace makes on the way; its program takes half of that, and runs in the calling thread
 LONG = 0.03                 # seconds of work: behind a program that takes longer freed memory may be given back
 MAX_CALLS = 500             # in one program: XLA took 2.3 GB for one of 1,667 calls, 0.9 for six of 278, which ran as quickly
+MUCH_WORK = 1.0             # seconds that a CPU would take: less is done in about 1 ms by a GPU, which waits for the host then
 MAX_CALLS_THERE = 2000      # the same for an accelerator, where starting many costs more than it saves
 CALL_COMPILES = 0.004       # seconds that a call adds to what its program takes to compile, beside what it does
 AT_ONCE = 0.75              # seconds of compiling at one end of a trace; of pieces that take longer some wait for the next
@@ -68,6 +69,11 @@ def call_compile_seconds(work: Work) -> float:
 def are_worth_starting(pieces: int, work: Work, saved: float) -> bool:
     """Whether pieces of a trace do so much that starting each does not matter, or save much compiling (``saved`` seconds)."""
     return work.compiled >= PIECE_SECONDS * pieces or saved >= MUCH_SAVED
+
+
+def is_worth_trying(seconds: float) -> bool:
+    """Whether a GPU's program is to be made of the quickest ways, which have to be found; ``seconds`` of a CPU's work."""
+    return seconds >= MUCH_WORK
 
 
 def has_paid(count: int, calls: int, work: Work, compiled: int) -> bool:

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch import speedups
-from jtorch.engine import cache, launch, memory, stats, threads, wait
+from jtorch.engine import cache, launch, memory, policy, stats, threads, wait
 from jtorch.engine.kernel import flatten, for_xla, value_error
 from jtorch.engine.names import name_of
 from jtorch.engine.threads import ELSEWHERE, Threads
@@ -223,7 +223,10 @@ class Program:
             place = {"out_shardings": (*[self.avals[i].placed.sharding for i in self.outs], *flags)}
         jitted = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place)
         return for_xla(lambda: cache.program(lambda: name_of(structure), lambda: jitted.lower(*placed),
-                                             on if device is CPU else ELSEWHERE, device))
+                                             on if device is CPU else ELSEWHERE, device, self._is_worth_trying()))
+
+    def _is_worth_trying(self) -> bool:
+        return self.device is CPU or policy.is_worth_trying(sum([s.kernel.work.compiled for s in self.path]))
 
     def _pack(self, numbers: list) -> None:
         """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""

@@ -196,3 +196,29 @@ for dtype, end in ((torch.int8, 2**7), (torch.uint8, 2**8), (torch.int64, 2**63)
     print(drawn.min().item() >= 0, end / 3 < drawn.max().item() < end)
 """, {**ENV, "JTORCH_ENGINE": "auto"})
     assert printed == "True True True\n" + "True True\n" * 5
+
+
+def test_ways_of_products_are_tried_out_for_large_programs_only():
+    """Trying takes seconds on a GPU, and may end otherwise in the next run."""
+    from jtorch.engine import cache, policy
+    from jtorch.engine.threads import ELSEWHERE
+    product, convolution = "stablehlo.dot_general", "stablehlo.convolution"
+    options = [[cache._options(text, ELSEWHERE, "gpu", tries) for text in (product, convolution)] for tries in (True, False)]
+    assert options == [[{}, {}], [{"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False},
+                                  {"xla_gpu_deterministic_ops": True}]]
+    assert cache._options(product, ELSEWHERE, "cpu", False) == cache._options(product, ELSEWHERE, "cpu", True)
+    assert policy.is_worth_trying(5.0)
+    assert not policy.is_worth_trying(0.05)
+
+
+def test_a_small_program_is_not_worth_trying(run_python):
+    printed = run_python(BEGINNING + """
+from jtorch.engine import cache
+tried, options = [], cache._options
+cache._options = lambda text, on, platform, tries: tried.append(tries) or options(text, on, platform, tries)
+x = torch.ones(8, 8, device="cuda")
+for _ in range(80):
+    ((x @ x).relu() + 1).sum().item()
+print(len(tried) > counters.kernels > 0, any(tried), counters.programs)
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "True False 1\n"
