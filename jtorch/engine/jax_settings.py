@@ -18,9 +18,9 @@ from jtorch._base.accelerated import is_accelerated
 def _all() -> tuple:
     """JAX has no public list of them; where they are not as expected there are none."""
     try:
-        from jax._src import config, core
+        from jax._src import config, core, mesh
         kind = config.config_ext.Config
-        found = [*config.config_states.values(), *vars(config).values(), *vars(core).values()]
+        found = [*config.config_states.values(), *[x for module in (config, core, mesh) for x in vars(module).values()]]
     except (ImportError, AttributeError):
         return ()
     decide_nothing = "_update_thread_local_hook"       # guards against transfers: what has a hook is not set by JAX itself
