@@ -29,19 +29,32 @@ def run(path: list[State], values: list[Value], numbers: list, runs: dict[Kernel
     whether somebody wants it behind the calls; others are let go of behind the last call that takes them.
     """
     errors = []
-    last = {} if held is None else {i: s for s in path for i in (*s.args, *range(s.first, s.first + len(s.outs))) if i >= 0}
+    spare = _spare_behind(path, held) if held is not None else {}
     compile_missing(path)
     for s in path:
-        if any([v.array is None for v in values[s.first:s.first + len(s.outs)]]):
+        if not _is_there(s, values):
             try:
                 _run(s, values, numbers, runs)
             except Exception as error:
                 errors.append(error)
-        for i in (*s.args, *range(s.first, s.first + len(s.outs))):
-            if held is not None and i >= 0 and last[i] is s and not held[i]:
+        if s in spare and _is_there(s, values):      # or what it takes is kept, for whoever asks again
+            for i in spare[s]:
                 values[i].array = None
     if errors:
         raise errors[0]
+
+
+def _is_there(s: State, values: list[Value]) -> bool:
+    return not any([v.array is None for v in values[s.first:s.first + len(s.outs)]])
+
+
+def _spare_behind(path: list[State], held: bytes) -> dict[State, list[int]]:
+    """For calls the slots that none behind it takes, and nobody holds."""
+    last = {i: s for s in path for i in (*s.args, *range(s.first, s.first + len(s.outs))) if i >= 0 and not held[i]}
+    out: dict[State, list[int]] = {}
+    for i, s in last.items():
+        out.setdefault(s, []).append(i)
+    return out
 
 
 def _run(s: State, values: list[Value], numbers: list, runs: dict[Kernel, int]) -> None:

@@ -92,6 +92,26 @@ print(before.tolist(), len(given) > 1, all(isinstance(a, jax.Array) for a in giv
     assert printed == "index 7 is out of bounds for dimension \n[[0.0, 2.0], [4.0, 6.0], [8.0, 10.0]] True True\n"
 
 
+def test_what_an_error_kept_from_being_computed_can_be_asked_for_again(run_python):
+    """What a call takes is kept until the call is done, though nobody else holds it."""
+    printed = run_python(BEGINNING + """
+from jtorch.engine.kernel import Kernel
+run, left = Kernel.run, [1]
+def failing(self, arrays, runs):
+    if self.call.op.name == "exp" and left:
+        raise RuntimeError(f"no memory {left.pop()}")
+    return run(self, arrays, runs)
+Kernel.run = failing
+y = (torch.zeros(3, device="cuda") + 1 - 1).exp() + 1
+try:
+    y.tolist()
+except RuntimeError as error:
+    print(error)
+print(y.tolist())
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "no memory 1\n[2.0, 2.0, 2.0]\n"
+
+
 def test_a_kernel_that_cannot_be_compiled_keeps_no_other_from_running(run_python):
     printed = run_python(BEGINNING + """
 from jtorch.engine.kernel import Kernel
