@@ -335,6 +335,9 @@ def _bound(x: Any) -> int:
 
 def setitem(t: Tensor, index: Any, value: Any) -> None:
     """``t[index] = value``."""
+    if index.__class__ is int and isinstance(value, Tensor) and _is_row(t, index, value):
+        _copied_onto_itself(value, value)
+        return
     number = not isinstance(value, Tensor)
     value = _value_like(t, value) if number else value
     if isinstance(index, bool):
@@ -354,6 +357,17 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         replaced.fill_(viewed, value)
     else:
         _assign(viewed, value)
+
+
+def _is_row(t: Tensor, i: int, value: Tensor) -> bool:
+    """Whether a value is the very row that it is to be written to, as behind ``t[i] += 1``, and no history is to show it."""
+    view = value._view
+    if value._storage is not t._storage or view is None or value._counter is not t._counter:
+        return False
+    size, stride, offset = storage.geometry_of(t)
+    return len(size) > 0 and -size[0] <= i < size[0] and view.offset == offset + i % size[0] * stride[0] \
+        and view.aval.shape == size[1:] and view.stride == stride[1:] and view.aval.np == storage.aval_of(t).np \
+        and not (mode.grad and (requires_grad(t) or requires_grad(value)))
 
 
 def _put(viewed: Tensor, tensors: Sequence[Tensor | None], value: Tensor) -> None:

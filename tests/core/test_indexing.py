@@ -104,6 +104,23 @@ def test_indices_of_index_put(same):
         same(*[f"{start}r = t.index_put(({g}), xp.tensor(7.), accumulate=True)" for g in given if g not in ("m(1),", "m(0),")])
 
 
+def test_rows_written_to_where_they_come_from(same):
+    """Only the version shows it, and the history where there is one."""
+    same("t = xp.zeros(4, 2); t[-1] += xp.ones(2); r = (t, t._version)",
+         "t = xp.arange(12.).reshape(3, 4); u = t.t(); u[2] *= 3; r = (t, t._version, u._version)",
+         "t = xp.zeros(4); u = t.data; u[1] += 1; r = (t, t._version, u._version)",
+         "t = xp.zeros(4); u = t.data; t[1] = u[1]; r = (t._version, u._version)",
+         "t = xp.arange(3.); t[0] = t[1]; r = (t, t._version)",
+         "t = xp.arange(3.); u = t[1]; t[1] = u; r = (t, t._version, u._version)",
+         "t = xp.zeros(3); t[3] += 1; r = t",
+         "t = xp.ones(4); u = t.view(xp.int32); t[0] = u[0]; r = t",
+         "t = xp.ones(3, 1).expand(3, 2); t[0] = t[0]; r = t",
+         "t = xp.ones(3, requires_grad=True); t[0] = t[0]; r = t",
+         "t = xp.ones(3, requires_grad=True); u = t * 2; u[0] += 1; u.sum().backward(); r = (t.grad, u._version, u.grad_fn.name())",
+         "with xp.inference_mode():\n    t = xp.ones(3)\nt[0] = t[0]; r = t",
+         "t = xp.ones(3, requires_grad=True)\nwith xp.no_grad():\n    t[1] += 3\nr = (t, t._version)")
+
+
 def test_chains_and_overlaps(same):
     same("t = xp.zeros(3); del t[0]; r = t",
          "t = xp.zeros(3); t[0] += 1; r = (t, t._version)",
