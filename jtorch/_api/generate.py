@@ -128,7 +128,7 @@ def _list(op: Op, name: str, position: int, given: Any, flat: list, asked: bool 
             marks.append(T)
         elif t is None and "None" in next(p.annotation for p in op.params if p.name == name):
             marks.append(None)
-        elif t.__class__ in NUMBERS:
+        elif t.__class__ in NUMBERS and name != "tensors":
             flat.append(t)
             marks.append(NUMBERS[t.__class__])
         elif isinstance(t, (list, tuple)):

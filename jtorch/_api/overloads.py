@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import jtorch.dtype as dtypes
@@ -26,7 +27,12 @@ def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
         wanted = dtype or size[0]
         return call_view(call_of(OPS["view_dtype"], (T, wanted)), (self,))
     sizes = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    return call_view(call_of(OPS["view"], (T, tuple([int(n) for n in sizes]))), (self,))
+    try:
+        numbers = tuple([n if n.__class__ is int else index(n) for n in sizes])
+    except TypeError:
+        got = ", ".join([type(n).__name__ for n in size])
+        raise TypeError(f"view() received an invalid combination of arguments - got ({got})") from None
+    return call_view(call_of(OPS["view"], (T, numbers)), (self,))
 
 
 def squeeze(self: Tensor, *dim: Any, **kw: Any) -> Tensor:

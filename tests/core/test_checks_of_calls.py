@@ -92,3 +92,8 @@ def test_tensors_with_slots(xp):
     t = Slotted(xp.ones(2))
     t.mark = 3
     assert t.sum().item() == 2 and t.mark == 3
+
+
+def test_numbers_where_tensors_are_wanted(same):
+    same("xp.cat([3.5, 3.5])", "xp.cat([xp.ones(1), 3.5])", "xp.stack([1, 2])", "xp.vstack([1, xp.ones(1)])",
+         "xp.ones(4).view(2.0)", "xp.ones(4).view(2., 2)", "xp.ones(4).view(xp.tensor(2), 2)", "xp.ones(4).view([2, True])")
