@@ -30,7 +30,7 @@ from jtorch.engine import convolutions, memory, stats, temporaries, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 
 MAX_BYTES = 512 * 2**20     # the files used longest ago go first
-FORMAT = "1"
+FORMAT = "2"
 # XLA would leave out the rounding of 16-bit floats between operations that it fuses: a program gave other numbers than its calls
 # one by one.
 EXACT = {"xla_allow_excess_precision": False}
@@ -130,7 +130,7 @@ def _read_or_compiled(name_of: Callable[[], str | None], lower: Callable[[], Any
     if found is None:
         found = threads.compiled(lowered, on, options)
         if path is not None:
-            _save(path, found)
+            _save(path, found, "@lapack_" in text)
     return found
 
 
@@ -191,7 +191,9 @@ def _cpu() -> str:
 def _load(path: Path, on: Threads, places: list[jax.Device]) -> Any:
     try:
         with open(path, "rb") as f:
-            serialized, in_tree, out_tree = pickle.load(f)
+            serialized, in_tree, out_tree, calls_lapack = pickle.load(f)
+            if calls_lapack:
+                _prepare_lapack()
             found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(places[0].client, on), places)
         os.utime(path)
     except FileNotFoundError:
@@ -205,11 +207,17 @@ def _load(path: Path, on: Threads, places: list[jax.Device]) -> Any:
     return threads.quick(found, on)
 
 
-def _save(path: Path, made: Any) -> None:
+def _prepare_lapack() -> None:
+    """What JAX does when it lowers a call of LAPACK: a program that is read untraced would call what is not there."""
+    from jaxlib import lapack  # here, so that a JAX without it compiles anew
+    lapack._lapack.initialize()
+
+
+def _save(path: Path, made: Any, calls_lapack: bool) -> None:
     """Writes a program aside and renames it. What cannot be written (a callback in it, a full disk) is left out."""
     temporary = None
     try:
-        content = pickle.dumps(serialize(made))
+        content = pickle.dumps((*serialize(made), calls_lapack))
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         with open(handle, "wb") as f:
             f.write(content)

@@ -109,3 +109,24 @@ def test_programs_that_leave_out_other_arguments_are_told_apart(tmp_path):
         assert [made[0](*given)[0], made[1](*given)[0], made[2](given[1])[0]] == [2, 10, 10]
     finally:
         cache.set_cache_dir(before)
+
+
+LINALG = """
+import jtorch as torch
+a = torch.eye(40) + torch.arange(1600.0).reshape(40, 40) / 4000
+for _ in range(40):
+    q, r = torch.linalg.qr(a)
+    x = torch.linalg.solve(a, torch.ones(40, 1))
+    total = (q @ r).sum() + torch.linalg.cholesky(a.mT @ a).diagonal().log().sum() + x.sum() + torch.linalg.svdvals(a)[0]
+    last = total.item()
+counters = torch.engine.stats.counters
+print(round(last, 2), counters.programs > 0, counters.read_untraced)
+"""
+
+
+def test_programs_that_call_lapack_are_read_by_a_process_that_has_not_traced_one(run_python, tmp_path):
+    """JAX looks LAPACK's functions up when it lowers a call of one, and the program would jump nowhere."""
+    env = {"JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}
+    first, second = [run_python(LINALG, env).split() for _ in range(2)]
+    assert first[:2] == second[:2] and first[1] == "True"
+    assert (int(first[2]), int(second[2]) > 0) == (0, True)
