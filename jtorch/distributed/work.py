@@ -1,6 +1,7 @@
 """Collectives that go on while the program does. See torch.distributed.Work."""
 from __future__ import annotations
 
+import atexit
 import queue
 import threading
 from collections.abc import Callable
@@ -61,6 +62,9 @@ class Work:
         raise RuntimeError("sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call.")
 
 
+SECONDS_AT_EXIT = 2.0
+
+
 class Lane:
     """A thread that does what it is given, in order; without anything to do there is none.
 
@@ -83,6 +87,7 @@ class Lane:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
+            atexit.register(self._end)
         self._last = made
         self._waiting.put((do, made))
         return made
@@ -94,9 +99,19 @@ class Lane:
         return self.submit(do).result()
 
     def _run(self) -> None:
-        while True:
-            do, made = self._waiting.get()
+        while (given := self._waiting.get()) is not None:
+            do, made = given
             _settle(made, do)
+            del given, do, made
+
+    def _end(self) -> None:
+        """Lets the thread end before Python does: one that is freeing JAX's arrays then would take the process down.
+
+        One that waits for a rank that is gone is left behind.
+        """
+        self._waiting.put(None)
+        if self._thread is not None:
+            self._thread.join(SECONDS_AT_EXIT)
 
 
 def _settle(made: _Future, do: Callable[[], Any]) -> None:
