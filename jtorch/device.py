@@ -273,6 +273,11 @@ def _ask_jax(type: str) -> tuple:
         return ()
 
 
+def is_accelerator(d: device | None) -> bool:
+    """Whether a device (None: none yet) is of a type for which JAX may have an accelerator."""
+    return d is not None and d.type in ACCELERATORS
+
+
 def accelerator_type() -> str | None:
     """The torch type of the accelerator: ``cuda`` for a GPU, ``xla`` for any other, None if there is only a CPU."""
     if jax_devices("cuda"):

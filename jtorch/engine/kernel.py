@@ -185,7 +185,7 @@ class Kernel:
     @property
     def is_accelerated(self) -> bool:
         """Whether it runs on an accelerator."""
-        return bool(self.outs) and self.outs[0].device.type in devices.ACCELERATORS
+        return bool(self.outs) and devices.is_accelerator(self.outs[0].device)
 
     @property
     def on_cpu(self) -> bool:
@@ -256,7 +256,7 @@ def for_xla(make: Callable[[], Any]) -> Any:
 def _check_function(call: Call, avals: tuple, device: devices.device):
     """What looks at the arguments' values: on the CPU the host, elsewhere the device, from which they would take long to come."""
     on_host = None
-    if device.type not in devices.ACCELERATORS:
+    if not devices.is_accelerator(device):
         on_host = families.host_program(call.op.check_of, call.template, call.check, avals, loops=call.op.loops)
     if on_host is not None:
         return on_host

@@ -39,7 +39,7 @@ def compiled(trace: Trace, held: bytes, why: str, read: bool, runs: dict[Kernel,
 def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work,
               runs: dict[Kernel, int]) -> Compiled:
     pool = pool_for(work.host)
-    accelerated = trace.state.device is not None and trace.state.device.type in devices.ACCELERATORS
+    accelerated = devices.is_accelerator(trace.state.device)
     takes_much = not accelerated and _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
     ends = pieces.of_at_most(policy.MAX_CALLS_THERE, len(path)) if accelerated else pieces.ends(path, outs, work)
     if len(ends) > 1:

@@ -19,7 +19,7 @@ def starts_held(device: Any) -> bool:
 
     On an accelerator each kernel has to be compiled before its first call; those of a whole trace are compiled side by side.
     """
-    return ENGINE_MODE == "hot" or (ENGINE_MODE == "auto" and device is not None and device.type in devices.ACCELERATORS)
+    return ENGINE_MODE == "hot" or (ENGINE_MODE == "auto" and devices.is_accelerator(device))
 
 
 class State:
