@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,13 +35,21 @@ def _jvp_function(forward: Callable, which: tuple[int, ...]) -> Callable:
             return [out for out in outs if jnp.issubdtype(out.dtype, jnp.inexact)]
 
         primals = [inputs[i] for i in which]
-        try:
-            return tuple(jax.jvp(of_dual, primals, list(tangents))[1])
-        except TypeError as error:
-            if "custom_vjp" not in str(error):
-                raise
+        if _has_own_backward(jax.make_jaxpr(of_dual)(*primals).jaxpr):
             return tuple(_by_transposing(of_dual, primals, tangents))
+        return tuple(jax.jvp(of_dual, primals, list(tangents))[1])
     return jvp
+
+
+def _has_own_backward(jaxpr: Any) -> bool:
+    """Whether some of it has a backward and no forward derivative, of which JAX says nothing before it compiles."""
+    return any([e.primitive.name.startswith("custom_vjp") or any(map(_has_own_backward, _inside(e))) for e in jaxpr.eqns])
+
+
+def _inside(equation: Any) -> list:
+    """The jaxprs that an equation calls."""
+    given = [x for p in equation.params.values() for x in (p if isinstance(p, (tuple, list)) else (p,))]
+    return [inner for inner in [getattr(x, "jaxpr", x) for x in given] if hasattr(inner, "eqns")]
 
 
 def _by_transposing(function: Callable, primals: list, tangents: tuple) -> list:

@@ -39,6 +39,7 @@ MUCH_MEMORY = 64 << 20      # bytes that a trace makes on the way; its program t
 LONG = 0.03                 # seconds of work: behind a program that takes longer freed memory may be given back
 MAX_CALLS = 500             # in one program: XLA took 2.3 GB for one of 1,667 calls, 0.9 for six of 278, which ran as quickly
 MAX_CALLS_THERE = 2000      # the same for an accelerator, where starting many costs more than it saves
+FEW_NUMBERS = 4             # outputs of an accelerator's program that go to the host unasked
 MUCH_WORK = 1.0             # seconds that a CPU would take: less is done in about 1 ms by a GPU, which waits for the host then
 CALL_COMPILES = 0.004       # seconds that a call adds to what its program takes to compile, beside what it does
 AT_ONCE = 0.75              # seconds of compiling at one end of a trace; of pieces that take longer some wait for the next

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import jtorch.device as devices
 from jtorch import speedups
 from jtorch.engine import cache, launch, memory, policy, stats, threads, wait
 from jtorch.engine.kernel import flatten, for_xla, value_error
@@ -97,6 +98,7 @@ class Program:
         self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not self.device]     # 0-dim, of the CPU
         self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
         self.is_of_virtual_devices = is_mesh_of_cpus(self.device)
+        self.soon_read = self._soon_read()
         structure = self._structure()
         key = structure, on
         same = _programs.get(key)
@@ -128,20 +130,46 @@ class Program:
     def _donated(self, spare: Callable[[int], bool]) -> list[int]:
         """The inputs that nobody else holds and whose memory an output can take.
 
-        JAX gives each output, in order, the first donated buffer of its type. Both go from the last to the first here: the
-        optimizer's results, which come last, meet the parameters and states they replace, in their own order. Any other
-        pairing makes XLA copy every buffer first (25 copies in the step of a small MLP, 60 µs).
+        JAX gives each output, in order, the first donated buffer of its type. So ``outs`` begins with those that have one: a
+        call's results take its arguments, the last the last of its type, and so an optimizer's the parameters and states that
+        they replace; what is left goes from the last to the first. Any other pairing makes XLA copy every buffer first (25
+        copies in the step of a small MLP, 60 µs; 302 in that of a GPT-2 on a GPU, 1.2 of 34 ms).
         """
-        room: dict = {}
+        free = {i for i in self.ins if self.avals[i].numel and spare(i)}
+        if not free:
+            return []
+        taken = self._replaced(free)
+        left: dict = {}
+        for i in sorted(free):
+            left.setdefault(self.avals[i], []).append(i)
         for i in self.outs:
-            room[self.avals[i]] = room.get(self.avals[i], 0) + 1
-        donated = []
-        for i in reversed(self.ins):
-            aval = self.avals[i]
-            if room.get(aval, 0) and aval.numel and spare(i):
-                room[aval] -= 1
-                donated.append(i)
-        return donated
+            if i not in taken and left.get(self.avals[i]):
+                taken[i] = left[self.avals[i]].pop()
+        self.outs = sorted(self.outs, key=lambda i: i not in taken)
+        return [taken[i] for i in self.outs if i in taken]
+
+    def _replaced(self, free: set[int]) -> dict[int, int]:
+        """Outputs, and of the arguments of their own calls those whose memory they take, which leave ``free``."""
+        wanted, taken = set(self.outs), {}
+        for s in reversed(self.path):
+            arguments: dict = {}
+            for i in dict.fromkeys(s.args):
+                if i in free:
+                    arguments.setdefault(self.avals[i], []).append(i)
+            for i in reversed(range(s.first, s.first + len(s.outs)) if arguments else ()):
+                if i in wanted and arguments.get(self.avals[i]):
+                    taken[i] = arguments[self.avals[i]].pop()
+                    free.discard(taken[i])
+        return taken
+
+    def _soon_read(self) -> list[int]:
+        """Which outputs of an accelerator go to the host unasked: numbers, as a loss is one, if they are few.
+
+        A loop asks for its loss when the step is done, and would wait for the copy: 0.3 to 0.6 ms on an H100.
+        """
+        numbers = [k for k, i in enumerate(self.outs) if self.avals[i].shape == ()]
+        few = len(numbers) <= policy.FEW_NUMBERS and devices.is_accelerator(self.device) and self.device.type != "mesh"
+        return numbers if few else []
 
     def _plan_numbers(self) -> None:
         """Where each Python number goes: floats and complex parts in one float64 array, ints and bools in one of int64.
@@ -248,6 +276,7 @@ class Program:
         """Computes the held values of a trace whose calls are all of this program's."""
         wait.for_latest()
         outs = self.launch(trace)
+        trace.finish()      # while it runs
         self.raise_if_bad(outs)
 
     @property
@@ -287,6 +316,9 @@ class Program:
                 arrays = self._unshared(arrays)
         packed = self.packed if self.stays else [put(x, self.device) for x in self.packed]
         self.executable.run(packed, arrays, results)
+        for k in self.soon_read:
+            results[0][k].copy_to_host_async()
+            stats.counters.sent_ahead += 1
         if results and results[0] and self.runs_on:
             wait.note(results[0][0])
         elif self.is_of_virtual_devices:

@@ -32,7 +32,7 @@ def compiled(trace: Trace, held: bytes, why: str, read: bool, runs: dict[Kernel,
     path = trace.state.path()
     work = trace.state.ends_here().work(trace.state)
     made = _compiled(trace, path, results(path, held), held, why, read, work, runs)
-    made.is_long = work.compiled > policy.LONG
+    made.is_long = work.compiled > policy.LONG and not devices.is_accelerator(trace.state.device)
     return made
 
 
@@ -168,6 +168,7 @@ class Split:
         outs = self.early.results(trace)
         first.assign(trace.values, outs)
         more = rest.launch(trace) if rest is not None else []
+        trace.finish()      # while they run
         first.raise_if_bad(outs)
         if rest is not None:
             rest.raise_if_bad(more)
@@ -196,7 +197,8 @@ class Piece:
     def run(self, trace: Trace, runs: dict[Kernel, int]) -> None:
         """Computes what it gives."""
         if self.program is not None:
-            self.program.run(trace)
+            wait.for_latest()
+            self.program.raise_if_bad(self.program.launch(trace))
         else:
             one_by_one.run(self.path, trace.values, trace.numbers, runs)
 

@@ -43,6 +43,7 @@ class Counters:
     set_aside: int = 0          # traces that an exception, or a call in the midst of another, has ended
     early_starts: int = 0
     early_starts_used: int = 0
+    sent_ahead: int = 0         # numbers that went from an accelerator to the host before they were asked for
     walks: int = 0              # backwards that were known
     open_traces: int = 0        # functions traced with a size left open
     open_sizes: int = 0         # kernels made of these

@@ -59,6 +59,14 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool
     return wrapped if ndim else ()
 
 
+def are_known(sizes: Sequence) -> bool:
+    """Whether none of the sizes is one that the engine leaves open, to trace a body for many at once."""
+    try:
+        return all([operator.index(n) >= 0 for n in sizes])
+    except TypeError:
+        return False
+
+
 def sizes_known(tensors: Sequence) -> None:
     """TypeError where the engine traces a body for many sizes at once: what follows differs from size to size."""
     for t in tensors:

@@ -5,9 +5,12 @@ that a ``where`` does not select gets no gradient.
 """
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jtorch.ops import check, promotion
 from jtorch.ops import derivatives_from_result as from_result
@@ -131,7 +134,11 @@ def gelu(input: Tensor, *, approximate: str = "none"):
     """The input times the normal distribution function at it. See torch.nn.functional.gelu."""
     check.require(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
     require_float(input, "GeluKernelImpl")
-    return jax.nn.gelu(widen(input), approximate=approximate == "tanh").astype(input.dtype)
+    wide = widen(input)
+    if approximate == "tanh":
+        return jax.nn.gelu(wide, approximate=True).astype(input.dtype)
+    # as PyTorch's: JAX's is of ``erfc``, which is more exact far below 0 and takes half as long again
+    return (wide * (0.5 * (1 + lax.erf(wide * math.sqrt(0.5))))).astype(input.dtype)
 
 
 @functional(inplace=True, layout=ITERATED)

@@ -12,6 +12,7 @@ from jtorch._base.accelerated import is_accelerated
 from jtorch.ops import check, promotion
 from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import ATTENDED
+from jtorch.ops.nn import fused_attention
 from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor, op
 
@@ -79,11 +80,13 @@ def safe_softmax(scores: jax.Array) -> jax.Array:
     return jnp.where(empty, 0, jax.nn.softmax(jnp.where(empty, 0, scores), axis=-1))
 
 
-def _weights(query, key, attn_mask, is_causal: bool, scale: float | None, enable_gqa: bool) -> jax.Array:
-    if enable_gqa:
-        key = _repeat_heads(key, query.shape[-3])
-    if scale is None:
-        scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf
+def _scale(query: jax.Array, given: float | None) -> float:
+    if given is not None:
+        return given
+    return 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf
+
+
+def _weights(query: jax.Array, key: jax.Array, attn_mask: jax.Array | None, is_causal: bool, scale: float) -> jax.Array:
     scores = _scores(query, key) * scale
     return safe_softmax(_masked(scores, attn_mask, is_causal)).astype(query.dtype)
 
@@ -96,8 +99,20 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if dropout_p > 0:
         raise NotImplementedError("scaled_dot_product_attention draws its dropout mask outside this op")
     _check(query, key, value, attn_mask, is_causal)
-    weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)
-    return _matmul(weights, _repeat_heads(value, query.shape[-3]) if enable_gqa else value)
+    if enable_gqa:
+        key, value = _repeat_heads(key, query.shape[-3]), _repeat_heads(value, query.shape[-3])
+    if attn_mask is None:
+        return attended(query, key, value, is_causal, _scale(query, scale))
+    return _matmul(_weights(query, key, attn_mask, False, _scale(query, scale)), value)
+
+
+def attended(query: jax.Array, key: jax.Array, value: jax.Array, is_causal: bool, scale: float) -> jax.Array:
+    """Attention without a mask, or with a triangular one."""
+    def plain(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        return _matmul(_weights(q, k, None, is_causal, scale), v)
+    if fused_attention.fits(query, key, value):
+        return fused_attention.attention(plain, scale, is_causal, query, key, value)
+    return plain(query, key, value)
 
 
 @op(name="_attention_with_dropout_mask", function=False, method=False, out=False, tested=False)
@@ -106,6 +121,8 @@ def attention_with_dropout_mask(query: Tensor, key: Tensor, value: Tensor, kept:
                                 scale: float | None = None, enable_gqa: bool = False):
     """scaled_dot_product_attention whose weights are dropped where ``kept`` is False and scaled up elsewhere."""
     _check(query, key, value, attn_mask, is_causal)
-    weights = _weights(query, key, attn_mask, is_causal, scale, enable_gqa)
+    if enable_gqa:
+        key, value = _repeat_heads(key, query.shape[-3]), _repeat_heads(value, query.shape[-3])
+    weights = _weights(query, key, attn_mask, is_causal, _scale(query, scale))
     weights = jnp.where(kept, weights / (1 - dropout_p), 0) if dropout_p < 1 else jnp.zeros_like(weights)
-    return _matmul(weights, _repeat_heads(value, query.shape[-3]) if enable_gqa else value)
+    return _matmul(weights, value)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from jtorch.ops import check, promotion
 from jtorch.ops.elementwise import widen
+from jtorch.ops.nn import fused_attention
 from jtorch.ops.nn.attention import safe_softmax
 from jtorch.ops.registry import Tensor, op
 
@@ -84,6 +85,13 @@ def _attention_weights(q: jax.Array, k: jax.Array, mask: jax.Array | None, *, sa
     return (safe_softmax(scores) if safe else jax.nn.softmax(scores, axis=-1)).astype(q.dtype)
 
 
+def _fused(q: jax.Array, k: jax.Array, v: jax.Array, is_causal: bool) -> jax.Array:
+    def plain(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
+        mask = _causal(q.shape[2], k.shape[2], q.dtype) if is_causal else None
+        return jnp.matmul(_attention_weights(q, k, mask, safe=True), v)
+    return fused_attention.attention(plain, 1 / math.sqrt(q.shape[-1]), is_causal, q, k, v)
+
+
 def _flatten_heads(x: jax.Array) -> jax.Array:
     batch, heads, time, size = x.shape
     return jnp.transpose(x, (2, 0, 1, 3)).reshape(time, batch, heads * size)
@@ -115,6 +123,8 @@ def multi_head_attention(query: Tensor, key: Tensor | None, value: Tensor | None
     zeros = [jnp.zeros((1, 1, 1, size), q.dtype)] * add_zero_attn
     learned = [[_heads(b.reshape(1, 1, -1), num_heads)] for b in biases_kv] or [[], []]
     k, v = _extended(k, learned[0] + zeros), _extended(v, learned[1] + zeros)
+    if mask is None and kept is None and not need_weights and fused_attention.fits(q, k, v):
+        return _project(_flatten_heads(_fused(q, k, v, is_causal)), out_weight, out_bias)
     if is_causal:
         mask = _causal(q.shape[2], k.shape[2], q.dtype)
     elif mask is not None:
