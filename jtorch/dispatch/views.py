@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jtorch import engine, storage
+from jtorch import engine, speedups, storage
 from jtorch._backward.view_history import node_of, read_through, requires_grad, start_history
 from jtorch._base import seam
 from jtorch._nodes.vjp import backward_name
@@ -25,6 +25,9 @@ def call_view(c: Call, flat):
             return made
     base, op = flat[0], c.op
     shown = _what_is_shown(c, flat)
+    if (shown.__class__ is tuple and op.is_plain_view and base._storage.host is None and len(flat) == 1 and base._view_op is None
+            and not base._through and not base._inference and not mode.inference):
+        return _with_notes(plain_view(c, flat, shown, mode.grad), op.view.alias_name, base)
     if shown.__class__ is str:
         return base if shown == ITSELF else _copied(call(c, flat), op)
     several = shown.__class__ is list
@@ -43,6 +46,30 @@ def call_view(c: Call, flat):
     if several or base._creation is not None or base._inference or not mode.grad:
         _mark(base, made, several and op.view.node_each is None)
     return made if several else made[0]
+
+
+def plain_view(c: Call, flat, shown: tuple, tracks: bool) -> Tensor:
+    """What ``call_view`` makes of one tensor that is no part of host memory; ``tracks``: with its history."""
+    base, args = flat[0], [value_of(flat[0])]
+    made = view_of(base, *shown, record(c, args))
+    if tracks and requires_grad(base):
+        if engine.current().after_backward:
+            _end()
+        node = make_node(c, flat, args)
+        if shown[0].is_inexact:
+            start_history(made, node)
+    return made
+
+
+def _with_notes(made: Tensor, alias: str | None, base: Tensor) -> Tensor:
+    """A view with the name that its node has where what it was taken of is not contiguous, and with how it was made."""
+    if alias is not None and made._node is not None and not base.is_contiguous():
+        made._node.__class__ = node_class(alias)
+    if not mode.grad:
+        made._creation = "no_grad"
+    elif base._creation is not None:
+        made._creation = base._creation
+    return made
 
 
 def _what_is_shown(c: Call, flat) -> Any:
@@ -208,3 +235,7 @@ def row_of(t: Tensor, rows: tuple, i: int) -> Tensor | None:
     if not mode.grad:
         made._creation = "no_grad"
     return made
+
+
+_end = engine.end
+speedups.connect(globals(), "views")

@@ -190,6 +190,7 @@ class Op:
     asks_history_first: bool = field(init=False)
     has_history_in_place: bool = field(init=False)
     notes_origin: bool = field(init=False)
+    is_plain_view: bool = field(init=False)
     elementwise: bool = field(init=False)
     shapes_first: bool = field(init=False)
     counts_numbers: bool = field(init=False)
@@ -199,6 +200,8 @@ class Op:
         self.asks_history_first = (has_derivative or self.looks_at_history) and not self.composite
         self.has_history_in_place = has_derivative or self.inplace.name is not None
         self.notes_origin = self.view is not None and (self.view.remade or self.view.replayed)
+        self.is_plain_view = (self.view is not None and self.differentiable and not self.notes_origin and not self.through_storage
+                              and self.view.node_each is None)
         self.elementwise = self.layout is not None and self.layout.elementwise
         self.shapes_first = self.memory.dtypes_first or (self.promote is None and not self.elementwise)
         self.counts_numbers = self.promote is not None and self.layout is not None and self.layout.counts_numbers

@@ -14,6 +14,8 @@ MIRRORS = {     # by its name in the extension: the module and name of the Pytho
     "wrap": "jtorch.tensor:wrap",
     "call": "jtorch.dispatch.calls:call",
     "make_node": "jtorch.dispatch.calls:make_node",
+    "view_of": "jtorch.dispatch.views:view_of",
+    "plain_view": "jtorch.dispatch.views:plain_view",
     "call_inplace": "jtorch.dispatch.writes:call_inplace",
     "follow": "jtorch._backward.backward:follow",
 }
@@ -32,6 +34,8 @@ INSIDE = {      # functions that only C calls, in the files of these names, and 
     "nodes.c:new_node": "jtorch.tape:OpNode.__init__",
     "nodes.c:tracked": "jtorch.dispatch.calls:_with_node",
     "nodes.c:wrap_saved": "jtorch.dispatch.calls:_saving_result",
+    "tensors.c:new_view": "jtorch.storage:View.__init__",
+    "tensors.c:start_history": "jtorch._backward.view_history:start_history",
     "calls.c:is_plain_update": "jtorch.dispatch.writes:_is_plain",
     "walks.c:is_in_place": "jtorch._nodes.replay:Walk._enters",
     "walks.c:enter": "jtorch._nodes.replay:Walk._enter",

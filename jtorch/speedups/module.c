@@ -83,6 +83,8 @@ static PyMethodDef methods[] = {
     {"make_node", (PyCFunction)(void (*)(void))speedups_make_node, METH_FASTCALL, "See jtorch.dispatch.calls.make_node."},
     {"call_inplace", (PyCFunction)(void (*)(void))speedups_call_inplace, METH_FASTCALL | METH_KEYWORDS,
      "See jtorch.dispatch.writes.call_inplace."},
+    {"view_of", (PyCFunction)(void (*)(void))speedups_view_of, METH_FASTCALL, "See jtorch.dispatch.views.view_of."},
+    {"plain_view", (PyCFunction)(void (*)(void))speedups_plain_view, METH_FASTCALL, "See jtorch.dispatch.views.plain_view."},
     {"set_detour", speedups_set_detour, METH_O, "See jtorch.dispatch.calls.detour."},
     {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch._backward.backward.follow."},
     {"restore_grad", (PyCFunction)(void (*)(void))speedups_restore_grad, METH_FASTCALL, "See jtorch.no_grad.restore_grad."},
@@ -92,6 +94,7 @@ static PyMethodDef methods[] = {
     {"connect_mode", speedups_connect_mode, METH_O, "Takes what it needs of jtorch.no_grad; gives no_grad.__exit__."},
     {"connect_calls", speedups_connect_calls, METH_O, "Takes what it needs of jtorch.dispatch.calls."},
     {"connect_inplace", speedups_connect_inplace, METH_O, "Takes what it needs of jtorch.dispatch.writes."},
+    {"connect_views", speedups_connect_views, METH_O, "Takes what it needs of jtorch.dispatch.views."},
     {"connect_walks", speedups_connect_walks, METH_O, "Takes what it needs of jtorch._backward.backward."},
     {NULL, NULL, 0, NULL},
 };

@@ -28,7 +28,7 @@ CLASS(HostProgram, code, outs, slots);
 CLASS(Latest, result);
 CLASS(Call, node_class, nodes, tape_flags);
 CLASS(Storage, aval, generation, has_separate_version, saved, value, version);
-CLASS(View, aval, generation, in_order, value);
+CLASS(View, aval, generation, in_order, offset, order, stride, value);
 CLASS(VersionCounter, version);
 CLASS(SavedTensorRef, counter, storage, tensor, view);
 CLASS(Tensor, accumulator, base, counter, grad, inference, leaf_hooks, node, node_version, output_nr, post_accumulate_hooks,
@@ -105,6 +105,8 @@ int connect_host(PyObject *given);
 /* tensors.c */
 PyObject *value_of(PyObject *tensor);
 PyObject *wrap_value(PyObject *value, PyObject *node, Py_ssize_t output_nr, PyObject *storage);
+PyObject *view_of(PyObject *base, PyObject *const *geometry, PyObject *value);
+void start_history(PyObject *tensor, PyObject *node);
 int requires_grad(PyObject *tensor);
 int write_value(PyObject *tensor, PyObject *value);
 void count_saved(PyObject *versions, long by);
@@ -120,6 +122,11 @@ PyObject *speedups_connect_tensor(PyObject *module, PyObject *given);
 PyObject *tracked(PyObject *call, long facts, PyObject *flat, PyObject *args, PyObject *out, PyObject *modes);
 PyObject *speedups_make_node(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_connect_nodes(PyObject *module, PyObject *given);
+
+/* views.c */
+PyObject *speedups_view_of(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *speedups_plain_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
+PyObject *speedups_connect_views(PyObject *module, PyObject *given);
 
 /* calls.c */
 PyObject *current_mode(void);       /* borrowed */

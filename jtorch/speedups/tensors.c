@@ -8,7 +8,7 @@ struct VersionCounter_class VersionCounter_;
 struct SavedTensorRef_class SavedTensorRef_;
 struct Tensor_class Tensor_;
 
-static PyObject *value_in_python, *write_in_python, *zero;
+static PyObject *value_in_python, *write_in_python, *zero, *never;
 
 /* What a tensor shows now, where that is at hand: borrowed, or NULL without an error. */
 static PyObject *shown_by(PyObject *tensor)
@@ -93,6 +93,61 @@ PyObject *speedups_wrap(PyObject *module, PyObject *const *args, Py_ssize_t narg
     if (nr == -1 && PyErr_Occurred())
         return NULL;
     return wrap_value(args[0], node, nr, is_none(shared) ? NULL : shared);
+}
+
+/* What a tensor shows of its storage, if it is not simply all of it: a new View. */
+static PyObject *new_view(PyObject *storage, PyObject *const *geometry, PyObject *value)
+{
+    PyObject *view = View_.type->tp_alloc(View_.type, 0);
+    if (view == NULL)
+        return NULL;
+    SLOT(view, View_.aval) = Py_NewRef(geometry[0]);
+    SLOT(view, View_.stride) = Py_NewRef(geometry[1]);
+    SLOT(view, View_.offset) = Py_NewRef(geometry[2]);
+    SLOT(view, View_.in_order) = Py_NewRef(geometry[3]);
+    SLOT(view, View_.value) = Py_NewRef(value);
+    SLOT(view, View_.generation) = Py_NewRef(is_none(value) ? never : SLOT(storage, Storage_.generation));
+    SLOT(view, View_.order) = Py_NewRef(Py_None);
+    return view;
+}
+
+/* Whether a geometry (aval, stride, offset, in_order) is all of a storage, or -1 with an error. */
+static int is_whole(PyObject *storage, PyObject *const *geometry)
+{
+    if (geometry[0] != SLOT(storage, Storage_.aval) || geometry[3] != Py_True)
+        return 0;
+    int offset = PyObject_IsTrue(geometry[2]);
+    return offset < 0 ? -1 : !offset;
+}
+
+/* See jtorch.dispatch.views.view_of: ``geometry`` is (aval, stride, offset, in_order). */
+PyObject *view_of(PyObject *base, PyObject *const *geometry, PyObject *value)
+{
+    PyObject *storage = SLOT(base, Tensor_.storage), *counter = SLOT(base, Tensor_.counter), *first = SLOT(base, Tensor_.base);
+    int whole = is_whole(storage, geometry);
+    PyObject *made = whole < 0 ? NULL : wrap_value(value, NULL, 0, storage);
+    PyObject *view = made == NULL || whole ? NULL : new_view(storage, geometry, value);
+    PyObject *version = made == NULL || (!whole && view == NULL) ? NULL : version_of(is_none(counter) ? storage : counter);
+    if (version == NULL) {
+        Py_XDECREF(view);
+        Py_XDECREF(made);
+        return NULL;
+    }
+    if (view != NULL)
+        put(made, Tensor_.view, view);
+    set(made, Tensor_.counter, counter);
+    set(made, Tensor_.inference, SLOT(base, Tensor_.inference));
+    set(made, Tensor_.base, is_none(first) ? base : first);
+    put(made, Tensor_.node_version, version);
+    return made;
+}
+
+/* See jtorch._backward.view_history.start_history. */
+void start_history(PyObject *tensor, PyObject *node)
+{
+    set(tensor, Tensor_.node, node);
+    set(tensor, Tensor_.output_nr, zero);
+    set(tensor, Tensor_.requires_grad, Py_True);
 }
 
 /* See jtorch._backward.view_history.requires_grad. */
@@ -212,7 +267,7 @@ PyObject *version_of(PyObject *counter)
 PyObject *speedups_connect_storage(PyObject *module, PyObject *given)
 {
     static const char *const of_storage[] = {"aval", "generation", "has_separate_version", "saved", "value", "version", NULL};
-    static const char *const of_view[] = {"aval", "generation", "in_order", "value", NULL};
+    static const char *const of_view[] = {"aval", "generation", "in_order", "offset", "order", "stride", "value", NULL};
     static const char *const of_counter[] = {"version", NULL};
     static const char *const of_saved[] = {"counter", "storage", "tensor", "view", NULL};
     if (!(Storage_.type = (PyTypeObject *)take(given, "Storage")) || !(View_.type = (PyTypeObject *)take(given, "View"))
@@ -223,7 +278,7 @@ PyObject *speedups_connect_storage(PyObject *module, PyObject *given)
             || lookup_slots((PyObject *)VersionCounter_.type, &VersionCounter_.version, of_counter) < 0
             || lookup_slots((PyObject *)SavedTensorRef_.type, &SavedTensorRef_.counter, of_saved) < 0
             || !(value_in_python = take(given, "value_of")) || !(write_in_python = take(given, "write"))
-            || !(zero = PyLong_FromLong(0)))
+            || !(zero = PyLong_FromLong(0)) || !(never = PyLong_FromLong(-1)))
         return NULL;
     Py_RETURN_NONE;
 }
