@@ -48,15 +48,16 @@ def call_view(c: Call, flat):
     return made if several else made[0]
 
 
-def plain_view(c: Call, flat, shown: tuple, tracks: bool) -> Tensor:
+def plain_view(c: Call, flat, shown: Any, tracks: bool) -> Tensor:
     """What ``call_view`` makes of one tensor that is no part of host memory; ``tracks``: with its history."""
     base, args = flat[0], [value_of(flat[0])]
-    made = view_of(base, *shown, record(c, args))
+    aval, stride, offset, in_order = shown
+    made = view_of(base, aval, stride, offset, in_order, record(c, args))
     if tracks and requires_grad(base):
         if engine.current().after_backward:
             _end()
         node = make_node(c, flat, args)
-        if shown[0].is_inexact:
+        if aval.is_inexact:
             start_history(made, node)
     return made
 

@@ -163,11 +163,11 @@ class Program:
         return taken
 
     def _soon_read(self) -> list[int]:
-        """Which outputs of an accelerator go to the host unasked: numbers, as a loss is one, if they are few.
+        """Which outputs of an accelerator go to the host unasked: floats, as a loss is one, if they are few.
 
         A loop asks for its loss when the step is done, and would wait for the copy: 0.3 to 0.6 ms on an H100.
         """
-        numbers = [k for k, i in enumerate(self.outs) if self.avals[i].shape == ()]
+        numbers = [k for k, i in enumerate(self.outs) if self.avals[i].shape == () and self.avals[i].is_inexact]
         few = len(numbers) <= policy.FEW_NUMBERS and devices.is_accelerator(self.device) and self.device.type != "mesh"
         return numbers if few else []
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import jtorch as torch
+
 
 @pytest.fixture
 def fw(xp):
@@ -180,3 +182,15 @@ def test_jacobian_by_forward_mode(xp):
     for row, other in zip(forward, xp.autograd.functional.jacobian(f, (x, y)), strict=True):
         for a, b in zip(row, other, strict=True):
             assert a.tolist() == b.tolist()
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_recurrent_layers(kind):
+    """They have a backward of their own, and no forward derivative beside it."""
+    torch.manual_seed(0)
+    layer = getattr(torch.nn, kind)(3, 4).double()
+    x, t = torch.randn(5, 2, 3, dtype=torch.float64), torch.randn(5, 2, 3, dtype=torch.float64)
+    value, tangent = torch.func.jvp(lambda x: layer(x)[0], (x,), (t,))
+    by_difference = (layer(x + 1e-6 * t)[0] - layer(x - 1e-6 * t)[0]) / 2e-6
+    np.testing.assert_allclose(tangent.detach().numpy(), by_difference.detach().numpy(), rtol=1e-5, atol=1e-8)
+    np.testing.assert_array_equal(value.detach().numpy(), layer(x)[0].detach().numpy())

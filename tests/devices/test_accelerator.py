@@ -41,6 +41,44 @@ def test_a_training_loop(run_python):
     assert printed == "True True 0 True\n"
 
 
+def test_a_loss_goes_to_the_host_unasked(run_python):
+    """Once the loop is a program; what a step counts (a BatchNorm's batches) and an optimizer's many steps do not."""
+    printed = run_python(LOOP + """
+print(counters.sent_ahead > 0)
+before = counters.sent_ahead
+x = torch.ones(3, device="cuda")
+for _ in range(20):
+    many = [x[i % 3] + i for i in range(10)]
+    print(end="" if sum(many).item() else "zero")
+print(counters.sent_ahead - before <= 20)
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "True\nTrue\n"
+
+
+def test_what_an_optimizer_replaces_is_not_copied_first(run_python):
+    """Many parameters of one shape, in several calls of one program: each result takes the memory of what it replaces."""
+    printed = run_python(BEGINNING + """
+import importlib
+program, seen = importlib.import_module("jtorch.engine.program"), []
+made = program.Program._compile
+def noted(self, *args):
+    found = made(self, *args)
+    if self.donated:
+        seen.append((len(self.donated), found.as_text().count(" copy(")))
+    return found
+program.Program._compile = noted
+params = [torch.full((3, 5), float(i), device="cuda", requires_grad=True) for i in range(60)]
+optimizer = torch.optim.Adam(params, lr=0.1)
+for _ in range(20):
+    optimizer.zero_grad()
+    sum((p * p).sum() for p in params).backward()
+    optimizer.step()
+donated, copies = max(seen)
+print(donated >= 180, copies < 90, params[5][0, 0].item() < 4)
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "True True True\n"
+
+
 @pytest.mark.parametrize("mode", ["eager", "hot"])
 def test_a_training_loop_in_other_modes(run_python, mode):
     assert run_python(LOOP + "print(counters.side_by_side)", {**ENV, "JTORCH_ENGINE": mode}) == "0\n"
