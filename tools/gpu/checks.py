@@ -42,8 +42,8 @@ def line_of(check: Check, torch: Any, stand_in: bool) -> Line:
 
 def every_check() -> list[Check]:
     """All checks, in the order of the report."""
-    from tools.gpu import check_moves, check_runtime, check_training
-    return [*check_moves.CHECKS, *check_runtime.CHECKS, *check_training.CHECKS]
+    from tools.gpu import check_attention, check_moves, check_runtime, check_training
+    return [*check_attention.CHECKS, *check_moves.CHECKS, *check_runtime.CHECKS, *check_training.CHECKS]
 
 
 def main() -> None:
