@@ -36,3 +36,16 @@ def test_results_and_gradients_are_the_same(filled, features):
     product = str(jax.make_jaxpr(lambda x, w: linear._product(x, w, np.dtype(np.float32)))(
         np.ones((2, 8), np.float32), np.ones((features, 8), np.float32)))
     assert ("pad" in product) == (features in (7, 9))
+
+
+def test_second_derivatives_and_forward_mode(filled):
+    """The bias is added by a function with a backward of its own."""
+    x, w, b = (torch.linspace(-1, 1, n).reshape(s).requires_grad_() for n, s in ((6, (2, 3)), (12, (4, 3)), (4, (4,))))
+
+    def first(b):
+        return torch.autograd.grad((torch.nn.functional.linear(x, w, b) ** 3).sum(), b, create_graph=True)[0]
+    gradient, = torch.autograd.grad(first(b).sum(), b)
+    expected = 6 * torch.nn.functional.linear(x, w, b).sum(0)
+    np.testing.assert_allclose(gradient.detach().numpy(), expected.detach().numpy(), rtol=1e-5)
+    tangent = torch.func.jvp(lambda b: torch.nn.functional.linear(x, w, b), (b.detach(),), (torch.ones(4),))[1]
+    np.testing.assert_array_equal(tangent.detach().numpy(), np.ones((2, 4), np.float32))
