@@ -15,6 +15,7 @@ import numpy as np
 from numpy import asarray, ndarray
 
 import jtorch.device as devices
+from jtorch._base.accelerated import traced_for
 from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, out_of_memory, policy, stats, wait
 from jtorch.engine.host import work_of
@@ -165,7 +166,8 @@ class Kernel:
 
     def _traced(self):
         place = placed_on(self.outs[0].device) if self.outs and not any(self.used) else self._wanted()
-        return for_xla(lambda: jax.jit(self._flat, **place).trace(*[a.placed for a in self._placed()]))
+        with traced_for(bool(self.outs) and self.outs[0].device.type == "mesh"):
+            return for_xla(lambda: jax.jit(self._flat, **place).trace(*[a.placed for a in self._placed()]))
 
     def _run_compiled(self, arrays: list) -> list:
         if self.foreign:

@@ -19,6 +19,7 @@ import numpy as np
 
 import jtorch.device as devices
 from jtorch import speedups
+from jtorch._base.accelerated import traced_for
 from jtorch.engine import cache, launch, memory, policy, stats, threads, wait
 from jtorch.engine.kernel import flatten, for_xla, value_error
 from jtorch.engine.names import name_of
@@ -250,8 +251,9 @@ class Program:
             flags = [sharding_of(device)] if self.checks else []
             place = {"out_shardings": (*[self.avals[i].placed.sharding for i in self.outs], *flags)}
         jitted = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place)
-        return for_xla(lambda: cache.program(lambda: name_of(structure), lambda: jitted.lower(*placed),
-                                             on if device is CPU else ELSEWHERE, device, self._is_worth_trying()))
+        with traced_for(device.type == "mesh"):
+            return for_xla(lambda: cache.program(lambda: name_of(structure), lambda: jitted.lower(*placed),
+                                                 on if device is CPU else ELSEWHERE, device, self._is_worth_trying()))
 
     def _is_worth_trying(self) -> bool:
         return self.device is CPU or policy.is_worth_trying(sum([s.kernel.work.compiled for s in self.path]))

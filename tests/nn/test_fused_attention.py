@@ -135,3 +135,28 @@ def test_sizes_that_are_left_open_go_by_the_formula(interpreted):
             found = fn.scaled_dot_product_attention(q, q, q, is_causal=True)
             np.testing.assert_allclose(found.numpy(), fn.scaled_dot_product_attention(*[q.double()] * 3, is_causal=True).numpy(),
                                        rtol=1e-4, atol=1e-5)
+
+
+ON_A_MESH = """
+import jtorch as torch
+from jtorch._base import accelerated
+from jtorch.distributed.device_mesh import init_device_mesh
+from jtorch.distributed.tensor import Shard, distribute_tensor
+from jtorch.ops.nn import fused_attention
+seen = []
+fused_attention.are_there = lambda: bool(seen.append(accelerated.is_spread()))
+q = torch.randn(2, 2, 128, 32)
+attend = torch.nn.functional.scaled_dot_product_attention
+expected = attend(q, q, q)
+assert seen and not any(seen)
+spread = distribute_tensor(q, init_device_mesh("cpu", (2,)), [Shard(0)])
+for _ in range(10):
+    found = attend(spread, spread, spread).full_tensor()
+assert any(seen) and not accelerated.is_spread()
+assert (found - expected).abs().max().item() < 1e-5
+"""
+
+
+def test_what_is_spread_over_a_mesh_goes_by_the_formula(run_python):
+    """XLA knows how to cut that up."""
+    run_python(ON_A_MESH, {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"})

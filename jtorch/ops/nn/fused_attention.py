@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch._base import float32_products
-from jtorch._base.accelerated import is_accelerated
+from jtorch._base.accelerated import is_accelerated, is_spread
 from jtorch.ops import check
 
 Plain = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
@@ -43,8 +43,10 @@ def _has_quick_products(dtype: np.dtype) -> bool:
 
 
 def are_there() -> bool:
-    """Whether this process has a GPU for the kernels, and a JAX that has them."""
-    return is_accelerated() and jax.default_backend() == "gpu" and _are_for(jax.devices()[0]) and _module() is not None
+    """Whether this process has a GPU for the kernels, and a JAX that has them. Spread over a mesh each would compute all."""
+    if not is_accelerated() or is_spread() or jax.default_backend() != "gpu":
+        return False
+    return _are_for(jax.devices()[0]) and _module() is not None
 
 
 def _are_for(device: Any) -> bool:
