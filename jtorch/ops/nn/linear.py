@@ -8,7 +8,7 @@ from jax import lax
 
 import jtorch.dtype as dtypes
 from jtorch._base import float32_products
-from jtorch._base.accelerated import is_accelerated
+from jtorch._base.accelerated import is_accelerated, is_spread
 from jtorch._base.advice import INNER_SIZES, advised
 from jtorch.ops import check, promotion
 from jtorch.ops.nn._common import functional
@@ -106,10 +106,10 @@ def _filled(weight: jax.Array) -> jax.Array:
 
     They take 16 bytes at a time of rows that begin there. For the 50,257 words of GPT-2 that makes a third of the time.
     """
-    if not is_accelerated() or weight.ndim < 2 or weight.dtype != np.float32 or not float32_products.are_quick("matmul"):
+    if not is_accelerated() or is_spread() or weight.ndim < 2 or weight.dtype != np.float32:
         return weight
     rows = weight.shape[0]
-    if not check.are_known((rows,)) or rows < MANY or rows % ALIGNED == 0:
+    if not float32_products.are_quick("matmul") or not check.are_known((rows,)) or rows < MANY or rows % ALIGNED == 0:
         return weight
     return jnp.pad(weight, ((0, -rows % ALIGNED), (0, 0)))
 
