@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +9,7 @@ import jax.numpy as jnp
 from jtorch._base import warned
 from jtorch._nodes.vjp import backward_name
 from jtorch.engine import Call
+from jtorch.engine.host import has_any
 from jtorch.engine.kernel import flatten
 from jtorch.ops.facts import INPUTS
 from jtorch.ops.registry import Op, T
@@ -35,21 +35,15 @@ def _jvp_function(forward: Callable, which: tuple[int, ...]) -> Callable:
             return [out for out in outs if jnp.issubdtype(out.dtype, jnp.inexact)]
 
         primals = [inputs[i] for i in which]
-        if _has_own_backward(jax.make_jaxpr(of_dual)(*primals).jaxpr):
+        if has_any(jax.make_jaxpr(of_dual)(*primals).jaxpr, _is_own_backward):
             return tuple(_by_transposing(of_dual, primals, tangents))
         return tuple(jax.jvp(of_dual, primals, list(tangents))[1])
     return jvp
 
 
-def _has_own_backward(jaxpr: Any) -> bool:
-    """Whether some of it has a backward and no forward derivative, of which JAX says nothing before it compiles."""
-    return any([e.primitive.name.startswith("custom_vjp") or any(map(_has_own_backward, _inside(e))) for e in jaxpr.eqns])
-
-
-def _inside(equation: Any) -> list:
-    """The jaxprs that an equation calls."""
-    given = [x for p in equation.params.values() for x in (p if isinstance(p, (tuple, list)) else (p,))]
-    return [inner for inner in [getattr(x, "jaxpr", x) for x in given] if hasattr(inner, "eqns")]
+def _is_own_backward(primitive: str) -> bool:
+    """Whether a primitive has a backward and no forward derivative, of which JAX says nothing before it compiles."""
+    return primitive.startswith("custom_vjp")
 
 
 def _by_transposing(function: Callable, primals: list, tangents: tuple) -> list:

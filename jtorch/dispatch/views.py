@@ -64,13 +64,18 @@ def plain_view(c: Call, flat, shown: Any, tracks: bool) -> Tensor:
 
 def _with_notes(made: Tensor, alias: str | None, base: Tensor) -> Tensor:
     """A view with the name that its node has where what it was taken of is not contiguous, and with how it was made."""
-    if alias is not None and made._node is not None and not base.is_contiguous():
-        made._node.__class__ = node_class(alias)
-    if not mode.grad:
-        made._creation = "no_grad"
-    elif base._creation is not None:
-        made._creation = base._creation
+    if alias is not None and made._node is not None:
+        _rename(made._node, alias, base)
+    creation = _creation_of(base, among_several=False)
+    if creation is not None:
+        made._creation = creation
     return made
+
+
+def _rename(node: Any, alias: str, base: Tensor) -> None:
+    """Gives a view's node the name that it has where what it was taken of is not contiguous."""
+    if not base.is_contiguous():
+        node.__class__ = node_class(alias)
 
 
 def _what_is_shown(c: Call, flat) -> Any:
@@ -116,14 +121,17 @@ def _mark(base: Tensor, made: list[Tensor], among_several: bool) -> None:
         for t in made:
             t._base = None
         return
-    creation = base._creation
-    if not mode.grad:
-        creation = "inference" if mode.inference else "no_grad"
-    elif among_several:
-        creation = "multi"
+    creation = _creation_of(base, among_several)
     if creation is not None:
         for t in made:
             t._creation = creation
+
+
+def _creation_of(base: Tensor, among_several: bool) -> str | None:
+    """How a view that is made now of a tensor is made, where PyTorch restricts writes to it."""
+    if not mode.grad:
+        return "inference" if mode.inference else "no_grad"
+    return "multi" if among_several else base._creation
 
 
 def restrict(t: Tensor, creation: str) -> None:
@@ -175,8 +183,8 @@ def _track_views(c: Call, flat, made: list[Tensor]) -> None:
     for i, t in enumerate(made):
         if storage.aval_of(t).is_inexact:
             start_history(t, *((nodes[i], 0) if len(nodes) > 1 else (nodes[0], i)))
-    if rule.alias_name is not None and not flat[0].is_contiguous():
-        nodes[0].__class__ = node_class(rule.alias_name)
+    if rule.alias_name is not None:
+        _rename(nodes[0], rule.alias_name, flat[0])
 
 
 def _geometry(c: Call, key: tuple, avals: tuple):

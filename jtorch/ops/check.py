@@ -62,9 +62,11 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool
 def are_known(sizes: Sequence) -> bool:
     """Whether none of the sizes is one that the engine leaves open, to trace a body for many at once."""
     try:
-        return all([operator.index(n) >= 0 for n in sizes])
+        for n in sizes:
+            operator.index(n)
     except TypeError:
         return False
+    return True
 
 
 def sizes_known(tensors: Sequence) -> None:

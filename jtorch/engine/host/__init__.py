@@ -12,7 +12,16 @@ the other files   the rules, by kind
 ================  ==================================================================
 """
 from jtorch.engine.host import contract, control, elementwise, index, linalg, reduce, shape, windows  # noqa: F401
-from jtorch.engine.host.program import HostProgram, Plan, has_loop, new_quiet_context, quiet_contexts, trace, work_of
+from jtorch.engine.host.program import (
+    HostProgram,
+    Plan,
+    has_any,
+    has_loop,
+    new_quiet_context,
+    quiet_contexts,
+    trace,
+    work_of,
+)
 from jtorch.engine.host.rules import Unsupported
 
-__all__ = ["HostProgram", "Plan", "Unsupported", "has_loop", "new_quiet_context", "quiet_contexts", "trace", "work_of"]
+__all__ = ["HostProgram", "Plan", "Unsupported", "has_any", "has_loop", "new_quiet_context", "quiet_contexts", "trace", "work_of"]

@@ -97,11 +97,16 @@ def trace(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct], *, short: bool = 
     return traced.jaxpr, is_tuple
 
 
+def has_any(jaxpr: Jaxpr, is_wanted: Callable[[str], bool]) -> bool:
+    """Whether there is such a primitive in it, or in what it calls."""
+    given = [v for eqn in jaxpr.eqns for p in eqn.params.values() for v in (p if isinstance(p, (tuple, list)) else (p,))]
+    inner = [v.jaxpr if isinstance(v, ClosedJaxpr) else v for v in given if isinstance(v, (Jaxpr, ClosedJaxpr))]
+    return any(is_wanted(eqn.primitive.name) for eqn in jaxpr.eqns) or any(has_any(v, is_wanted) for v in inner)
+
+
 def has_loop(jaxpr: Jaxpr) -> bool:
     """Whether there is a loop in it, or in what it calls."""
-    inner = [v for eqn in jaxpr.eqns for p in eqn.params.values() for v in (p if isinstance(p, (tuple, list)) else (p,))]
-    return any(eqn.primitive.name in LOOPS for eqn in jaxpr.eqns) \
-        or any(has_loop(v.jaxpr if isinstance(v, ClosedJaxpr) else v) for v in inner if isinstance(v, (Jaxpr, ClosedJaxpr)))
+    return has_any(jaxpr, LOOPS.__contains__)
 
 
 def build(closed: ClosedJaxpr, is_tuple: bool = True) -> HostProgram:

@@ -101,18 +101,13 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
         key, value = _repeat_heads(key, query.shape[-3]), _repeat_heads(value, query.shape[-3])
-    if attn_mask is None:
-        return attended(query, key, value, is_causal, _scale(query, scale))
-    return _matmul(_weights(query, key, attn_mask, False, _scale(query, scale)), value)
+    factor = _scale(query, scale)
 
-
-def attended(query: jax.Array, key: jax.Array, value: jax.Array, is_causal: bool, scale: float) -> jax.Array:
-    """Attention without a mask, or with a triangular one."""
     def plain(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-        return _matmul(_weights(q, k, None, is_causal, scale), v)
-    if fused_attention.fits(query, key, value):
-        return fused_attention.attention(plain, scale, is_causal, query, key, value)
-    return plain(query, key, value)
+        return _matmul(_weights(q, k, attn_mask, is_causal, factor), v)
+    if attn_mask is not None:
+        return plain(query, key, value)
+    return fused_attention.attention(plain, factor, is_causal, query, key, value)
 
 
 @op(name="_attention_with_dropout_mask", function=False, method=False, out=False, tested=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -68,7 +69,12 @@ def _module() -> Any:
 
 
 def attention(plain: Plain, scale: float, causal: bool, query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
-    """``plain(query, key, value)``, which is ``softmax(query @ key.T * scale) @ value``; ``causal``: of earlier keys only."""
+    """``plain(query, key, value)``, by the kernels where they fit.
+
+    It is ``softmax(query @ key.T * scale) @ value``; ``causal``: of earlier keys only.
+    """
+    if not fits(query, key, value):
+        return plain(query, key, value)
     return _attended(plain, scale, causal, query, key, value)[0]
 
 
@@ -83,8 +89,8 @@ def _attended(plain: Plain, scale: float, causal: bool, *inputs: jax.Array) -> t
         return _from_kernel(out, inputs[0]), sums
 
     def formula(*inputs: jax.Array) -> tuple[jax.Array, jax.Array]:
-        batch, time, heads, _ = jax.eval_shape(_for_kernel, inputs[0]).shape
-        return plain(*inputs), jnp.zeros((batch, heads, time), jnp.float32)      # ``plain`` has gradients of its own
+        *batch, heads, time, _ = inputs[0].shape
+        return plain(*inputs), jnp.zeros((math.prod(batch), heads, time), jnp.float32)      # ``plain`` has gradients of its own
     return chosen(fused, formula, *inputs)
 
 
@@ -146,7 +152,7 @@ def _from_kernel(x: jax.Array, like: jax.Array) -> jax.Array:
 
 
 def _options(scale: float, causal: bool, x: jax.Array, interpret: bool) -> dict[str, Any]:
-    """Blocks that fit into 96 KiB, which each such GPU has for a block."""
+    """The arguments, in their order, with blocks that fit into the 96 KiB that each such GPU has for one."""
     queries, keys = (ROWS, 64) if x.shape[-1] * x.dtype.itemsize <= 256 else (ROWS // 2, 32)
     blocks = _module().BlockSizes(block_q=queries, block_k=keys, block_q_dkv=32, block_kv_dkv=32, block_q_dq=32, block_kv_dq=32)
     return {"sm_scale": scale, "causal": causal, "block_sizes": blocks, "backward_pass_impl": "triton", "num_warps": None,

@@ -132,7 +132,7 @@ def _plus_row(out: jax.Array, bias: jax.Array) -> jax.Array:
     return out + jnp.broadcast_to(bias, out.shape)
 
 
-def _plus_row_backward(shape: None, d: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _plus_row_backward(_: None, d: jax.Array) -> tuple[jax.Array, jax.Array]:
     return d, jnp.sum(lax.optimization_barrier(d), axis=tuple(range(d.ndim - 1)))
 
 

@@ -85,7 +85,8 @@ def _attention_weights(q: jax.Array, k: jax.Array, mask: jax.Array | None, *, sa
     return (safe_softmax(scores) if safe else jax.nn.softmax(scores, axis=-1)).astype(q.dtype)
 
 
-def _fused(q: jax.Array, k: jax.Array, v: jax.Array, is_causal: bool) -> jax.Array:
+def _unmasked(q: jax.Array, k: jax.Array, v: jax.Array, is_causal: bool) -> jax.Array:
+    """Attention without a mask, or with a triangular one."""
     def plain(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
         mask = _causal(q.shape[2], k.shape[2], q.dtype) if is_causal else None
         return jnp.matmul(_attention_weights(q, k, mask, safe=True), v)
@@ -123,8 +124,8 @@ def multi_head_attention(query: Tensor, key: Tensor | None, value: Tensor | None
     zeros = [jnp.zeros((1, 1, 1, size), q.dtype)] * add_zero_attn
     learned = [[_heads(b.reshape(1, 1, -1), num_heads)] for b in biases_kv] or [[], []]
     k, v = _extended(k, learned[0] + zeros), _extended(v, learned[1] + zeros)
-    if mask is None and kept is None and not need_weights and fused_attention.fits(q, k, v):
-        return _project(_flatten_heads(_fused(q, k, v, is_causal)), out_weight, out_bias)
+    if mask is None and kept is None and not need_weights:
+        return _project(_flatten_heads(_unmasked(q, k, v, is_causal)), out_weight, out_bias)
     if is_causal:
         mask = _causal(q.shape[2], k.shape[2], q.dtype)
     elif mask is not None:
