@@ -190,10 +190,10 @@ DEPARTED = "This call is not the one that came here when the program was compile
 
 def _catch_up(timeline: Timeline, original: Callable) -> Callable:
     @functools.wraps(original)
-    def catch_up(trace: Any, state: Any, slot: int | None = None) -> None:
+    def catch_up(trace: Any, state: Any, *args: Any, **kwargs: Any) -> None:
         start = perf_counter()
         try:
-            original(trace, state, slot)
+            original(trace, state, *args, **kwargs)
         finally:
             timeline.add("catching up", "what was held back, call by call", start, calls=_calls(state))
     return catch_up

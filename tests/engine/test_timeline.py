@@ -134,6 +134,15 @@ def test_watching_changes_no_number():
     assert watched == plain
 
 
+def test_a_trace_without_a_program_is_seen_to_run_call_by_call(monkeypatch):
+    """As on an accelerator, where calls are held back from the first on."""
+    monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot")
+    engine.forget()
+    with engine.trace() as timeline:
+        assert (torch.ones(3) * 2 + 1).tolist() == [3, 3, 3]
+    assert timeline.counts()["catching up"] == 1
+
+
 # ---------------------------------------------------------------- torch.profiler
 
 def test_profiler_gives_pytorchs_table(tmp_path):
