@@ -145,7 +145,7 @@ detached: weakref.WeakKeyDictionary[Node, dict[int, weakref.ref]] = weakref.Weak
 
 def note_detached(roots: list[Node]) -> None:
     """Marks what nodes under ``roots`` have saved of tensors that ``detach_`` has cut off: their backward is an error."""
-    for node in reachable(roots):
+    for node in reachable(roots, leaves=False):
         if isinstance(node, OpNode) and node.saved is not None:
             node.mark_detached()
 
@@ -367,14 +367,14 @@ def node_class(name: str, base: type = OpNode) -> type:
     return found
 
 
-def reachable(roots: list[Node]) -> list[Node]:
-    """The nodes that the edges lead to from ``roots``, these included, without recursion."""
+def reachable(roots: list[Node], *, leaves: bool = True) -> list[Node]:
+    """The nodes that the edges lead to from ``roots``, these included, without recursion; those of ``leaves`` are made."""
     order, seen, stack = [], set(roots), list(dict.fromkeys(roots))
     while stack:
         node = stack.pop()
         order.append(node)
-        for edge in node.edges:
-            if edge is not None and edge[0] not in seen:
+        for edge in node.edges if leaves else node.raw_edges:
+            if edge is not None and edge[1] != LEAF and edge[0] not in seen:
                 seen.add(edge[0])
                 stack.append(edge[0])
     return order

@@ -336,7 +336,8 @@ def _bound(x: Any) -> int:
 def setitem(t: Tensor, index: Any, value: Any) -> None:
     """``t[index] = value``."""
     if index.__class__ is int and isinstance(value, Tensor) and _is_row(t, index, value):
-        _copied_onto_itself(value, value)
+        check_inplace(value, tracked=False, once=False)
+        storage.count_write(value)      # all that is left to see of it
         return
     number = not isinstance(value, Tensor)
     value = _value_like(t, value) if number else value

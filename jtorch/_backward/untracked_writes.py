@@ -26,7 +26,7 @@ def refresh(roots: list, create_graph: bool = False) -> None:
         if node.saved is not None:
             _refresh(node, of_host=True, create_graph=create_graph)
     if storage.untracked_writes or storage.abandoned:
-        for node in tape.reachable(roots):
+        for node in tape.reachable(roots, leaves=False):
             if getattr(node, "saved", None) is not None:
                 _refresh(node, of_host=False, create_graph=create_graph)
         _forget_unsaved()

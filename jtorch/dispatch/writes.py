@@ -55,7 +55,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     target = flat[0]
     if seam.forward_write is not None and seam.forward_write(c, flat, name) is not None:
         return target
-    if not mode.grad and _is_plain(flat, target):
+    if _is_plain(flat, target):
         return _update(c, flat, target)
     op = c.op
     tracked = mode.grad and not mode.inference and op.has_history_in_place and any_requires_grad(flat)
@@ -85,7 +85,7 @@ def _update(c: Call, flat, target: Tensor) -> Tensor:
     except Exception as error:
         _raise_instead(c, flat, target, error)
         raise
-    aval = target._storage.aval
+    aval = storage.aval_of(target)
     out = out[0] if out.__class__ is list else out
     storage.write(target, out if out.aval is aval else fit(out, aval))
     return target
@@ -171,11 +171,12 @@ def _raise_instead(c: Call, flat, target: Tensor, error: Exception) -> None:
 
 
 def _is_plain(flat, target: Tensor) -> bool:
-    """Whether an update without history is as optimizers written by hand make it: of a whole tensor, by other memory."""
+    """Whether an update has no history and nothing to be refused: of elements that lie one behind the other, by other memory."""
     for t in flat[1:]:
         if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
             return False
-    return target._view is None and not target._inference
+    view = target._view
+    return (view is None or view.in_order) and not target._inference and not (mode.grad and any_requires_grad(flat))
 
 
 def _refuse_cast(c: Call, flat, target: Tensor) -> None:

@@ -23,6 +23,16 @@ static int is_on(PyObject *modes, PyObject *name, int by_default)
     return set_to == NULL ? by_default : set_to == Py_True || PyObject_IsTrue(set_to) == 1;
 }
 
+int is_grad_on(PyObject *modes)
+{
+    return is_on(modes, grad_name, 1);
+}
+
+int goes_by_python(void)
+{
+    return detour;
+}
+
 /* Whether anomaly detection or hooks on saved tensors have something to do with new nodes. */
 int is_special(PyObject *modes)
 {
@@ -124,7 +134,7 @@ PyObject *speedups_call(PyObject *module, PyObject *const *given, Py_ssize_t nar
         args = arguments(flat, facts, &needs);
     if (args == NULL)
         return PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(call_in_python, call, flat, NULL);
-    int tracks = needs && is_on(modes, grad_name, 1) && !is_on(modes, inference_name, 0);
+    int tracks = needs && is_grad_on(modes) && !is_on(modes, inference_name, 0);
     PyObject *made = recorded(call, facts, flat, args, tracks, modes);
     Py_DECREF(args);
     return made != NULL ? made : replace_error(refuse_unusable, call, flat, NULL);
@@ -132,27 +142,38 @@ PyObject *speedups_call(PyObject *module, PyObject *const *given, Py_ssize_t nar
 
 /* ---------------------------------------------------------------- in place */
 
-/* Whether an update is as optimizers written by hand make it: without history, of a whole tensor, by other memory. */
+/* Whether a tensor shows elements that lie one behind the other. */
+static int is_in_order(PyObject *tensor)
+{
+    PyObject *view = SLOT(tensor, Tensor_.view);
+    return is_none(view) || (view != NULL && SLOT(view, View_.in_order) == Py_True);
+}
+
+/* Whether an update has no history and nothing to be refused: of elements that lie one behind the other, by other memory. */
 static int is_plain_update(PyObject *flat, long facts, PyObject *modes)
 {
-    if ((facts & INPLACE_IN_PYTHON) || is_on(modes, grad_name, 1) || !(PyTuple_CheckExact(flat) || PyList_CheckExact(flat)))
+    if ((facts & INPLACE_IN_PYTHON) || !(PyTuple_CheckExact(flat) || PyList_CheckExact(flat)))
         return 0;
+    int may_track = is_grad_on(modes);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(flat);
     PyObject **given = PySequence_Fast_ITEMS(flat), *target = n ? given[0] : NULL;
-    if (target == NULL || !is_a(target, Tensor_.type) || SLOT(target, Tensor_.inference) != Py_False
-            || !is_none(SLOT(target, Tensor_.view)))
+    if (target == NULL || !is_a(target, Tensor_.type) || SLOT(target, Tensor_.inference) != Py_False || !is_in_order(target))
         return 0;
-    for (Py_ssize_t i = 1; i < n; i++)
-        if (!is_number(given[i]) && (!is_a(given[i], Tensor_.type)
-                                     || SLOT(given[i], Tensor_.storage) == SLOT(target, Tensor_.storage)))
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (is_number(given[i]))
+            continue;
+        if (!is_a(given[i], Tensor_.type) || SLOT(given[i], Tensor_.view) == NULL
+                || (i && SLOT(given[i], Tensor_.storage) == SLOT(target, Tensor_.storage)) || (may_track && requires_grad(given[i])))
             return 0;
+    }
     return 1;
 }
 
 /* The value to write: as the target's dtype and shape want it. Steals ``out``. */
 static PyObject *fitted(PyObject *out, PyObject *target)
 {
-    PyObject *aval = SLOT(SLOT(target, Tensor_.storage), Storage_.aval);
+    PyObject *view = SLOT(target, Tensor_.view);
+    PyObject *aval = is_none(view) ? SLOT(SLOT(target, Tensor_.storage), Storage_.aval) : SLOT(view, View_.aval);
     if (out != NULL && PyList_CheckExact(out))
         Py_SETREF(out, Py_NewRef(PyList_GET_ITEM(out, 0)));
     if (out == NULL || SLOT(out, Value_.aval) == aval)

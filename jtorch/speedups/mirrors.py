@@ -16,6 +16,7 @@ MIRRORS = {     # by its name in the extension: the module and name of the Pytho
     "make_node": "jtorch.dispatch.calls:make_node",
     "view_of": "jtorch.dispatch.views:view_of",
     "plain_view": "jtorch.dispatch.views:plain_view",
+    "row_of": "jtorch.dispatch.views:row_of",
     "call_inplace": "jtorch.dispatch.writes:call_inplace",
     "follow": "jtorch._backward.backward:follow",
 }

@@ -126,12 +126,15 @@ PyObject *speedups_connect_nodes(PyObject *module, PyObject *given);
 /* views.c */
 PyObject *speedups_view_of(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_plain_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
+PyObject *speedups_row_of(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_connect_views(PyObject *module, PyObject *given);
 
 /* calls.c */
 PyObject *current_mode(void);       /* borrowed */
 long facts_of(PyObject *call);
+int is_grad_on(PyObject *modes);
 int is_special(PyObject *modes);
+int goes_by_python(void);
 PyObject *speedups_call(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_call_inplace(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
 PyObject *speedups_set_detour(PyObject *module, PyObject *given);

@@ -47,7 +47,7 @@ class Program:
 
     def run(self) -> None:
         modes = [*[torch.enable_grad] * 8, *[torch.no_grad] * 3, *[torch.inference_mode] * 2]
-        kinds = [*[self.call] * 6, self.write, self.write, self.view, self.view, self.other, self.backward, self.backward, self.step]
+        kinds = [*[self.call] * 6, *[self.write, self.view, self.backward, self.step] * 2, self.rows, self.other]
         for _ in range(self.length):
             statement, mode = self.pick(kinds), self.pick(modes)
             try:
@@ -84,6 +84,10 @@ class Program:
         make = [lambda: t[0], lambda: t[..., 1:], lambda: t.mT, lambda: t.view(-1), lambda: t.expand(2, *t.shape), lambda: t.data,
                 lambda: t.reshape(3, -1), lambda: t[0, 1], lambda: t[[0, 1]]]
         return self.pick(make)()
+
+    def rows(self) -> Any:
+        t = self.pick(self.tensors[:4])     # of a tensor that was there before, as a data set is
+        return [t[0], t[0], t[-1]]
 
     def other(self) -> Any:
         t, other = self.pick(self.tensors), self.operand()
@@ -145,6 +149,7 @@ def _text(t: Any) -> str:
 def begin_anew(monkeypatch: Any, held: bool) -> None:
     """Gives the thread a trie that knows nothing; ``held``: in which all calls are held back from the first on."""
     monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot" if held else "auto")
+    monkeypatch.setattr("jtorch._api.indexing.MANY", 1)
     monkeypatch.setattr(traces.local.recorder, "trie", Trie())
     traces.local.recorder.begin()
 

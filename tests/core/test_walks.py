@@ -258,3 +258,29 @@ def from_views(torch):
 def test_a_gradient_given_as_a_view(torch, jt, monkeypatch):
     monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot")        # what is called is held back from the first time on
     same(from_views(jt), from_views(torch))
+
+
+def cut_off(torch):
+    """A node whose result ``detach_`` has cut off."""
+    made = torch.ones(3, requires_grad=True) * 2
+    node = made.grad_fn
+    made.detach_()
+    return node
+
+
+def written_by_numpy(torch):
+    """A tensor whose node has saved memory that NumPy has written to since."""
+    w = torch.ones(3, requires_grad=True)
+    made = w * w
+    w.detach().numpy()[0] = 5
+    return made
+
+
+@pytest.mark.parametrize("made_by", [cut_off, written_by_numpy])
+def test_what_was_done_to_another_graph_keeps_no_walk_from_being_known(jt, monkeypatch, made_by):
+    monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot")
+    kept = made_by(jt)
+    before = jt.engine.stats.counters.walks
+    trained(jt)
+    assert jt.engine.stats.counters.walks > before
+    assert kept is not None
