@@ -96,6 +96,7 @@ def set_default_dtype(d: dtypes.dtype) -> None:
         raise TypeError(("invalid dtype object: " if not isinstance(d, dtypes.dtype) else "")
                         + "only floating-point types are supported as the default type")
     if d is not dtypes.get_default_dtype():
+        engine.end(natural=False)       # what was called before is computed as it was called
         dtypes.use_default(d)
         engine.forget()
 

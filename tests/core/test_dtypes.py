@@ -96,6 +96,17 @@ def test_default(same):
     same(*DEFAULT)
 
 
+def test_what_was_called_before_the_default_changed_is_computed_as_it_was_called(run_python):
+    """Also where it is held back, as on an accelerator."""
+    assert run_python("""
+import jtorch as torch
+x = torch.ones(2)
+y = x * torch.arange(2.0)
+torch.set_default_dtype(torch.float64)
+print(x.numpy().dtype, y.numpy().dtype, torch.ones(2).numpy().dtype)
+""", {"JTORCH_ENGINE": "hot"}) == "float32 float32 float64\n"
+
+
 INPLACE = [
     't = xp.tensor([1, 2]); t += 1.5; r = t',
     't = xp.tensor([1, 2]); t /= 2; r = t',

@@ -134,6 +134,7 @@ def test_watching_changes_no_number():
     assert watched == plain
 
 
+@needs_auto
 def test_a_trace_without_a_program_is_seen_to_run_call_by_call(monkeypatch):
     """As on an accelerator, where calls are held back from the first on."""
     monkeypatch.setattr("jtorch.engine.trie.ENGINE_MODE", "hot")
