@@ -9,6 +9,7 @@ import pytest
 
 import jtorch
 from jtorch._api.lazy_modules import MODULES
+from jtorch._base.config import ENGINE_MODE
 from jtorch._base.not_built import MODULES as NOT_BUILT
 
 # ---------------------------------------------------------------- compile, jit
@@ -209,6 +210,8 @@ def test_older_name_of_the_profiler(xp):
 
 
 def test_the_older_profiler_has_its_table(xp):
+    if xp is jtorch and ENGINE_MODE == "hot":
+        pytest.skip("what is held back and dropped is never called")
     with xp.autograd.profiler.profile() as p:
         assert str(p) == "<unfinished torch.autograd.profile>"
         xp.ones(3) + 1
