@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,6 +18,7 @@ from jtorch._api.conversion import in_format
 from jtorch._api.creation import from_host, place_of
 from jtorch._api.names import put
 from jtorch._api.scalars import integer_of, number_of
+from jtorch._api.sizes import size_of
 from jtorch._backward.view_history import edge_of, start_history
 from jtorch._backward.view_history import requires_grad as _requires_grad
 from jtorch._base import generator, seam
@@ -129,15 +131,6 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
 
 # ---------------------------------------------------------------- making tensors
 
-def _sizes(size: tuple) -> tuple[int, ...]:
-    if len(size) == 1 and isinstance(size[0], (list, tuple)):
-        size = tuple(size[0])
-    out = tuple(map(int, size))
-    if out and min(out) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {next(n for n in out if n < 0)}: {list(out)}")
-    return out
-
-
 class _Restricted:
     """Whether drawing numbers is an error now."""
 
@@ -223,10 +216,16 @@ def _end(d: dtypes.dtype) -> int:
     return 2 if d is dtypes.bool_ else min(int(np.iinfo(d.np).max) + 1, 2**63 - 1)
 
 
+def _shape(function: str, size: tuple, kw: dict[str, Any]) -> tuple[int, ...]:
+    if not size and "size" not in kw:
+        raise TypeError(f"{function}() received an invalid combination of arguments - got ()")
+    return size_of(function, kw["size"]) if "size" in kw else size_of(function, *size)
+
+
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Uniform numbers from [0, 1). See torch.rand."""
-    shape, d, place = _sizes(kw.get("size", size)), dtype or dtypes.get_default_dtype(), place_of(device)
+    shape, d, place = _shape("rand", size, kw), dtype or dtypes.get_default_dtype(), place_of(device)
     if out is not None:
         _check_out(out, "aten::rand", dtype)
         return _fill(out, shape, lambda t: uniform_(t, generator=generator))
@@ -238,7 +237,7 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
 def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
           layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Standard normal numbers. See torch.randn."""
-    shape, d, place = _sizes(kw.get("size", size)), dtype or dtypes.get_default_dtype(), place_of(device)
+    shape, d, place = _shape("randn", size, kw), dtype or dtypes.get_default_dtype(), place_of(device)
     if out is not None:
         _check_dtype_of(out, dtype)
         if _requires_grad(out):
@@ -253,7 +252,7 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Integers from [low, high). See torch.randint."""
     low, high, size = _randint_arguments(args, kw)
-    shape, place, d = _sizes(tuple(size)), place_of(device), dtype or dtypes.int64
+    shape, place, d = size_of("randint", size), place_of(device), dtype or dtypes.int64
     if out is not None:
         _check_out(out, "aten::randint", dtype)
         return _fill(out, shape, lambda t: random_(t, low, high, generator=generator))
@@ -265,19 +264,22 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
 def _randint_arguments(args: tuple, kw: dict) -> tuple[int, int, Any]:
     names = ("low", "high", "size") if len(args) + len(kw) > 2 else ("high", "size")
     given = dict(zip([n for n in names if n not in kw], args, strict=False), **kw)
-    if "high" not in given or "size" not in given:
+    low, high = given.get("low", 0), given.get("high")
+    if "low" not in given and "high" in given and not hasattr(high, "__index__"):
+        raise TypeError(f"randint(): argument 'high' (position 1) must be int, not {type(high).__name__}")
+    if not all([hasattr(n, "__index__") for n in (low, high)]) or not isinstance(given.get("size"), (list, tuple)):
         raise TypeError("randint() received an invalid combination of arguments - got "
                         f"({', '.join(type(a).__name__ for a in args)}), but expected one of: "
                         "(int high, tuple of ints size, *, ...)")
-    size = given["size"]
-    return int(given.get("low", 0)), int(given["high"]), (size,) if isinstance(size, int) else size
+    return operator.index(low), operator.index(high), given["size"]     # type: ignore[arg-type]
 
 
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A random permutation of 0 … n-1. See torch.randperm."""
-    if n < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    if not hasattr(n, "__index__"):
+        raise TypeError(f"randperm(): argument 'n' (position 1) must be int, not {type(n).__name__}")
+    n, = check.nonnegative([operator.index(n)])
     d, place = dtype or dtypes.int64, place_of(device)
     if out is not None:
         _check_out(out, "aten::randperm", dtype)
@@ -298,7 +300,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
     """Normal numbers of given means and standard deviations. See torch.normal."""
     sources = mean, std
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
-        shape = _sizes(tuple(size) if isinstance(size, (list, tuple)) else (size,))
+        shape = size_of("normal", size)
         if out is not None:
             _check_out(out, "aten::normal", dtype)
             return _fill(out, shape, lambda t: normal_(t, float(mean), float(std), generator=generator))

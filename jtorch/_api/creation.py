@@ -400,9 +400,7 @@ def _legacy_size(sizes: tuple) -> tuple[int, ...]:
         if not _is_int(n):
             raise TypeError(f"new(): argument 'size' failed to unpack the object at pos {k + 1} with error "
                             f'"type must be tuple of ints,but got {_type_name(n)}"')
-        if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {[int(n) for n in sizes]}")
-    return tuple([int(n) for n in sizes])
+    return check.nonnegative([int(n) for n in sizes])
 
 
 def _options(dtype: dtypes.dtype) -> str:

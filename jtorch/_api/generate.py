@@ -22,6 +22,7 @@ from jtorch._api.conversion import in_format
 from jtorch._api.given import MADE, first_given, in_old_order, numpy_names
 from jtorch._api.names import put
 from jtorch._api.op_docs import OpDoc
+from jtorch._api.sizes import not_an_int
 from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden, overrides_of
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
 from jtorch._base.advice import advised, instead_of
@@ -159,7 +160,7 @@ def _ints(op: Op, name: str, position: int, given: Any) -> tuple:
     for k, n in enumerate(given):
         if n.__class__ is not int:
             if not hasattr(n, "__index__"):
-                raise TypeError(_not_an_int(op.name.split(".")[-1], name, position, k, n))
+                raise TypeError(not_an_int(op.name.split(".")[-1], name, position, k, n))
             n = n.__index__()
         made.append(n)
     return tuple(made)
@@ -176,13 +177,6 @@ def _int(op: Op, name: str, position: int, given: Any) -> int:
     if has_overloads(op):
         raise invalid_combination(op, sys._getframe(1))
     raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be int, not {_type_name(given)}")
-
-
-def _not_an_int(function: str, name: str, position: int, k: int, n: Any) -> str:
-    if k == 0:
-        return f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {_type_name(n)}"
-    return (f"{function}(): argument '{name}' failed to unpack the object at pos {k + 1} with error "
-            f'"type must be tuple of ints,but got {_type_name(n)}"')
 
 
 def _new_call(calls: dict, op: Op, key: Any):

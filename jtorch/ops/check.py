@@ -131,6 +131,14 @@ def require(condition: Any, message: str, error: type[Exception] = RuntimeError,
         raise advised(error(message), advice) if advice else error(message)
 
 
+def nonnegative(size: Sequence) -> tuple:
+    """The size of a tensor that is to be made; RuntimeError where it is none."""
+    for n in size:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
+    return tuple(size)
+
+
 def nothing(template: tuple, edges: tuple) -> tuple:
     """The ``checks`` of an op that PyTorch makes of others, which save only what lies between."""
     return ()

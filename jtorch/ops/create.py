@@ -25,33 +25,29 @@ def default_float(dtype=None) -> np.dtype:
     return dtypes.get_default_dtype().np if dtype is None else np.dtype(dtype)
 
 
-def _nonnegative(size, name: str) -> tuple[int, ...]:
-    check.require(all(n >= 0 for n in size), f"{name}: Dimension size must be non-negative.")
-    return tuple(size)
-
-
 @op(creates=True, out=Out(takes_dtype=True))
 def zeros(size: Size, *, dtype: dtype | None = None):
     """A tensor of zeros. See torch.zeros."""
-    return jnp.zeros(_nonnegative(size, "zeros"), default_float(dtype))
+    check.require(all(n >= 0 for n in size), "zeros: Dimension size must be non-negative.")
+    return jnp.zeros(size, default_float(dtype))
 
 
 @op(creates=True, out=Out(takes_dtype=True))
 def ones(size: Size, *, dtype: dtype | None = None):
     """A tensor of ones. See torch.ones."""
-    return jnp.ones(_nonnegative(size, "ones"), default_float(dtype))
+    return jnp.ones(check.nonnegative(size), default_float(dtype))
 
 
 @op(creates=True, tested=False)
 def empty(size: Size, *, dtype: dtype | None = None):
     """A tensor whose values do not matter; here they are zeros. See torch.empty."""
-    return jnp.zeros(_nonnegative(size, "empty"), default_float(dtype))
+    return jnp.zeros(check.nonnegative(size), default_float(dtype))
 
 
 @op(creates=True, out=Out(takes_dtype=True))
 def full(size: Size, fill_value: Number, *, dtype: dtype | None = None):
     """A tensor filled with one number, of that number's dtype. See torch.full."""
-    return _filled(_nonnegative(size, "full"), fill_value, _dtype_of_number(fill_value) if dtype is None else dtype)
+    return _filled(check.nonnegative(size), fill_value, _dtype_of_number(fill_value) if dtype is None else dtype)
 
 
 @op(creates=True, method=False, out=False)
@@ -111,34 +107,32 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None):
 @op(creates=True, method=True, function=False, out=False, differentiable=False)
 def new_zeros(input: Tensor, size: Size, *, dtype: dtype | None = None):
     """Zeros in the dtype of this tensor. See torch.Tensor.new_zeros."""
-    return jnp.zeros(_nonnegative(size, "zeros"), input.dtype if dtype is None else dtype)
+    return jnp.zeros(check.nonnegative(size), input.dtype if dtype is None else dtype)
 
 
 @op(creates=True, method=True, function=False, out=False, differentiable=False)
 def new_ones(input: Tensor, size: Size, *, dtype: dtype | None = None):
     """Ones in the dtype of this tensor. See torch.Tensor.new_ones."""
-    return jnp.ones(_nonnegative(size, "ones"), input.dtype if dtype is None else dtype)
+    return jnp.ones(check.nonnegative(size), input.dtype if dtype is None else dtype)
 
 
 @op(creates=True, method=True, function=False, out=False, tested=False, differentiable=False)
 def new_empty(input: Tensor, size: Size, *, dtype: dtype | None = None):
     """A tensor in the dtype of this one whose values do not matter; here zeros. See torch.Tensor.new_empty."""
-    return jnp.zeros(_nonnegative(size, "empty"), input.dtype if dtype is None else dtype)
+    return jnp.zeros(check.nonnegative(size), input.dtype if dtype is None else dtype)
 
 
 @op(creates=True, method=True, function=False, out=False, differentiable=False)
 def new_full(input: Tensor, size: Size, fill_value: Number, *, dtype: dtype | None = None):
     """One number in the dtype of this tensor. See torch.Tensor.new_full."""
-    return _filled(_nonnegative(size, "full"), fill_value, input.dtype if dtype is None else dtype)
+    return _filled(check.nonnegative(size), fill_value, input.dtype if dtype is None else dtype)
 
 
 @op(creates=True, out=Out(takes_dtype=True))
 def arange(start=None, end=None, step=None, *, dtype: dtype | None = None):
     """The numbers from ``start`` (0) up to but not including ``end``. See torch.arange."""
-    if end is None:
-        if start is None or step is not None:
-            raise TypeError("arange() received an invalid combination of arguments")
-        start, end = 0, start
+    _check_numbers([n for n in (start, end, step) if n is not None])
+    start, end = (0, start) if end is None else (start, end)
     start, step = 0 if start is None else start, 1 if step is None else step
     integral = all(isinstance(n, check.Int) for n in (start, end, step))
     d = (np.dtype(np.int64) if integral else default_float()) if dtype is None else np.dtype(dtype)
@@ -148,6 +142,16 @@ def arange(start=None, end=None, step=None, *, dtype: dtype | None = None):
     _check_range(start, end, step)
     n = -((start - end) // step) if integral or d == np.int64 else math.ceil((end - start) / step)
     return _progression(start, step, n, d)
+
+
+def _check_numbers(given: list) -> None:
+    """TypeError where ``arange`` is given nothing, or what is no number."""
+    kinds = [type(n).__name__ for n in given]
+    wrong = [kind for n, kind in zip(given, kinds, strict=True) if not isinstance(n, (check.Int, float, complex, np.number))]
+    if wrong and len(given) == 1:
+        raise TypeError(f"arange(): argument 'end' (position 1) must be Number, not {wrong[0]}")
+    if wrong or not given:
+        raise TypeError(f"arange() received an invalid combination of arguments - got ({', '.join(kinds)})")
 
 
 @op(name="range", creates=True, out=Out(takes_dtype=True))

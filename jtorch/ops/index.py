@@ -226,8 +226,8 @@ def _select_outside(detail, input, dim, *_, **__):
 def index_select(input: Tensor, dim: int, index: Tensor):
     """The slices of a dim at an index vector. See torch.index_select."""
     dim = check.wrap_dim(dim, input.ndim)
-    check.require(index.dtype in (np.int32, np.int64), "index_select(): Expected dtype int32 or int64 for index")
     check.require(index.ndim <= 1, "index_select(): Index is supposed to be a vector", IndexError)
+    check.require(index.dtype in (np.int32, np.int64), "index_select(): Expected dtype int32 or int64 for index")
     if not input.ndim:
         check.require(index.size == 1, f"index_select(): Index to scalar can have only 1 value, got "
                       f"{index.size} value(s)")

@@ -8,15 +8,14 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch._api.creation import from_host, place_of
+from jtorch._api.sizes import size_of
 from jtorch.engine import zero_stride_array
 from jtorch.tensor import Parameter, Tensor
 
 
 def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
     """A tensor yet to be filled (zeros)."""
-    if any([n < 0 for n in shape]):
-        negative = next(n for n in shape if n < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {list(shape)}")
+    shape = size_of("empty", shape) if len(shape) > 1 else size_of("empty", *shape)
     found = dtypes.as_dtype(dtype, "empty") or dtypes.get_default_dtype()
     place = place_of(device)
     return from_host(np.zeros(shape, found.np) if place.type != "meta" else zero_stride_array(shape, found.np), place)
