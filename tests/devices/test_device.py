@@ -11,7 +11,7 @@ import threading
 import jax
 import pytest
 
-from jtorch import backends, cuda, version
+from jtorch import backends, cuda, engine, version
 from jtorch._base import seam
 from jtorch.backends import precision
 from jtorch.device import device
@@ -189,6 +189,7 @@ class FakeDevice:
 @pytest.fixture
 def fake_devices(monkeypatch):
     def install(**counts):
+        engine.end()        # what the tests before have held back belongs to the devices that there are
         made = {kind: tuple(FakeDevice(kind, i) for i in range(n)) for kind, n in counts.items()}
         found = {"cpu": made.get("cpu", ()), "cuda": made.get("gpu", ())}
         found["xla"] = made.get("tpu") or found["cuda"] or found["cpu"]
