@@ -36,6 +36,8 @@ GENERAL = (
     "`out=` of functions of `torch.nn.functional`, which PyTorch takes in places without documenting it, is not taken.",
     "Methods take `out=` where the function does, so that `np.sum(tensor)` works; PyTorch's methods refuse it.",
     "Memory formats other than `contiguous_format` are accepted and change nothing: a tensor that owns its memory is contiguous.",
+    "What a program computes on a CPU, as in a loop that has run for a while, takes subnormal numbers (below 1.2e-38 in float32, 2.2e-308 "
+    "in float64) for 0, since XLA sets the processor so; calls that run one by one keep them mostly, as PyTorch does.",
 )
 
 DIFFERENCES: tuple[Difference, ...] = (
