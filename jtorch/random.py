@@ -352,7 +352,7 @@ def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_g
     made = _unfilled(input, dtype, device, memory_format)
     if made is not None:
         return with_grad(uniform_(made, **kw), requires_grad)
-    return rand(*input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
+    return rand(input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
 
 
 def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
@@ -360,7 +360,7 @@ def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_
     made = _unfilled(input, dtype, device, memory_format)
     if made is not None:
         return with_grad(normal_(made, **kw), requires_grad)
-    return randn(*input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
+    return randn(input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
 
 
 def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None,
