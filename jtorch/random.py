@@ -217,9 +217,10 @@ def _end(d: dtypes.dtype) -> int:
 
 
 def _shape(function: str, size: tuple, kw: dict[str, Any]) -> tuple[int, ...]:
-    if not size and "size" not in kw:
+    given = (kw["size"],) if "size" in kw else size
+    if not given:
         raise TypeError(f"{function}() received an invalid combination of arguments - got ()")
-    return size_of(function, kw["size"]) if "size" in kw else size_of(function, *size)
+    return size_of(function, *given)
 
 
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,

@@ -96,9 +96,8 @@ def set_default_dtype(d: dtypes.dtype) -> None:
         raise TypeError(("invalid dtype object: " if not isinstance(d, dtypes.dtype) else "")
                         + "only floating-point types are supported as the default type")
     if d is not dtypes.get_default_dtype():
-        engine.end(natural=False)       # what was called before is computed as it was called
+        engine.forget()     # before, so that what was called until now is computed as it was called
         dtypes.use_default(d)
-        engine.forget()
 
 
 def promote_types(type1: dtypes.dtype, type2: dtypes.dtype) -> dtypes.dtype:

@@ -22,7 +22,7 @@ from jtorch._api.conversion import in_format
 from jtorch._api.given import MADE, first_given, in_old_order, numpy_names
 from jtorch._api.names import put
 from jtorch._api.op_docs import OpDoc
-from jtorch._api.sizes import not_an_int
+from jtorch._api.sizes import ints_of
 from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden, overrides_of
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
 from jtorch._base.advice import advised, instead_of
@@ -156,14 +156,7 @@ def _ints(op: Op, name: str, position: int, given: Any) -> tuple:
     if not isinstance(given, (list, tuple)):
         raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be tuple of ints, not "
                         f"{_type_name(given)}")
-    made = []
-    for k, n in enumerate(given):
-        if n.__class__ is not int:
-            if not hasattr(n, "__index__"):
-                raise TypeError(not_an_int(op.name.split(".")[-1], name, position, k, n))
-            n = n.__index__()
-        made.append(n)
-    return tuple(made)
+    return ints_of(given, op.name, name, position)
 
 
 def _int(op: Op, name: str, position: int, given: Any) -> int:

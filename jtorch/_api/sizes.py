@@ -1,6 +1,7 @@
 """Sizes as a program gives them: ints one by one, or one sequence of them."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from jtorch.ops import check
@@ -9,19 +10,22 @@ from jtorch.ops import check
 def size_of(function: str, *given: Any) -> tuple[int, ...]:
     """The size that ``function`` was given, with PyTorch's errors for what is no int, or negative."""
     in_sequence = len(given) == 1 and isinstance(given[0], (list, tuple))
-    size = tuple([_int(function, k, n, in_sequence) for k, n in enumerate(given[0] if in_sequence else given)])
-    return check.nonnegative(size)
+    return check.nonnegative(ints_of(given[0] if in_sequence else given, function, "size", 1, in_sequence))
 
 
-def _int(function: str, k: int, n: Any, in_sequence: bool) -> int:
-    if n.__class__ is not int:
-        if not hasattr(n, "__index__"):
-            raise TypeError(not_an_int(function, "size", 1, k, n, in_sequence))
-        n = n.__index__()
-    return n
+def ints_of(given: Sequence, function: str, name: str, position: int, in_sequence: bool = False) -> tuple[int, ...]:
+    """The ints that are an argument of ``function``; tensors of one element become numbers."""
+    made = []
+    for k, n in enumerate(given):
+        if n.__class__ is not int:
+            if not hasattr(n, "__index__"):
+                raise TypeError(_not_an_int(function.split(".")[-1], name, position, k, n, in_sequence))
+            n = n.__index__()
+        made.append(n)
+    return tuple(made)
 
 
-def not_an_int(function: str, name: str, position: int, k: int, n: Any, in_sequence: bool = False) -> str:
+def _not_an_int(function: str, name: str, position: int, k: int, n: Any, in_sequence: bool) -> str:
     """PyTorch's text where the ``k``-th of several ints is something else."""
     kind = type(n).__name__
     if k:

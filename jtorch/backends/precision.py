@@ -43,12 +43,14 @@ def allow_tf32_of_cudnn(allowed: bool) -> None:
 
 def _change(make: Callable[[], None]) -> None:
     """What was compiled for an accelerator is forgotten if it depends on what changes."""
+    if not is_accelerated():
+        make()
+        return
+    engine.end(natural=False)       # what was called before is computed as it was called
     kinds = "matmul", "conv"
     before = [float32_products.are_quick(kind) for kind in kinds]
-    if is_accelerated():
-        engine.end(natural=False)       # what was called before is computed as it was called
     make()
-    if [float32_products.are_quick(kind) for kind in kinds] != before and is_accelerated():
+    if [float32_products.are_quick(kind) for kind in kinds] != before:
         engine.forget()
 
 

@@ -55,10 +55,11 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     target = flat[0]
     if seam.forward_write is not None and seam.forward_write(c, flat, name) is not None:
         return target
-    if _is_plain(flat, target):
+    needs = mode.grad and any_requires_grad(flat)
+    if not needs and _is_plain(flat, target):
         return _update(c, flat, target)
     op = c.op
-    tracked = mode.grad and not mode.inference and op.has_history_in_place and any_requires_grad(flat)
+    tracked = needs and not mode.inference and op.has_history_in_place
     check_inplace(target, tracked or _refuses_leaves(op, flat), once=False)
     if op.out.takes_dtype:
         c = computing_in(c, target.dtype)
@@ -171,12 +172,12 @@ def _raise_instead(c: Call, flat, target: Tensor, error: Exception) -> None:
 
 
 def _is_plain(flat, target: Tensor) -> bool:
-    """Whether an update has no history and nothing to be refused: of elements that lie one behind the other, by other memory."""
+    """Whether an update without a history has nothing to be refused: of elements one behind the other, by other memory."""
     for t in flat[1:]:
         if t.__class__ not in NUMBER_TYPES and t._storage is target._storage:
             return False
     view = target._view
-    return (view is None or view.in_order) and not target._inference and not (mode.grad and any_requires_grad(flat))
+    return (view is None or view.in_order) and not target._inference
 
 
 def _refuse_cast(c: Call, flat, target: Tensor) -> None:

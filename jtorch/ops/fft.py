@@ -289,7 +289,7 @@ def _frequencies(name: str, indices, n: int, d: float, dtype):
 @op(name="fft.fftfreq", creates=True)
 def fftfreq(n: int, d: float = 1.0, *, dtype: dtype | None = None):
     """The frequencies of fft's coefficients. See torch.fft.fftfreq."""
-    check.require(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
+    check.nonnegative([n])
     indices = np.arange(n)
     return _frequencies("fftfreq", np.where(indices < (n + 1) // 2, indices, indices - n), n, d, dtype)
 

@@ -204,8 +204,7 @@ def repeat(input: Tensor, repeats: Size):
     check.require(len(repeats) >= input.ndim, "Number of dimensions of repeat dims can not be smaller than number of "
                   "dimensions of tensor")
     shape = [n * r for n, r in zip((1,) * (len(repeats) - input.ndim) + input.shape, repeats, strict=True)]
-    for n in shape:
-        check.require(n >= 0, f"Trying to create tensor with negative dimension {n}: {shape}")
+    check.nonnegative(shape)
     return jnp.tile(input, repeats)
 
 

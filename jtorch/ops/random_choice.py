@@ -20,8 +20,7 @@ _LOAD = 1_000_000                   # swaps in a loop that take as long as loadi
 
 def randperm(stream: Stream, n: int, dtype: np.dtype = INT64) -> np.ndarray:
     """A random permutation of 0 … n - 1. See torch.randperm."""
-    if n < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    check.nonnegative([n])
     _check_fits(n, dtype)
     random.supported(dtype, _PERMUTED, "randperm")
     if n >= _LARGE:

@@ -172,8 +172,7 @@ static int is_plain_update(PyObject *flat, long facts, PyObject *modes)
 /* The value to write: as the target's dtype and shape want it. Steals ``out``. */
 static PyObject *fitted(PyObject *out, PyObject *target)
 {
-    PyObject *view = SLOT(target, Tensor_.view);
-    PyObject *aval = is_none(view) ? SLOT(SLOT(target, Tensor_.storage), Storage_.aval) : SLOT(view, View_.aval);
+    PyObject *aval = aval_of(target);
     if (out != NULL && PyList_CheckExact(out))
         Py_SETREF(out, Py_NewRef(PyList_GET_ITEM(out, 0)));
     if (out == NULL || SLOT(out, Value_.aval) == aval)

@@ -107,6 +107,7 @@ PyObject *value_of(PyObject *tensor);
 PyObject *wrap_value(PyObject *value, PyObject *node, Py_ssize_t output_nr, PyObject *storage);
 PyObject *view_of(PyObject *base, PyObject *const *geometry, PyObject *value);
 void start_history(PyObject *tensor, PyObject *node);
+PyObject *aval_of(PyObject *tensor);        /* borrowed */
 int requires_grad(PyObject *tensor);
 int write_value(PyObject *tensor, PyObject *value);
 void count_saved(PyObject *versions, long by);

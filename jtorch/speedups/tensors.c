@@ -150,6 +150,13 @@ void start_history(PyObject *tensor, PyObject *node)
     set(tensor, Tensor_.requires_grad, Py_True);
 }
 
+/* See jtorch.storage.aval_of: borrowed. */
+PyObject *aval_of(PyObject *tensor)
+{
+    PyObject *view = SLOT(tensor, Tensor_.view);
+    return is_none(view) ? SLOT(SLOT(tensor, Tensor_.storage), Storage_.aval) : SLOT(view, View_.aval);
+}
+
 /* See jtorch._backward.view_history.requires_grad. */
 int requires_grad(PyObject *tensor)
 {
@@ -159,9 +166,7 @@ int requires_grad(PyObject *tensor)
         PyObject *base = SLOT(tensor, Tensor_.base);
         if (is_none(base))
             return 0;
-        PyObject *view = SLOT(tensor, Tensor_.view), *storage = SLOT(tensor, Tensor_.storage);
-        PyObject *aval = is_none(view) ? SLOT(storage, Storage_.aval) : SLOT(view, View_.aval);
-        if (SLOT(aval, Aval_.is_inexact) != Py_True)
+        if (SLOT(aval_of(tensor), Aval_.is_inexact) != Py_True)
             return 0;
         tensor = base;
     }
