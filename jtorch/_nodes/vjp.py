@@ -17,6 +17,7 @@ class VjpOp(Op):
     """The backward of an op as an op: the vjp of its body. Its template also says which gradients are asked and given."""
 
     __slots__ = ()
+    is_backward = True
 
     def function_of(self, template: tuple) -> Callable:
         forward, _, needs, given = template

@@ -22,6 +22,8 @@ from jtorch.speedups.constants import (
     KEEPS_RESULT,
     LAID_OUT,
     LEAF,
+    PLAIN_VIEW,
+    RENAMED,
     SAVES,
     SAVES_BOTH,
 )
@@ -330,7 +332,8 @@ def tape_flags(c: Call) -> int:
         DIFFERENTIABLE: op.differentiable, SAVES: saves.anything, SAVES_BOTH: saves.both,
         KEEPS_RESULT: saves.result, HAS_CHECKS: saves.checks is not None, IDEMPOTENT: saves.idempotent,
         LAID_OUT: op.layout is not None, CLASS_BY_SHAPES: by_shapes,
-        INPLACE_IN_PYTHON: op.out.takes_dtype}
+        INPLACE_IN_PYTHON: op.out.takes_dtype, PLAIN_VIEW: op.is_plain_view,
+        RENAMED: op.view is not None and op.view.alias_name is not None}
     c.tape_flags = facts = sum([fact for fact, is_so in holds.items() if is_so])
     return facts
 

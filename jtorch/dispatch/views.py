@@ -80,16 +80,17 @@ def _rename(node: Any, alias: str, base: Tensor) -> None:
 
 def _what_is_shown(c: Call, flat) -> Any:
     """The geometry of the result, looked up by those of the arguments: see ``_geometry``."""
-    place, avals = geometry_of(flat[0]), tuple(map(storage.aval_of, flat))
+    avals, view = tuple(map(storage.aval_of, flat)), flat[0]._view
     traced = avals[0].traced
     if traced:      # a tracer's aval is its own, but its geometry is that of any tensor of its shape
         avals = (engine.aval_of(avals[0].shape, avals[0].np, avals[0].device), *avals[1:])
-    found = c.nodes.get((place, avals))
+    key = ("shown", *avals) if view is None else ("shown", *avals, view.stride, view.offset)
+    found = c.nodes.get(key)
     if found is None:
         if len(c.nodes) > 256:
             c.nodes.clear()
         try:
-            found = c.nodes[place, avals] = _geometry(c, place, avals)
+            found = c.nodes[key] = _geometry(c, geometry_of(flat[0]), avals)
         except Exception:
             refuse_unusable(c, flat)
             raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -18,7 +19,7 @@ import jtorch.device as devices
 from jtorch._base.accelerated import traced_for
 from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, out_of_memory, policy, stats, wait
-from jtorch.engine.host import work_of
+from jtorch.engine.host import lists, work_of
 from jtorch.engine.jax_settings import left_as_found, products_as_chosen
 from jtorch.engine.threads import ELSEWHERE, Threads, pool_for
 from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on, put, spec_of, zero_stride_array
@@ -95,7 +96,8 @@ class Kernel:
         self.check: Any = None
         device = _device_of(call, avals)
         with jax.enable_x64(True):
-            self.on_host = families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
+            self.on_host = lists.host_program(call.op.name, call.template, avals) \
+                or families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
             shapes, self.is_tuple = self._shapes()
             if call.check is not None:
                 self.check = _check_function(call, avals, device)
@@ -233,9 +235,10 @@ class Kernel:
         stays = self.is_accelerated
         given = [a if stays and k not in self.foreign else np.asarray(a) for k, a in enumerate(arrays)]
         with jax.enable_x64(True):
-            bad, detail = (np.asarray(x) for x in self.check(given))
-        if bad:
-            raise value_error(self.call, self.avals, int(detail))
+            if not np.asarray(self.check(given)[0]):
+                return
+            _, detail = _checked_by_xla(self.call, given) if stays else _details(self.call, self.avals, given)
+        raise value_error(self.call, self.avals, int(detail))
 
 
 def for_xla(make: Callable[[], Any]) -> Any:
@@ -255,19 +258,27 @@ def for_xla(make: Callable[[], Any]) -> Any:
         return make()
 
 
-def _check_function(call: Call, avals: tuple, device: devices.device):
-    """What looks at the arguments' values: on the CPU the host, elsewhere the device, from which they would take long to come."""
+def _check_function(call: Call, avals: tuple, device: devices.device) -> Callable[[list], Any]:
+    """What looks at the arguments' values: on the CPU the host, elsewhere the device, from which they would take long to come.
+
+    Its first result says whether they are wrong; on the host that is all it computes.
+    """
     on_host = None
     if not devices.is_accelerator(device):
-        on_host = families.host_program(call.op.check_of, call.template, call.check, avals, loops=call.op.loops)
-    if on_host is not None:
-        return on_host
-    compiled = jax.jit(call.check)
+        flag = call.op.flag_of(call.template)
+        on_host = families.host_program(call.op.flag_of, call.template, flag, avals, loops=call.op.loops)
+    return on_host if on_host is not None else partial(_checked_by_xla, call)
 
-    def check(arrays: list) -> Any:
-        _require_xla(call)
-        return compiled(*arrays)
-    return check
+
+def _checked_by_xla(call: Call, arrays: list) -> Any:
+    _require_xla(call)
+    return jax.jit(call.check)(*arrays)
+
+
+def _details(call: Call, avals: tuple, arrays: list) -> Any:
+    """Whether the values are wrong, and what the error is to say of them."""
+    on_host = families.host_program(call.op.check_of, call.template, call.check, avals, loops=call.op.loops)
+    return on_host(arrays) if on_host is not None else _checked_by_xla(call, arrays)
 
 
 XLA_IS_GONE = False     # whether this is a process that was forked when XLA had been started

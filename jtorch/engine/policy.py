@@ -17,7 +17,10 @@ PASSED = 16                 # or has ended so often on the way to a longer progr
 VARIANTS = 4                # ends with other results still held come back so often before they get a program too
 CALL_SECONDS = 15e-6        # what a call costs beside its kernel when it runs at once
 HELD_SECONDS = 2e-6         # and when it is held back
-SAVED_PER_CALL = 10e-6      # what a call held back saves
+START_SECONDS = 50e-6       # starting a program, with an input or two of the host's, and reading what it gives
+SAVED_PER_CALL = 0.5e-6     # what a call held back saves beside its kernel
+SAVED_PER_WALKED = 10e-6    # and one of backward, whose way over the tape is known then
+CAUGHT_UP_SECONDS = 10e-6   # what a call costs that was held back for nothing
 MARGIN = 1.2                # a program may be so much slower than its calls one by one
 
 KERNEL_SECONDS = 0.03       # what XLA:CPU takes to compile one small op
@@ -83,9 +86,17 @@ def has_paid(count: int, calls: int, work: Work, compiled: int) -> bool:
     return seconds * (EAGERNESS if count >= MIN_REPEATS else 1) > compile_seconds(compiled) and count >= EARLY_REPEATS
 
 
-def is_slower_compiled(calls: int, work: Work) -> bool:
-    """Whether XLA takes longer for a trace than its calls one by one: BLAS is quicker than XLA at a plain product."""
-    return work.compiled > MARGIN * (work.host + calls * SAVED_PER_CALL)
+def saved_seconds(calls: int, walked: int) -> float:
+    """About what a program saves beside the work of its calls, ``walked`` of which are of backward."""
+    return calls * SAVED_PER_CALL + walked * SAVED_PER_WALKED
+
+
+def is_slower_compiled(work: Work, saved: float) -> bool:
+    """Whether a program on the CPU takes longer than its calls one by one, beside whose work it saves ``saved`` seconds.
+
+    BLAS is quicker than XLA at a plain product, and a few calls are over before a program has started.
+    """
+    return work.compiled + START_SECONDS > MARGIN * (work.host + saved)
 
 
 def runs_on_host(work: Work, steps: int) -> int | None:

@@ -7,6 +7,7 @@ from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import policy, segments, stats
 from jtorch.engine.program import unconsumed
 from jtorch.engine.trie import State, Trie, starts_held
+from jtorch.engine.values import CPU
 
 if TYPE_CHECKING:
     from jtorch.engine.trace import Trace
@@ -26,16 +27,17 @@ def _is_due(trie: Trie, state: State) -> bool:
     if profile.count < policy.EARLY_REPEATS or profile.why is not None or profile.refused:
         return False
     work, compiled = profile.work(state), profile.compiled_calls(state)
-    return policy.has_paid(profile.count, calls, work, compiled) and trie.budget.allows(compiled) and not _is_refused(state)
+    return policy.has_paid(profile.count, calls, work, compiled) and trie.budget.allows(compiled) \
+        and not _is_refused(state, policy.saved_seconds(calls, profile.walked_calls(state)))
 
 
-def _is_refused(state: State) -> bool:
-    """Whether a trace is never to be compiled, which is noted."""
+def _is_refused(state: State, saved: float) -> bool:
+    """Whether a trace is never to be compiled, which is noted. ``saved``: seconds that its program would save beside its work."""
     profile, counters = state.ends_here(), stats.counters
     if is_timing_loop(state):
         counters.timing_loops += 1
         profile.refused = True
-    elif policy.is_slower_compiled(state.depth, profile.work(state)):
+    elif state.device is CPU and policy.is_slower_compiled(profile.work(state), saved):
         counters.refused += 1
         profile.refused = True
     elif state.device.type == "meta":
@@ -85,7 +87,8 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
     if profile.why is None and starts_held(state.device) and _is_due(trie, state):
         mark_hot(trie, state)
     if profile.why is None:                 # others go on from here, but this end has not been compiled yet
-        if times < policy.PASSED or not trie.budget.allows(profile.compiled_calls(state)) or _is_refused(state):
+        if times < policy.PASSED or not trie.budget.allows(profile.compiled_calls(state)) \
+                or _is_refused(state, state.depth * policy.CAUGHT_UP_SECONDS):
             return None
         return f"ended here {times} times on the way to a program"
     return profile.why if not profile.programs or times >= policy.VARIANTS else None

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from jtorch import speedups
+from jtorch._base import caller  # noqa: F401  (for the extension)
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import memory, one_by_one, policy, schedule, stats, wait
 from jtorch.engine.host import HostProgram, new_quiet_context, quiet_contexts  # noqa: F401  (for the extension, as Kernel and Aval)
 from jtorch.engine.kernel import Call, Kernel, are_too_many, clear_calls, flatten, kernel_of  # noqa: F401
 from jtorch.engine.one_by_one import NUMBER_AVALS, number
 from jtorch.engine.program import liveness_of
-from jtorch.engine.trie import State, Trie
+from jtorch.engine.trie import State, Trie, starts_held  # noqa: F401
 from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
 from jtorch.speedups.constants import DEFERRED, EAGER, EMPTY
 

@@ -85,10 +85,28 @@ class Profile:
             self._compiled_calls = pieces.compiled_calls(state.path(), self.work(state))
         return self._compiled_calls
 
+    @staticmethod
+    def walked_calls(state: State) -> int:
+        """How many of the calls on the way to ``state`` are of backward."""
+        return sum([s.call.op.is_backward for s in state.path()])
+
     @property
     def known_work(self) -> Work:
         """The same where it has been asked for before."""
         return self._work or NOTHING
+
+
+def _take_apart(root: State) -> None:
+    """Cuts what leads from states to those behind them, by which they would hold each other for good.
+
+    Those that C makes are not looked at when garbage is collected (see ``states.c``). Who still holds a state finds the calls
+    on the way to it.
+    """
+    left = [root]
+    while left:
+        state = left.pop()
+        left += state.next.values()
+        state.next, state.walks, state.profile, state.early = {}, {}, None, None
 
 
 class Trie:
@@ -105,6 +123,11 @@ class Trie:
 
     def clear(self) -> None:
         """Forgets all traces."""
-        self.root, self.states = State(None, None, (), None, 0), 0
+        old, self.root, self.states = getattr(self, "root", None), State(None, None, (), None, 0), 0
+        if old is not None:
+            _take_apart(old)
         self.programs: dict[Compiled, tuple[State, bytes]] = {}     # with where they hang
         self.runs: dict[Any, int] = {}      # of kernels that will be compiled when they have run often enough
+
+    def __del__(self, take_apart: Any = _take_apart):
+        take_apart(self.root)

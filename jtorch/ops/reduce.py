@@ -186,8 +186,9 @@ def _var_mean(name: str, input, dim, unbiased, keepdim, correction, finish=lambd
     mean = _mean(content, axes, True)
     d = content - mean
     square = lax.square(d.real) + lax.square(d.imag) if promotion.is_complex(d.dtype) else lax.square(d)
-    left = np.maximum(_count(input.shape, axes) - correction, 0)
+    left = _count(input.shape, axes) - correction
     if left <= 0:
+        left = 0
         warned.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
                     "numel divided by output numel).")
     total = jnp.sum(square, axes, keepdims=keepdim)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -194,6 +194,7 @@ class Op:
     elementwise: bool = field(init=False)
     shapes_first: bool = field(init=False)
     counts_numbers: bool = field(init=False)
+    is_backward: ClassVar[bool] = False     # whether it is the backward of another op
 
     def __post_init__(self):
         has_derivative = bool(self.differentiable or self.not_derived)
@@ -267,6 +268,11 @@ class Op:
         """The pure function of the same arrays that says whether their values are wrong: (bool, int64 detail)."""
         assert self.value_check is not None
         return self.bound(template, self.value_check[0])
+
+    def flag_of(self, template: tuple) -> Callable:
+        """The same without the detail, which nobody asks for where nothing is wrong."""
+        check = self.check_of(template)
+        return lambda *arrays: check(*arrays)[0]
 
 
 def _bound(op: Op, template: tuple, body: Callable) -> Callable:

@@ -2,8 +2,6 @@
 
 #include "speedups.h"
 
-struct Call_class Call_;
-
 static PyObject *mode, *call_in_python, *tape_flags, *wrapped, *refuse_unusable, *end_trace;
 static PyObject *inplace_in_python, *raise_instead, *fit;
 static PyObject *grad_name, *prev_name, *inference_name, *special_name;
@@ -26,6 +24,11 @@ static int is_on(PyObject *modes, PyObject *name, int by_default)
 int is_grad_on(PyObject *modes)
 {
     return is_on(modes, grad_name, 1);
+}
+
+int is_inference_on(PyObject *modes)
+{
+    return is_on(modes, inference_name, 0);
 }
 
 int goes_by_python(void)
@@ -112,7 +115,7 @@ static PyObject *recorded(PyObject *call, long facts, PyObject *flat, PyObject *
     else
         made = wrap_value(out, NULL, 0, NULL);
     Py_DECREF(out);
-    if (made != NULL && Py_IS_TYPE(made, Tensor_.type) && is_on(modes, inference_name, 0))
+    if (made != NULL && Py_IS_TYPE(made, Tensor_.type) && is_inference_on(modes))
         set(made, Tensor_.inference, Py_True);
     return made;
 }
@@ -134,7 +137,7 @@ PyObject *speedups_call(PyObject *module, PyObject *const *given, Py_ssize_t nar
         args = arguments(flat, facts, &needs);
     if (args == NULL)
         return PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(call_in_python, call, flat, NULL);
-    int tracks = needs && is_grad_on(modes) && !is_on(modes, inference_name, 0);
+    int tracks = needs && is_grad_on(modes) && !is_inference_on(modes);
     PyObject *made = recorded(call, facts, flat, args, tracks, modes);
     Py_DECREF(args);
     return made != NULL ? made : replace_error(refuse_unusable, call, flat, NULL);
@@ -241,10 +244,7 @@ PyObject *speedups_connect_mode(PyObject *module, PyObject *given)
 
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
 {
-    static const char *const of_call[] = {"node_class", "nodes", "tape_flags", NULL};
-    if (!(Call_.type = (PyTypeObject *)take(given, "Call"))
-            || lookup_slots((PyObject *)Call_.type, &Call_.node_class, of_call) < 0
-            || !(call_in_python = take(given, "call")) || !(tape_flags = take(given, "tape_flags"))
+    if (!(call_in_python = take(given, "call")) || !(tape_flags = take(given, "tape_flags"))
             || !(wrapped = take(given, "_wrapped")) || !(refuse_unusable = take(given, "refuse_unusable"))
             || !(end_trace = take(given, "_end")))
         return NULL;

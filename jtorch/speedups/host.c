@@ -148,11 +148,22 @@ static int assign(PyObject *values, PyObject *before, PyObject *after, PyObject 
 static PyObject *host_program(PyObject *trace, PyObject *kernel)
 {
     if (SLOT(trace, Trace_.mode) == DEFERRED || is_none(SLOT(trace, Trace_.values)) || !Py_IS_TYPE(kernel, Kernel_.type)
-            || !is_none(SLOT(kernel, Kernel_.check)) || !is_none(SLOT(kernel, Kernel_.turns))
-            || PyDict_GetItem(space, computed_name) != computed)        /* somebody watches */
+            || !is_none(SLOT(kernel, Kernel_.turns)) || PyDict_GetItem(space, computed_name) != computed)  /* somebody watches */
         return NULL;
-    PyObject *program = SLOT(kernel, Kernel_.on_host);
-    return Py_IS_TYPE(program, HostProgram_.type) ? program : NULL;
+    PyObject *program = SLOT(kernel, Kernel_.on_host), *check = SLOT(kernel, Kernel_.check);
+    return Py_IS_TYPE(program, HostProgram_.type) && (is_none(check) || Py_IS_TYPE(check, HostProgram_.type)) ? program : NULL;
+}
+
+/* Kernel.raise_if_bad but for the error, which is Python's: 1 if values of the arguments are wrong, or -1 with an error. */
+static int are_bad(PyObject *check, PyObject *args)
+{
+    if (is_none(check))
+        return 0;
+    PyObject *slots = slots_for(check, args);
+    int bad = slots == NULL || run_quietly(slots, SLOT(check, HostProgram_.code)) < 0 ? -1
+        : PyObject_IsTrue(at(slots, PyList_GET_ITEM(SLOT(check, HostProgram_.outs), 0)));
+    Py_XDECREF(slots);
+    return bad;
 }
 
 static int count_run(PyObject *kernel)
@@ -172,19 +183,22 @@ int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *ar
     PyObject *values = Py_NewRef(SLOT(trace, Trace_.values)), *slots = NULL;
     Py_INCREF(program);
     set(trace, Trace_.mode, EAGER);
-    int bad = (!is_none(SLOT(latest, Latest_.result)) && done(PyObject_CallNoArgs(for_latest)) < 0)
-        || (slots = slots_for(program, args)) == NULL || count_run(kernel) < 0
-        || run_quietly(slots, SLOT(program, HostProgram_.code)) < 0
-        || assign(values, before, after, slots, SLOT(program, HostProgram_.outs)) < 0;
+    int bad = !is_none(SLOT(latest, Latest_.result)) ? done(PyObject_CallNoArgs(for_latest)) : 0;
+    if (!bad)
+        bad = are_bad(SLOT(kernel, Kernel_.check), args);
+    if (!bad)
+        bad = (slots = slots_for(program, args)) == NULL || count_run(kernel) < 0
+            || run_quietly(slots, SLOT(program, HostProgram_.code)) < 0
+            || assign(values, before, after, slots, SLOT(program, HostProgram_.outs)) < 0 ? -1 : 0;
     Py_DECREF(program);
     Py_XDECREF(slots);
     Py_DECREF(values);
-    return bad ? -1 : 1;
+    return bad == 0 ? 1 : bad > 0 ? 0 : -1;
 }
 
 int connect_host(PyObject *given)
 {
-    static const char *const of_kernel[] = {"check", "on_host", "runs", "turns", NULL};
+    static const char *const of_kernel[] = {"check", "is_tuple", "on_host", "outs", "runs", "turns", NULL};
     static const char *const of_program[] = {"_code", "_outs", "_slots", NULL};
     static const char *const of_latest[] = {"result", NULL};
     PyObject *numpy = NULL, *waiting = NULL;

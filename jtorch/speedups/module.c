@@ -85,6 +85,7 @@ static PyMethodDef methods[] = {
      "See jtorch.dispatch.writes.call_inplace."},
     {"view_of", (PyCFunction)(void (*)(void))speedups_view_of, METH_FASTCALL, "See jtorch.dispatch.views.view_of."},
     {"plain_view", (PyCFunction)(void (*)(void))speedups_plain_view, METH_FASTCALL, "See jtorch.dispatch.views.plain_view."},
+    {"call_view", (PyCFunction)(void (*)(void))speedups_call_view, METH_FASTCALL, "See jtorch.dispatch.views.call_view."},
     {"row_of", (PyCFunction)(void (*)(void))speedups_row_of, METH_FASTCALL, "See jtorch.dispatch.views.row_of."},
     {"set_detour", speedups_set_detour, METH_O, "See jtorch.dispatch.calls.detour."},
     {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch._backward.backward.follow."},

@@ -19,14 +19,15 @@
     extern struct name##_class name##_
 
 CLASS(Value, aval, array, born, slot, stamp);
-CLASS(Aval, is_inexact);
-CLASS(State, depth, early, first, hot, kernel, next, outs, single);
+CLASS(Aval, device, is_inexact, traced);
+CLASS(State, args, call, depth, device, early, first, hot, kernel, line, next, nnumbers, outs, parent, profile, single, walks);
 CLASS(Trace, after_backward, mode, noting, numbers, state, values);
-CLASS(Recorder, longest, trace);
-CLASS(Kernel, check, on_host, runs, turns);
+CLASS(Recorder, longest, trace, trie);
+CLASS(Trie, states);
+CLASS(Kernel, check, is_tuple, on_host, outs, runs, turns);
 CLASS(HostProgram, code, outs, slots);
 CLASS(Latest, result);
-CLASS(Call, node_class, nodes, tape_flags);
+CLASS(Call, kernels, node_class, nodes, tape_flags);
 CLASS(Storage, aval, generation, has_separate_version, saved, value, version);
 CLASS(View, aval, generation, in_order, offset, order, stride, value);
 CLASS(VersionCounter, version);
@@ -38,7 +39,7 @@ CLASS(OpNode, call, raw_edges, result, saved, seq, versions, watched);
 /* Numbers of jtorch/speedups/constants.py, which says what they mean. Those but LEAF are facts of a call, in Call.tape_flags. */
 #define FOR_EACH_NUMBER(DO) \
     DO(LEAF) DO(DIFFERENTIABLE) DO(SAVES) DO(SAVES_BOTH) DO(KEEPS_RESULT) DO(IDEMPOTENT) DO(LAID_OUT) DO(HAS_CHECKS) \
-    DO(CLASS_BY_SHAPES) DO(INPLACE_IN_PYTHON)
+    DO(CLASS_BY_SHAPES) DO(INPLACE_IN_PYTHON) DO(PLAIN_VIEW) DO(RENAMED)
 #define DECLARE(name) extern long name;
 FOR_EACH_NUMBER(DECLARE)
 
@@ -98,6 +99,11 @@ PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t na
 PyObject *speedups_liveness_of(PyObject *module, PyObject *values);
 PyObject *speedups_connect_trace(PyObject *module, PyObject *given);
 
+/* states.c */
+PyObject *state_behind(PyObject *recorder, PyObject *parent, PyObject *call, PyObject *const *args, Py_ssize_t nargs,
+                       PyObject *key, Py_ssize_t first);
+int connect_states(PyObject *given);
+
 /* host.c */
 int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *args);
 int connect_host(PyObject *given);
@@ -127,6 +133,7 @@ PyObject *speedups_connect_nodes(PyObject *module, PyObject *given);
 /* views.c */
 PyObject *speedups_view_of(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_plain_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
+PyObject *speedups_call_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_row_of(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_connect_views(PyObject *module, PyObject *given);
 
@@ -135,6 +142,7 @@ PyObject *current_mode(void);       /* borrowed */
 long facts_of(PyObject *call);
 int is_grad_on(PyObject *modes);
 int is_special(PyObject *modes);
+int is_inference_on(PyObject *modes);
 int goes_by_python(void);
 PyObject *speedups_call(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_call_inplace(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);

@@ -70,10 +70,10 @@ static PyObject *key_of(PyObject *v, PyObject *trace, PyObject *values)
 }
 
 /* The state that the call leads to, borrowed; NULL, perhaps without an error, where Python has to find out.
-   ``is_new``: whether the path has not led to the call before. */
-static PyObject *look_up(PyObject *state, PyObject *call, PyObject *const *args, Py_ssize_t nargs, PyObject *trace,
-                         PyObject *values, PyObject *numbers, int *is_new)
+   ``is_new``: whether the path has not led to the call before, and Python has to make the state. */
+static PyObject *look_up(PyObject *recorder, PyObject *call, PyObject *const *args, Py_ssize_t nargs, PyObject *trace, int *is_new)
 {
+    PyObject *state = SLOT(trace, Trace_.state), *values = SLOT(trace, Trace_.values), *numbers = SLOT(trace, Trace_.numbers);
     Py_ssize_t count = 1, at = 1;
     for (Py_ssize_t i = 0; i < nargs; i++)
         count += Py_IS_TYPE(args[i], Value_.type);
@@ -94,7 +94,10 @@ static PyObject *look_up(PyObject *state, PyObject *call, PyObject *const *args,
         PyTuple_SET_ITEM(key, at++, entry);
     }
     found = PyDict_GetItemWithError(SLOT(state, State_.next), key);
-    *is_new = found == NULL && !PyErr_Occurred();
+    if (found == NULL && !PyErr_Occurred()) {
+        found = state_behind(recorder, state, call, args, nargs, key, PyList_GET_SIZE(values));
+        *is_new = found == NULL && !PyErr_Occurred();
+    }
 done:
     Py_DECREF(key);
     return found;
@@ -162,8 +165,8 @@ static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, Py
 
 /* Notes a call in the trace: its results and, as new references, the states before and behind it. NULL without an error where
    Python has to, which goes on from ``is_new``. Garbage is not collected meanwhile: it may run anything, and so end the trace. */
-static PyObject *note(PyObject *trace, PyObject *call, PyObject *args, PyObject **before, PyObject **after, int *held,
-                      int *is_new)
+static PyObject *note(PyObject *recorder, PyObject *trace, PyObject *call, PyObject *args, PyObject **before, PyObject **after,
+                      int *held, int *is_new)
 {
     if (SLOT(trace, Trace_.noting) != Py_False)
         return NULL;
@@ -171,8 +174,7 @@ static PyObject *note(PyObject *trace, PyObject *call, PyObject *args, PyObject 
     Py_ssize_t nvalues = PyList_GET_SIZE(values), nnumbers = PyList_GET_SIZE(numbers);
     int collects = PyGC_Disable();
     PyObject *out = NULL;
-    PyObject *found = look_up(state, call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args), trace, values, numbers,
-                              is_new);
+    PyObject *found = look_up(recorder, call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args), trace, is_new);
     if (found != NULL)
         out = results_of(found, trace, values);
     if (out == NULL)
@@ -198,7 +200,7 @@ PyObject *record_call(PyObject *call, PyObject *args)
     int held, is_new = 0;
     PyObject *trace = Py_NewRef(SLOT(recorder, Recorder_.trace));
     Py_INCREF(recorder);
-    PyObject *out = note(trace, call, args, &before, &after, &held, &is_new);
+    PyObject *out = note(recorder, trace, call, args, &before, &after, &held, &is_new);
     if (out != NULL) {
         if (run_or_hold(recorder, trace, before, after, held, args) < 0)
             Py_CLEAR(out);
@@ -242,21 +244,23 @@ PyObject *speedups_liveness_of(PyObject *module, PyObject *values)
 PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
 {
     static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};
-    static const char *const of_aval[] = {"is_inexact", NULL};
-    static const char *const of_state[] = {"depth", "early", "first", "hot", "kernel", "next", "outs", "single", NULL};
+    static const char *const of_aval[] = {"device", "is_inexact", "traced", NULL};
+    static const char *const of_state[] = {"args", "call", "depth", "device", "early", "first", "hot", "kernel", "line", "next",
+                                           "nnumbers", "outs", "parent", "profile", "single", "walks", NULL};
     static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "state", "values", NULL};
-    static const char *const of_recorder[] = {"longest", "trace", NULL};
+    static const char *const of_recorder[] = {"longest", "trace", "trie", NULL};
     if (!(Value_.type = (PyTypeObject *)take(given, "Value")) || !(Aval_.type = (PyTypeObject *)take(given, "Aval"))
             || !(State_.type = (PyTypeObject *)take(given, "State")) || !(Trace_.type = (PyTypeObject *)take(given, "Trace"))
             || !(Recorder_.type = (PyTypeObject *)take(given, "Recorder"))
             || lookup_slots((PyObject *)Value_.type, &Value_.aval, of_value) < 0
-            || lookup_slots((PyObject *)Aval_.type, &Aval_.is_inexact, of_aval) < 0
-            || lookup_slots((PyObject *)State_.type, &State_.depth, of_state) < 0
+            || lookup_slots((PyObject *)Aval_.type, &Aval_.device, of_aval) < 0
+            || lookup_slots((PyObject *)State_.type, &State_.args, of_state) < 0
             || lookup_slots((PyObject *)Trace_.type, &Trace_.after_backward, of_trace) < 0
             || lookup_slots((PyObject *)Recorder_.type, &Recorder_.longest, of_recorder) < 0
             || !(local = take(given, "local")) || !(in_python = take(given, "record"))
             || !(record_new = take(given, "record_new")) || !(run_now = take(given, "run_now")) || !(begin_early = take(given, "begin_early"))
-            || !(cut = take(given, "cut")) || !(take_back = take(given, "take_back")) || connect_host(given) < 0)
+            || !(cut = take(given, "cut")) || !(take_back = take(given, "take_back")) || connect_states(given) < 0
+            || connect_host(given) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -2,7 +2,8 @@
 
 #include "speedups.h"
 
-static PyObject *view_of_in_python, *plain_view_in_python, *row_of_in_python, *end_trace, *restrict_view, *no_grad;
+static PyObject *view_of_in_python, *plain_view_in_python, *row_of_in_python, *call_view_in_python, *end_trace;
+static PyObject *no_grad, *shown_name, *view_op_name, *through_name, *creation_name;
 
 /* Whether C knows a tensor: one of ordinary storage. */
 static int is_known(PyObject *t)
@@ -33,29 +34,108 @@ static int track(PyObject *made, PyObject *call, PyObject *flat, PyObject *args,
     return 0;
 }
 
-/* plain_view(c, flat, shown, tracks) */
-PyObject *speedups_plain_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
+/* Whether ``flat`` is one tensor that C knows. */
+static int is_one_known(PyObject *flat)
 {
-    if (nargs != 4 || !Py_IS_TYPE(given[0], Call_.type) || !PyTuple_CheckExact(given[2]) || !PyBool_Check(given[3])
-            || !(PyTuple_CheckExact(given[1]) || PyList_CheckExact(given[1])) || PySequence_Fast_GET_SIZE(given[1]) != 1
-            || PyTuple_GET_SIZE(given[2]) != 4 || !is_known(PySequence_Fast_ITEMS(given[1])[0])
-            || !PyBool_Check(PyTuple_GET_ITEM(given[2], 3)))
-        return PyObject_Vectorcall(plain_view_in_python, given, nargs, NULL);
-    PyObject *base = Py_NewRef(PySequence_Fast_ITEMS(given[1])[0]), **geometry = &PyTuple_GET_ITEM(given[2], 0);
+    return (PyTuple_CheckExact(flat) || PyList_CheckExact(flat)) && PySequence_Fast_GET_SIZE(flat) == 1
+        && is_known(PySequence_Fast_ITEMS(flat)[0]);
+}
+
+/* Whether it is a geometry: (aval, stride, offset, in_order). */
+static int is_geometry(PyObject *shown)
+{
+    return PyTuple_CheckExact(shown) && PyTuple_GET_SIZE(shown) == 4 && PyBool_Check(PyTuple_GET_ITEM(shown, 3));
+}
+
+static PyObject *plain_view(PyObject *call, PyObject *flat, PyObject *shown, int tracks)
+{
+    PyObject *base = Py_NewRef(PySequence_Fast_ITEMS(flat)[0]), **geometry = &PyTuple_GET_ITEM(shown, 0);
     PyObject *value = value_of(base), *args = value != NULL ? PyList_New(1) : NULL, *out = NULL, *made = NULL;
     if (args != NULL) {
         PyList_SET_ITEM(args, 0, Py_NewRef(value));
-        out = record_call(given[0], args);
+        out = record_call(call, args);
     }
     if (out != NULL)
         made = view_of(base, geometry, out);
-    if (made != NULL && given[3] == Py_True && requires_grad(base)
-            && track(made, given[0], given[1], args, SLOT(geometry[0], Aval_.is_inexact) == Py_True) < 0)
+    if (made != NULL && tracks && requires_grad(base)
+            && track(made, call, flat, args, SLOT(geometry[0], Aval_.is_inexact) == Py_True) < 0)
         Py_CLEAR(made);
     Py_XDECREF(out);
     Py_XDECREF(args);
     Py_XDECREF(value);
     Py_DECREF(base);
+    return made;
+}
+
+/* plain_view(c, flat, shown, tracks) */
+PyObject *speedups_plain_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
+{
+    if (nargs != 4 || !Py_IS_TYPE(given[0], Call_.type) || !is_one_known(given[1]) || !is_geometry(given[2])
+            || !PyBool_Check(given[3]))
+        return PyObject_Vectorcall(plain_view_in_python, given, nargs, NULL);
+    return plain_view(given[0], given[1], given[2], given[3] == Py_True);
+}
+
+/* Whether an attribute that few tensors have is not as in all others: it is neither None nor empty. -1 with an error. */
+static int has(PyObject *tensor, PyObject *name)
+{
+    PyObject *found = PyObject_GetAttr(tensor, name);
+    int is_there = found != NULL ? PyObject_IsTrue(found) : -1;
+    Py_XDECREF(found);
+    return is_there;
+}
+
+/* What the call has shown of a tensor like this one: a new reference. NULL, perhaps without an error, where Python has to look. */
+static PyObject *shown_before(PyObject *call, PyObject *base)
+{
+    PyObject *view = SLOT(base, Tensor_.view), *aval = aval_of(base);
+    if (SLOT(aval, Aval_.traced) != Py_False)
+        return NULL;
+    PyObject *key = is_none(view) ? PyTuple_Pack(2, shown_name, aval)
+        : PyTuple_Pack(4, shown_name, aval, SLOT(view, View_.stride), SLOT(view, View_.offset));
+    PyObject *found = key != NULL ? PyDict_GetItemWithError(SLOT(call, Call_.nodes), key) : NULL;
+    Py_XDECREF(key);
+    return found != NULL && is_geometry(found) ? Py_NewRef(found) : NULL;
+}
+
+/* Notes how a view was made, where writes to it are restricted: 0, or -1 with an error. See jtorch.dispatch.views._creation_of. */
+static int note_creation(PyObject *made, PyObject *base, int is_grad_on)
+{
+    PyObject *creation = is_grad_on ? PyObject_GetAttr(base, creation_name) : Py_NewRef(no_grad);
+    int failed = creation == NULL || (!is_none(creation) && PyObject_SetAttr(made, creation_name, creation) < 0);
+    Py_XDECREF(creation);
+    return failed ? -1 : 0;
+}
+
+/* The geometry of a view that is like others: see shown_before. */
+static PyObject *plain_geometry(PyObject *call, PyObject *flat, PyObject *modes, int tracks)
+{
+    long facts = facts_of(call);
+    if (facts < 0 || !(facts & PLAIN_VIEW) || goes_by_python() || !is_one_known(flat))
+        return NULL;
+    PyObject *base = PySequence_Fast_ITEMS(flat)[0];
+    if (SLOT(base, Tensor_.view) == NULL || is_none(SLOT(SLOT(base, Tensor_.storage), Storage_.value))
+            || SLOT(base, Tensor_.inference) != Py_False || is_inference_on(modes) || has(base, view_op_name) != 0
+            || has(base, through_name) != 0 || ((facts & RENAMED) && tracks && requires_grad(base)))
+        return NULL;
+    return shown_before(call, base);
+}
+
+/* call_view(c, flat) */
+PyObject *speedups_call_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
+{
+    PyObject *modes = current_mode();
+    if (modes == NULL)
+        return NULL;
+    int grad = is_grad_on(modes);
+    PyObject *shown = nargs == 2 && Py_IS_TYPE(given[0], Call_.type) ? plain_geometry(given[0], given[1], modes, grad) : NULL;
+    if (shown == NULL)
+        return PyErr_Occurred() ? NULL : PyObject_Vectorcall(call_view_in_python, given, nargs, NULL);
+    PyObject *base = Py_NewRef(PySequence_Fast_ITEMS(given[1])[0]), *made = plain_view(given[0], given[1], shown, grad);
+    if (made != NULL && note_creation(made, base, grad) < 0)
+        Py_CLEAR(made);
+    Py_DECREF(base);
+    Py_DECREF(shown);
     return made;
 }
 
@@ -93,7 +173,7 @@ PyObject *speedups_row_of(PyObject *module, PyObject *const *given, Py_ssize_t n
         return start;
     PyObject *geometry[] = {rows[2], rows[3], start, Py_True}, *made = view_of(t, geometry, Py_None);
     Py_DECREF(start);
-    if (made != NULL && !is_grad_on(modes) && done(PyObject_CallFunctionObjArgs(restrict_view, made, no_grad, NULL)) < 0)
+    if (made != NULL && !is_grad_on(modes) && note_creation(made, t, 0) < 0)
         Py_CLEAR(made);
     return made;
 }
@@ -101,8 +181,11 @@ PyObject *speedups_row_of(PyObject *module, PyObject *const *given, Py_ssize_t n
 PyObject *speedups_connect_views(PyObject *module, PyObject *given)
 {
     if (!(view_of_in_python = take(given, "view_of")) || !(plain_view_in_python = take(given, "plain_view"))
-            || !(row_of_in_python = take(given, "row_of")) || !(restrict_view = take(given, "restrict"))
-            || !(end_trace = take(given, "_end")) || !(no_grad = PyUnicode_InternFromString("no_grad")))
+            || !(row_of_in_python = take(given, "row_of")) || !(call_view_in_python = take(given, "call_view"))
+            || !(end_trace = take(given, "_end")) || !(no_grad = PyUnicode_InternFromString("no_grad"))
+            || !(shown_name = PyUnicode_InternFromString("shown")) || !(view_op_name = PyUnicode_InternFromString("_view_op"))
+            || !(through_name = PyUnicode_InternFromString("_through"))
+            || !(creation_name = PyUnicode_InternFromString("_creation")))
         return NULL;
     Py_RETURN_NONE;
 }

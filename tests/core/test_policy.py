@@ -43,11 +43,39 @@ def test_a_trace_is_compiled_when_it_has_come_back_often_and_has_cost_enough():
 
 def test_products_stay_where_they_are_quicker():
     product, elementwise = Work(130e-6, 260e-6), Work(1e-3, 0.25e-3)
-    assert policy.is_slower_compiled(1, product)
-    assert not policy.is_slower_compiled(30, product)
+    assert policy.is_slower_compiled(product, policy.saved_seconds(1, 0))
+    assert not policy.is_slower_compiled(product, policy.saved_seconds(30, 30))
     assert policy.runs_on_host(product, 1) is None
     assert policy.runs_on_host(Work(1e-6, 1e-7), 1) is None
     assert policy.runs_on_host(elementwise, 1) == pytest.approx(32)
+
+
+def test_a_few_small_calls_are_over_before_a_program_has_started(run_python):
+    """Of many, or of a backward, there is one."""
+    printed = run_python("""
+import jtorch as torch
+def programs(step, turns=400):
+    torch.engine.forget()
+    before = torch.engine.report().counters.programs, torch.engine.report().counters.refused
+    for _ in range(turns):
+        step()
+    after = torch.engine.report().counters
+    return after.programs - before[0], after.refused - before[1]
+x, w = torch.ones(4), torch.ones(4, requires_grad=True)
+def few():
+    return (x * x + x).tolist()
+def many():
+    y = x
+    for _ in range(60):
+        y = y * x
+    return y.tolist()
+def backward():
+    for _ in range(4):
+        (w * x).tanh().sum().backward()
+    return w.grad.tolist()
+print([(n > 0, refused) for n, refused in map(programs, (few, many, backward))])
+""", {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": "0"})
+    assert printed == "[(False, 1), (True, 0), (True, 0)]\n"
 
 
 def test_a_budget_allows_a_share_of_what_has_run():
@@ -108,7 +136,7 @@ for turn in range(20):
     "refusals": ("a = torch.ones(256, 256)\nfor _ in range(200): (a @ a)[0, 0].item()", "refused > 0 and counters.programs == 0"),
     "the limit of programs": ("from jtorch.engine import policy\npolicy.MAX_PROGRAMS = 2\n"
                               "for _ in range(60):\n    for n in range(3, 7):\n        x = torch.ones(n)\n"
-                              "        for _ in range(9): x = (x * 1.01).tanh()\n        x.sum().item()", "dropped > 0"),
+                              "        for _ in range(30): x = (x * 1.01).tanh()\n        x.sum().item()", "dropped > 0"),
 }
 
 

@@ -7,14 +7,17 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import jtorch as torch
 from jtorch import engine, speedups, storage
 from jtorch._base import seam
+from jtorch._base.config import ENGINE_MODE
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
-from jtorch.ops.registry import OPS, T
+from jtorch.ops.registry import NUMBERS, OPS, T
+from jtorch.speedups.mirrors import PYTHON
 
 pytestmark = pytest.mark.core
 native = speedups.native
@@ -187,3 +190,47 @@ os._exit(0)     # jaxlib 0.10's tracebacks give back more than they took where a
 @pytest.mark.parametrize("on", ["1", "0"])
 def test_a_collection_of_garbage_may_run_calls_of_its_own(run_python, on, mode):
     assert run_python(GARBAGE, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": mode}) == "7.8561 {9.0} 40\n"
+
+
+SLOTS = ("call", "args", "first", "depth", "device", "hot", "kernel", "line", "next", "nnumbers", "outs", "profile", "single", "walks",
+         "early")
+
+
+def test_states_that_c_makes_are_those_of_python():
+    """All that a state says, and the user's line."""
+    larger, exp = engine.call_of(OPS["maximum"], (T, T)), engine.call_of(OPS["exp"], (T,))
+    doubled, several = engine.call_of(OPS["mul"], (T, NUMBERS[float])), engine.call_of(OPS["frexp"], (T,))
+    recorder = engine.local.recorder
+
+    def states(record):
+        recorder.trie.clear()
+        recorder.begin()
+        x = engine.Value(engine.aval_of((3,), np.dtype(np.float32), engine.CPU), np.ones(3, np.float32))
+        for _ in range(2):
+            y = record(larger, (x, x))
+            z = record(doubled, (y, 2.0))
+            record(several, [record(exp, [z])])
+        return [tuple([getattr(s, slot) for slot in SLOTS if slot != "next"]) for s in recorder.trace.state.path()], recorder.trie.states
+
+    states(PYTHON["record"])        # makes the kernels
+    for _ in range(2):
+        found = states(engine.record)
+        assert found == states(PYTHON["record"]) and len(found[0]) == found[1] == 8
+        assert all([Path(__file__).name in s[SLOTS.index("line")] for s in found[0]])
+
+
+def test_what_is_forgotten_holds_nothing():
+    """States that C makes are not seen by the collector of garbage, so they are taken apart."""
+    if ENGINE_MODE == "hot":
+        pytest.skip("programs hold the calls that they were made of")
+    engine.forget()
+    x = torch.ones(3)
+    for _ in range(3):
+        (x * x + x).exp().tolist()
+    engine.end()
+    kernel = next(iter(engine.local.recorder.trie.root.next.values())).kernel
+    held = sys.getrefcount(kernel)
+    del x       # which leads to the trace that met it last
+    engine.local.recorder.trie.clear()
+    engine.local.recorder.begin()
+    assert sys.getrefcount(kernel) == held - 1
