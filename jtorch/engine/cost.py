@@ -37,7 +37,7 @@ CHEAP, FUSED = 0.4e-9, 0.25
 COSTLY = {
     **dict.fromkeys(["exp", "exp2", "tanh", "log", "log2", "logistic", "sin", "cos", "sqrt", "rsqrt", "div", "cbrt"], 2e-9),
     **dict.fromkeys(["expm1", "log1p", "erf", "erfc", "pow", "tan", "sinh", "cosh", "asin", "acos", "atan", "atan2",
-                     "asinh", "acosh", "atanh", "rem", "integer_pow", "nextafter"], 6e-9),
+                     "asinh", "acosh", "atanh", "rem", "mod", "integer_pow", "nextafter"], 6e-9),
     **dict.fromkeys(["erf_inv", "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta", "bessel_i0e", "bessel_i1e",
                      "regularized_incomplete_beta"], 60e-9),
     **dict.fromkeys(["scatter", "scatter-add", "scatter-max", "scatter-min", "scatter-mul", "scatter-sub",

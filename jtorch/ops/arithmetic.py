@@ -19,6 +19,7 @@ from jtorch.ops.elementwise import (
     floor_div,
     kind,
     like,
+    modulo,
     numbered,
     rest,
     trunc_div,
@@ -157,8 +158,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number, *, compute: Any
 
 @derivative(lambda t, r, a, b: t, lambda t, r, a, b: -t * floor_div(a, b))
 def _remainder(a, b):
-    mod = rest(a, b)
-    return jnp.where((mod != 0) & ((b < 0) != (mod < 0)), mod + b, mod)
+    return modulo(a, b)
 
 
 @op(promote="numeric", operators=("__mod__", "__rmod__", "__imod__"), saves=Saves(frees=beyond_first),

@@ -107,18 +107,34 @@ def _rest_whole(a, b):
     return lax.rem(a, jnp.where(b == 0, jnp.ones_like(b), b))
 
 
+def with_sign_of(b, rest):
+    """What floor division by ``b`` leaves, from what dividing towards zero does."""
+    return jnp.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+
+
+def _modulo_whole(a, b):
+    """What floor division of integers leaves."""
+    return with_sign_of(b, _rest_whole(a, b))
+
+
 # What the host does instead, which knows these functions by their names.
 ON_HOST = {_divided_exactly.__name__: "div", _divided_whole.__name__: "div", _rest_whole.__name__: "rem",
-           promotion.TRUNCATION: promotion.TRUNCATION}
+           _modulo_whole.__name__: "mod", promotion.TRUNCATION: promotion.TRUNCATION}
 
 
-_exactly, _whole, _rest = by_name(_divided_exactly), by_name(_divided_whole), by_name(_rest_whole)
+_exactly, _whole, _rest, _modulo = map(by_name, (_divided_exactly, _divided_whole, _rest_whole, _modulo_whole))
 
 
 def rest(a, b):
     """What dividing towards zero leaves."""
     a, b = broadcast(a, b)
     return lax.rem(a, b) if kind(a) == "f" else _rest(a, b)
+
+
+def modulo(a, b):
+    """What floor division leaves, with the sign of ``b``."""
+    a, b = broadcast(a, b)
+    return with_sign_of(b, lax.rem(a, b)) if kind(a) == "f" else _modulo(a, b)
 
 
 @derivative(lambda t, r, a, b: quotient(t, b), lambda t, r, a, b: -t * quotient(r, b))

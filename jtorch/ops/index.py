@@ -61,9 +61,14 @@ def _in_flat(name: str):
     return flag, raised
 
 
+def narrow(index, n: int):
+    """An index of a dim of ``n`` in the smallest dtype: XLA's code for 32 bits is faster."""
+    return index.astype(np.int32 if n < 2**31 else np.int64)
+
+
 def small(index, n: int):
-    """The index from the front, in the smallest dtype: XLA's code for 32 bits is faster."""
-    index = index.astype(np.int32 if n < 2**31 else np.int64)
+    """The index from the front, in the smallest dtype."""
+    index = narrow(index, n)
     return jnp.where(index < 0, index + index.dtype.type(n), index)
 
 
@@ -401,7 +406,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         check.require(d == dim or i <= n, f"Size does not match at dimension {d} expected index {list(index.shape)} to "
                       f"be no larger than self {list(input.shape)} apart from dimension {dim}")
     x, at = _expanded_to(index, input, dim)
-    return jnp.take_along_axis(x, small(at, _size_at(input, dim)), dim, mode="promise_in_bounds").reshape(index.shape)
+    return jnp.take_along_axis(x, narrow(at, _size_at(input, dim)), dim, mode="promise_in_bounds").reshape(index.shape)
 
 
 @op(backward_name="GatherBackward0", saves="all", composite=True, memory=Memory(apart=True),

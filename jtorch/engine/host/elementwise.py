@@ -87,6 +87,15 @@ def _rem(e: Equation) -> Callable:
     return rem
 
 
+@rule("mod")
+def _mod(e: Equation) -> Callable:
+    """Of integers: floats have another sign of zero in NumPy."""
+    def mod(a, b):
+        r, zero = np.remainder(a, b), np.equal(b, 0)
+        return np.where(zero, a, r) if zero.any() else r
+    return mod
+
+
 @rule("pow")
 def _pow(e: Equation) -> Callable:
     dtype = e.dtype

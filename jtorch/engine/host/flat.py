@@ -19,7 +19,7 @@ IDENTITIES = frozenset({"copy", "copy_p", "stop_gradient", "optimization_barrier
                         "name", "pvary", "reshard", "layout_constraint", "relayout", "with_memory_space_constraint"})
 # Elementwise primitives whose NumPy function broadcasts by itself, so that a broadcast before them is needless.
 BROADCASTING = frozenset({"add", "add_any", "sub", "mul", "div", "max", "min", "pow", "atan2", "eq", "ne", "lt", "le",
-                          "gt", "ge", "and", "or", "xor", "select_n", "clamp", "rem"})
+                          "gt", "ge", "and", "or", "xor", "select_n", "clamp", "rem", "mod"})
 
 
 class Flat:

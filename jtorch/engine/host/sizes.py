@@ -8,6 +8,7 @@ how it was answered, and the trace serves for each ``n`` for which all those ans
 """
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from itertools import zip_longest
 from numbers import Integral
@@ -18,14 +19,16 @@ import numpy as np
 from jax import core
 from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 
+_numbers = itertools.count()
+
 
 class Unknown:
     """An integer ``n`` that a trace leaves open: an example of it, and what has been asked of it."""
 
-    __slots__ = ("_asked", "_closed", "_raised", "value")
+    __slots__ = ("_asked", "_closed", "_raised", "number", "value")
 
     def __init__(self, value: int):
-        self.value = value
+        self.value, self.number = value, next(_numbers)
         self._asked: dict[tuple, bool] = {}
         self._closed = False
         self._raised: list[TypeError] = []
@@ -112,7 +115,7 @@ class Size:
         return f"Size({' + '.join([f'{c}n^{k}' if k else str(c) for k, c in enumerate(self.coefficients)])})"
 
     def __hash__(self):
-        return hash((id(self.unknown), self.coefficients))
+        return hash((self.unknown.number, self.coefficients))       # not by address: what JAX's caches compare goes by hashes
 
     def __index__(self):
         raise self.unknown.not_known()
