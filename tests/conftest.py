@@ -1,6 +1,7 @@
 """What every test gets: JAX's strict promotion, a seed, and ``xp``, which is PyTorch and then jtorch."""
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import subprocess
@@ -13,8 +14,6 @@ import pytest
 from libraries import HAS_TORCH, NO_TORCH, library
 from recorded import Same, write
 
-from jtorch.engine import policy
-
 ROOT = Path(__file__).resolve().parent.parent
 CORE = Path(__file__).resolve().parent / "core"
 
@@ -24,7 +23,7 @@ os.environ.setdefault("JTORCH_CACHE", "0")       # each run of the tests compile
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 library("jtorch")       # as all tests want it, also those that import it themselves
-policy.START_SECONDS = 0.0      # tests are of few numbers, and programs of them are to be made all the same
+importlib.import_module("jtorch.engine.policy").START_SECONDS = 0.0     # of the few numbers of a test programs are to be made too
 
 
 def pytest_addoption(parser):

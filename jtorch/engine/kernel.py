@@ -86,7 +86,8 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("_work", "avals", "call", "check", "compiled", "foreign", "is_tuple", "on_host", "outs", "runs", "turns", "used")
+    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "foreign", "is_tuple", "on_host", "outs", "runs",
+                 "turns", "used")
 
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals, self.runs = call, avals, 0
@@ -94,6 +95,7 @@ class Kernel:
         self.turns: float | None = UNKNOWN      # how often a thread runs it on the host; None: always
         self.compiled: Any = None
         self.check: Any = None
+        self._details: Any = None
         device = _device_of(call, avals)
         with jax.enable_x64(True):
             self.on_host = lists.host_program(call.op.name, call.template, avals) \
@@ -237,8 +239,16 @@ class Kernel:
         with jax.enable_x64(True):
             if not np.asarray(self.check(given)[0]):
                 return
-            _, detail = _checked_by_xla(self.call, given) if stays else _details(self.call, self.avals, given)
+            _, detail = _checked_by_xla(self.call, given) if stays else self._look_again(given)
         raise value_error(self.call, self.avals, int(detail))
+
+    def _look_again(self, arrays: list) -> Any:
+        """Whether the values are wrong, and what the error is to say of them."""
+        if self._details is None:
+            call = self.call
+            on_host = families.host_program(call.op.check_of, call.template, call.check, self.avals, loops=call.op.loops)
+            self._details = on_host if on_host is not None else partial(_checked_by_xla, call)
+        return self._details(arrays)
 
 
 def for_xla(make: Callable[[], Any]) -> Any:
@@ -273,12 +283,6 @@ def _check_function(call: Call, avals: tuple, device: devices.device) -> Callabl
 def _checked_by_xla(call: Call, arrays: list) -> Any:
     _require_xla(call)
     return jax.jit(call.check)(*arrays)
-
-
-def _details(call: Call, avals: tuple, arrays: list) -> Any:
-    """Whether the values are wrong, and what the error is to say of them."""
-    on_host = families.host_program(call.op.check_of, call.template, call.check, avals, loops=call.op.loops)
-    return on_host(arrays) if on_host is not None else _checked_by_xla(call, arrays)
 
 
 XLA_IS_GONE = False     # whether this is a process that was forked when XLA had been started
