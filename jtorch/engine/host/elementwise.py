@@ -89,11 +89,8 @@ def _rem(e: Equation) -> Callable:
 
 @rule("mod")
 def _mod(e: Equation) -> Callable:
-    """Of integers: floats have another sign of zero in NumPy."""
-    def mod(a, b):
-        r, zero = np.remainder(a, b), np.equal(b, 0)
-        return np.where(zero, a, r) if zero.any() else r
-    return mod
+    """Of integers, 0 for a divisor of 0; floats have another sign of zero in NumPy."""
+    return np.remainder
 
 
 @rule("pow")

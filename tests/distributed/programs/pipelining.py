@@ -102,7 +102,7 @@ def main(say, rank, n):
     net = Two(rank)
     schedule = pp.ScheduleGPipe(pp.PipelineStage(net, rank, n, cpu), 2, loss_fn=lambda out, y: loss_of(out[0], y))
     out = schedule.step(*((x, torch.arange(16)) if rank == 0 else ()), **({"target": y} if rank == n - 1 else {}))
-    say(None if out is None else [(tuple(t.shape), str(t.dtype), f"{t.double().sum():.4f}") for t in out], f"{net.block.up.weight.grad.sum():.4f}")
+    say(None if out is None else [(tuple(t.shape), str(t.dtype), f"{t.double().sum():.4f}") for t in out], f"{net.block.up.weight.grad.sum():.3f}")
     say(f"{net.block.up.weight.grad.abs().sum():.4f}")
 
     # only a forward
