@@ -173,7 +173,7 @@ def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding
     return _finished(out, bias, input, input.ndim == n + 1)
 
 
-@functional(aliases=("conv_transpose1d",), backward_name="ConvolutionBackward0")
+@functional(aliases=("conv_transpose1d",), backward_name="ConvolutionBackward0", loops=True)
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):
@@ -181,7 +181,7 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@functional(aliases=("conv_transpose2d",), backward_name="ConvolutionBackward0", layout=AS_ANY_SUGGESTS)
+@functional(aliases=("conv_transpose2d",), backward_name="ConvolutionBackward0", layout=AS_ANY_SUGGESTS, loops=True)
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):
@@ -189,7 +189,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@functional(aliases=("conv_transpose3d",), backward_name="ConvolutionBackward0")
+@functional(aliases=("conv_transpose3d",), backward_name="ConvolutionBackward0", loops=True)
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):
