@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -98,8 +97,9 @@ class Kernel:
         self._details: Any = None
         device = _device_of(call, avals)
         with jax.enable_x64(True):
-            self.on_host = lists.host_program(call.op.name, call.template, avals) \
-                or families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
+            self.on_host = lists.host_program(call.op.name, call.template, avals)
+            if self.on_host is None:
+                self.on_host = families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
             shapes, self.is_tuple = self._shapes()
             if call.check is not None:
                 self.check = _check_function(call, avals, device)
@@ -237,17 +237,19 @@ class Kernel:
         stays = self.is_accelerated
         given = [a if stays and k not in self.foreign else np.asarray(a) for k, a in enumerate(arrays)]
         with jax.enable_x64(True):
-            if not np.asarray(self.check(given)[0]):
+            bad, *detail = self.check(given)
+            if not np.asarray(bad):
                 return
-            _, detail = _checked_by_xla(self.call, given) if stays else self._look_again(given)
-        raise value_error(self.call, self.avals, int(detail))
+            if not detail:
+                _, *detail = self._look_again(given)
+        raise value_error(self.call, self.avals, int(detail[0]))
 
     def _look_again(self, arrays: list) -> Any:
         """Whether the values are wrong, and what the error is to say of them."""
         if self._details is None:
             call = self.call
             on_host = families.host_program(call.op.check_of, call.template, call.check, self.avals, loops=call.op.loops)
-            self._details = on_host if on_host is not None else partial(_checked_by_xla, call)
+            self._details = on_host if on_host is not None else _check_by_xla(call)
         return self._details(arrays)
 
 
@@ -271,18 +273,22 @@ def for_xla(make: Callable[[], Any]) -> Any:
 def _check_function(call: Call, avals: tuple, device: devices.device) -> Callable[[list], Any]:
     """What looks at the arguments' values: on the CPU the host, elsewhere the device, from which they would take long to come.
 
-    Its first result says whether they are wrong; on the host that is all it computes.
+    It gives whether they are wrong, and on a device also what the error is to say of them.
     """
     on_host = None
     if not devices.is_accelerator(device):
         flag = call.op.flag_of(call.template)
         on_host = families.host_program(call.op.flag_of, call.template, flag, avals, loops=call.op.loops)
-    return on_host if on_host is not None else partial(_checked_by_xla, call)
+    return on_host if on_host is not None else _check_by_xla(call)
 
 
-def _checked_by_xla(call: Call, arrays: list) -> Any:
-    _require_xla(call)
-    return jax.jit(call.check)(*arrays)
+def _check_by_xla(call: Call) -> Callable[[list], Any]:
+    compiled = jax.jit(call.check)
+
+    def check(arrays: list) -> Any:
+        _require_xla(call)
+        return compiled(*arrays)
+    return check
 
 
 XLA_IS_GONE = False     # whether this is a process that was forked when XLA had been started

@@ -28,7 +28,7 @@ def _is_due(trie: Trie, state: State) -> bool:
         return False
     work, compiled = profile.work(state), profile.compiled_calls(state)
     return policy.has_paid(profile.count, calls, work, compiled) and trie.budget.allows(compiled) \
-        and not _is_refused(state, policy.saved_seconds(calls, profile.walked_calls(state)))
+        and not _is_refused(state, policy.saved_seconds(calls, state.walked_calls()))
 
 
 def _is_refused(state: State, saved: float) -> bool:

@@ -51,6 +51,10 @@ class State:
         out.reverse()
         return out
 
+    def walked_calls(self) -> int:
+        """How many of the calls on the way are of backward."""
+        return sum([s.call.op.is_backward for s in self.path()])
+
     def ends_here(self) -> Profile:
         """What is known of traces that end here."""
         if self.profile is None:
@@ -85,11 +89,6 @@ class Profile:
             self._compiled_calls = pieces.compiled_calls(state.path(), self.work(state))
         return self._compiled_calls
 
-    @staticmethod
-    def walked_calls(state: State) -> int:
-        """How many of the calls on the way to ``state`` are of backward."""
-        return sum([s.call.op.is_backward for s in state.path()])
-
     @property
     def known_work(self) -> Work:
         """The same where it has been asked for before."""
@@ -119,13 +118,16 @@ class Trie:
 
     def __init__(self):
         self.budget, self.turn = Budget(), 0        # how many programs it has run
-        self.clear()
+        self._begin()
 
     def clear(self) -> None:
         """Forgets all traces."""
-        old, self.root, self.states = getattr(self, "root", None), State(None, None, (), None, 0), 0
-        if old is not None:
-            _take_apart(old)
+        old = self.root
+        self._begin()
+        _take_apart(old)
+
+    def _begin(self) -> None:
+        self.root, self.states = State(None, None, (), None, 0), 0
         self.programs: dict[Compiled, tuple[State, bytes]] = {}     # with where they hang
         self.runs: dict[Any, int] = {}      # of kernels that will be compiled when they have run often enough
 

@@ -107,14 +107,19 @@ def _rest_whole(a, b):
     return lax.rem(a, jnp.where(b == 0, jnp.ones_like(b), b))
 
 
-def with_sign_of(b, rest):
+def _is_rounded_up(left, b):
+    """Whether dividing by ``b`` towards zero, which has ``left`` something, gave one more than floor division."""
+    return (left != 0) & ((b < 0) != (left < 0))
+
+
+def _with_sign_of(b, left):
     """What floor division by ``b`` leaves, from what dividing towards zero does."""
-    return jnp.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+    return jnp.where(_is_rounded_up(left, b), left + b, left)
 
 
 def _modulo_whole(a, b):
     """What floor division of integers leaves."""
-    return with_sign_of(b, _rest_whole(a, b))
+    return _with_sign_of(b, _rest_whole(a, b))
 
 
 # What the host does instead, which knows these functions by their names.
@@ -134,7 +139,7 @@ def rest(a, b):
 def modulo(a, b):
     """What floor division leaves, with the sign of ``b``."""
     a, b = broadcast(a, b)
-    return with_sign_of(b, lax.rem(a, b)) if kind(a) == "f" else _modulo(a, b)
+    return _with_sign_of(b, lax.rem(a, b)) if kind(a) == "f" else _modulo(a, b)
 
 
 @derivative(lambda t, r, a, b: quotient(t, b), lambda t, r, a, b: -t * quotient(r, b))
@@ -195,7 +200,7 @@ def floor_div(a, b):
         return whole - ((rest(a, b) != 0) & ((a < 0) != (b < 0))).astype(whole.dtype)
     mod = rest(a, b)
     div = divide(a - mod, b)
-    div = jnp.where((mod != 0) & ((b < 0) != (mod < 0)), div - 1, div)
+    div = jnp.where(_is_rounded_up(mod, b), div - 1, div)
     floor = jnp.floor(div)
     whole = jnp.where(div - floor > 0.5, floor + 1, floor)
     exact = divide(a, b)

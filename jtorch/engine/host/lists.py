@@ -32,8 +32,8 @@ class _Work:
 
 def host_program(name: str, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
     """The program of an op of this name, if it is one of a list of tensors that can be joined; else None."""
-    kind, backward, _ = name.partition(".vjp")
-    if kind not in ("stack", "cat") or name not in (kind, f"{kind}.vjp") or not avals:
+    kind, backward = name.removesuffix(".vjp"), name.endswith(".vjp")
+    if kind not in ("stack", "cat") or not avals:
         return None
     (tensors, dim), needs = (template[0], template[2]) if backward else (template, ())
     inputs, rank = avals[:len(tensors)], len(avals[0].shape) + (kind == "stack")
@@ -85,6 +85,6 @@ def _backward(kind: str, inputs: Sequence[Any], dim: int, needs: tuple[int, ...]
         return [gradient[place] for place in wanted]
     outs = [jax.ShapeDtypeStruct(inputs[i].shape, inputs[i].np) for i in needs]
     slots = list(range(n + 1, n + 1 + len(needs)))
-    code = [(parts, None, (n,), tuple(slots))] if len(needs) != 1 else [(lambda gradient: gradient[wanted[0]], n, None, n + 1)]
+    code = [(parts, None, (n,), tuple(slots))]
     return HostProgram((False,) * n + (True,), outs, True, [None] * (n + 1 + len(needs)), code, slots,
                        _Work(len(needs), sum([o.size for o in outs])))
