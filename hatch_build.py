@@ -1,6 +1,12 @@
-"""Builds the extension of ``jtorch/speedups`` where there is a C compiler; without one jtorch is installed without it."""
+"""Builds what is written in C where there is a compiler; without one jtorch is installed without it.
+
+That is the extension in ``jtorch/speedups``, and what calls oneDNN in ``jtorch/ops/nn/_onednn``, where its headers are (see
+``build-system`` in pyproject.toml).
+"""
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import os
 import tempfile
 from pathlib import Path
@@ -8,18 +14,45 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDER = Path("jtorch", "speedups")
+SPEEDUPS, ONEDNN = Path("jtorch", "speedups"), Path("jtorch", "ops", "nn", "_onednn")
 
 
 def build(root: Path) -> Path | None:
     """Compiles the extension beside its sources; None where that does not work."""
+    sources = [str(path.relative_to(root)) for path in sorted((root / SPEEDUPS).glob("*.c"))]
+    return _built(root, "jtorch.speedups._speedups", sources, depends=[str(SPEEDUPS / "speedups.h")])
+
+
+def build_onednn(root: Path) -> Path | None:
+    """Compiles what calls oneDNN; None without the headers of oneDNN and jaxlib, and where that does not work."""
+    headers = [folder for folder in (_headers_of_oneDNN(), _headers_of_jaxlib()) if folder is not None]
+    if len(headers) < 2:
+        return None
+    return _built(root, "jtorch.ops.nn._onednn._convolution", [str(ONEDNN / "convolution.cc")], include_dirs=headers,
+                  extra_compile_args=["-std=c++17", "-Wno-return-type", "-Wno-sign-compare"])
+
+
+def _headers_of_oneDNN() -> str | None:
+    try:
+        files = importlib.metadata.files("onednn-devel-cpu-gomp") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    found = [Path(str(f.locate())).resolve().parents[2] for f in files if f.match("oneapi/dnnl/dnnl.h")]
+    return str(found[0]) if found else None
+
+
+def _headers_of_jaxlib() -> str | None:
+    found = importlib.util.find_spec("jaxlib")
+    return str(Path(found.origin).parent / "include") if found is not None and found.origin else None
+
+
+def _built(root: Path, name: str, sources: list[str], **how: Any) -> Path | None:
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
     before = Path.cwd()
     os.chdir(root)
     try:
-        sources = sorted(map(str, FOLDER.glob("*.c")))
-        extension = Extension("jtorch.speedups._speedups", sources, depends=[str(FOLDER / "speedups.h")], optional=True)
+        extension = Extension(name, sources, optional=True, **how)
         command = build_ext(Distribution({"name": "jtorch", "ext_modules": [extension]}))
         command.inplace = command.force = True
         with tempfile.TemporaryDirectory() as objects:
@@ -40,11 +73,12 @@ class CustomBuildHook(BuildHookInterface):
         """See BuildHookInterface.initialize."""
         if self.target_name != "wheel" or os.environ.get("JTORCH_SPEEDUPS") == "0":
             return
-        try:
-            built = build(Path(self.root))
-        except Exception as error:
-            self.app.display_warning(f"jtorch is built without its extension: {error!r}")
-            return
-        if built is not None:
-            build_data["pure_python"], build_data["infer_tag"] = False, True
-            build_data["artifacts"].append(str(built.relative_to(self.root)))
+        for what, make in (("its extension", build), ("oneDNN", build_onednn)):
+            try:
+                built = make(Path(self.root))
+            except Exception as error:
+                self.app.display_warning(f"jtorch is built without {what}: {error!r}")
+                continue
+            if built is not None:
+                build_data["pure_python"], build_data["infer_tag"] = False, True
+                build_data["artifacts"].append(str(built.relative_to(self.root)))

@@ -515,9 +515,10 @@ _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_
 
 
 def load_ops() -> None:
-    """Imports every file under ``jtorch/ops``, so that all ops are declared."""
+    """Imports every file under ``jtorch/ops``, so that all ops are declared. What begins with an underscore declares none."""
     for info in pkgutil.walk_packages(jtorch.ops.__path__, "jtorch.ops."):
-        importlib.import_module(info.name)
+        if not info.name.rpartition(".")[2].startswith("_"):
+            importlib.import_module(info.name)
     check_all_read()
 
 

@@ -1,4 +1,4 @@
-"""Whether this process computes on an accelerator, and whether what is being traced is for a mesh of devices."""
+"""Whether this process computes on an accelerator, and whether what is being traced is for a mesh or for other processes."""
 from __future__ import annotations
 
 import contextlib
@@ -26,6 +26,22 @@ def traced_for(is_mesh: bool) -> Iterator[None]:
         yield
     finally:
         _tracing.is_mesh = before
+
+
+@contextlib.contextmanager
+def traced_for_others() -> Iterator[None]:
+    """What is traced in the block is written down for other processes, which have XLA's own ops alone."""
+    before = is_portable()
+    _tracing.is_portable = True
+    try:
+        yield
+    finally:
+        _tracing.is_portable = before
+
+
+def is_portable() -> bool:
+    """Whether what this thread traces is for other processes."""
+    return getattr(_tracing, "is_portable", False)
 
 
 def is_spread() -> bool:

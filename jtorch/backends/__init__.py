@@ -1,6 +1,6 @@
 """torch.backends: what computes, and settings for it.
 
-The answers are about what is here: XLA computes, so cuDNN, MKL and oneDNN are not there to be asked. PyTorch's settings
+The answers are about what is here: XLA computes, so cuDNN and MKL are not there to be asked. PyTorch's settings
 can be set and read, so that scripts run, but XLA decides how to compute: none of them changes a result.
 """
 from __future__ import annotations

@@ -1,17 +1,18 @@
-"""torch.backends.mkldnn: settings only. XLA:CPU's kernels are its own."""
+"""torch.backends.mkldnn: whether oneDNN is there, and settings, which change nothing."""
 from __future__ import annotations
 
 import types
 
 from jtorch.backends import _flags, precision
 from jtorch.backends._flags import Computed, Flag
+from jtorch.ops.nn import _onednn
 
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 
 
 def is_available() -> bool:
-    """False: XLA does not use PyTorch's oneDNN. See torch.backends.mkldnn.is_available."""
-    return False
+    """Whether oneDNN is there for convolutions (the extra ``onednn``). See torch.backends.mkldnn.is_available."""
+    return _onednn.version() is not None
 
 
 class verbose:  # noqa: N801

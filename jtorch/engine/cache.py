@@ -129,6 +129,7 @@ def _read_or_compiled(name_of: Callable[[], str | None], lower: Callable[[], Any
         found = _load(path, on, places)
     if found is None:
         found = threads.compiled(lowered, on, options)
+        stats.counters.onednn += convolutions.by_onednn(text)
         if path is not None:
             _save(path, found, "@lapack_" in text)
     return found

@@ -26,6 +26,8 @@ from __future__ import annotations
 
 import re
 
+from jtorch.ops.nn import _onednn
+
 EIGEN = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE"}
 OLDER_LOOPS = {"xla_cpu_use_fusion_emitters": False}
 
@@ -35,7 +37,12 @@ _CONVOLUTION = re.compile(r"stablehlo\.convolution\(.*-> tensor<[\dx]*x(\w+)>")
 def options(text: str) -> dict[str, str | bool]:
     """XLA's options for a program of that text (StableHLO)."""
     dtypes = set(_CONVOLUTION.findall(text))
-    return (OLDER_LOOPS if dtypes else {}) | (EIGEN if dtypes == {"f32"} else {})
+    return (OLDER_LOOPS if dtypes or by_onednn(text) else {}) | (EIGEN if dtypes == {"f32"} else {})
+
+
+def by_onednn(text: str) -> int:
+    """How many of the convolutions in a program of that text oneDNN computes, which XLA knows nothing of."""
+    return text.count(f"@{_onednn.HANDLER}")
 
 
 def are_in(text: str) -> bool:

@@ -29,6 +29,7 @@ HOST_STEP = 1e-6            # a NumPy function, before it does anything
 SMALL_PRODUCT = 1 << 21     # floating-point operations: up to here one thread multiplies
 SMALL_RATE, HOST_RATE, COMPILED_RATE = 60e9, 220e9, 125e9       # operations of matrix products a second
 CONVOLUTION_RATE, COMPILED_CONVOLUTION_RATE = 15e9, 80e9        # the host makes patches
+ONEDNN_RATE = 150e9         # on the host and in programs alike
 UNKNOWN_TURNS = 16          # of a loop whose length depends on values
 
 # Seconds for each element of the larger of input and output, on the host; a program takes a fraction of it where the host goes
@@ -59,6 +60,9 @@ def of_equation(e: Equation) -> Work:
     if e.name == "conv_general_dilated":
         operations = _convolution(e)
         return Work(HOST_STEP + operations / CONVOLUTION_RATE, operations / COMPILED_CONVOLUTION_RATE, COMPILING_CONVOLUTION)
+    if e.name == "onednn_convolution":
+        operations = e.params["geometry"].operations
+        return Work(HOST_STEP + operations / ONEDNN_RATE, operations / ONEDNN_RATE, COMPILING)
     if e.name in ("scan", "while"):
         return _loop(e)
     seconds = _elements(e) * COSTLY.get(e.name, CHEAP) if e.name not in FREE else 0.0

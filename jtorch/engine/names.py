@@ -25,6 +25,7 @@ from jtorch._base import float32_products
 from jtorch.device import device
 from jtorch.engine.kernel import Call
 from jtorch.engine.values import Aval
+from jtorch.ops.nn import _onednn
 from jtorch.ops.registry import OPS, Frozen, Marker, Op
 
 PACKAGE = Path(__file__).parent.parent
@@ -44,7 +45,7 @@ def name_of(structure: tuple) -> str | None:
         return None
     try:
         parts = [sources, _LIBRARIES, jax.default_backend(), dtypes.get_default_dtype().name,
-                 str(float32_products.are_quick("conv")), _settings(), _written(structure)]
+                 str(float32_products.are_quick("conv")), f"oneDNN {_onednn.version()}", _settings(), _written(structure)]
     except (Unnamed, AttributeError):       # AttributeError: this version of JAX calls its settings otherwise
         return None
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

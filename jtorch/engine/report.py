@@ -8,7 +8,7 @@ from jtorch.engine.advice import Finding, findings
 
 # What the engine does beside, each with a count of how often.
 MECHANISMS = ("early_starts", "early_starts_used", "equal_programs", "later_pieces", "read_untraced", "walks", "open_traces",
-              "open_sizes", "lists", "caught_up", "set_aside", "refused", "timing_loops", "dropped")
+              "open_sizes", "lists", "onednn", "caught_up", "set_aside", "refused", "timing_loops", "dropped")
 
 
 @dataclass(frozen=True)

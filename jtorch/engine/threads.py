@@ -19,6 +19,7 @@ import jax
 
 from jtorch.engine import policy
 from jtorch.engine.host import blas
+from jtorch.ops.nn import _onednn
 
 
 class Threads(NamedTuple):
@@ -41,6 +42,7 @@ def use(n: int) -> None:
     """How many threads an op may use on the CPU from now on."""
     _allowed[0] = n
     blas.set_threads(n)
+    _onednn.use_threads(n)
 
 
 def pool_for(seconds: float) -> bool:

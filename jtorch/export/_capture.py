@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from jtorch._api.creation import from_jax
+from jtorch._base.accelerated import traced_for_others
 from jtorch._base.generator import default_generator
 from jtorch._base.pytree import flatten, unflatten
 from jtorch.export._open_sizes import NotOpenError, Opened, Points
@@ -57,7 +58,8 @@ class Captured:
         inputs = [jax.ShapeDtypeStruct(s, self.leaves[i].dtype.np) for i, s in zip(self.inputs, shapes, strict=True)]
         state = [jax.ShapeDtypeStruct(tuple(t.shape), t.dtype.np) for t in self.state.values()]
         drawn = default_generator.get_state().numpy().tobytes()
-        made = jax.make_jaxpr(self.run)(state, inputs)
+        with traced_for_others():
+            made = jax.make_jaxpr(self.run)(state, inputs)
         if default_generator.get_state().numpy().tobytes() != drawn:
             raise RuntimeError("the model draws random numbers, which an exported program can't do: call model.eval() first")
         return made

@@ -13,7 +13,7 @@ from pathlib import Path
 from jtorch.version import __version__, jtorch_version
 
 Check = Iterator[tuple[bool | None, str]]       # whether it is well (None: neither well nor ill), and what was found
-OPTIONAL = ("safetensors", "optax", "transformers", "torchvision", "tensorboardX", "jax2onnx", "cloudpickle")
+OPTIONAL = ("safetensors", "optax", "transformers", "torchvision", "tensorboardX", "jax2onnx", "cloudpickle", "onednn-cpu-gomp")
 
 
 def installed() -> Check:
@@ -58,6 +58,14 @@ def extension() -> Check:
         absent = "is not there: install with a C compiler at hand (cc, or clang)"
         why = "is older than its sources: install anew" if built else absent
         yield False, f"the extension {why}. All works without it, small models up to half as fast"
+
+
+def onednn() -> Check:
+    """Whether oneDNN computes convolutions."""
+    from jtorch.ops.nn import _onednn
+    found = _onednn.version()
+    absent = 'oneDNN is not used; pip install "jtorch-jax[onednn]" makes convolutions on x86 CPUs under Linux quicker'
+    yield None, f"convolutions on the CPU are oneDNN's ({found})" if found else absent
 
 
 def devices() -> Check:
@@ -126,7 +134,8 @@ def _loop() -> bool:
     return losses[-1] < losses[0] and (torch.engine.report().counters.program_runs > before or ENGINE_MODE == "eager")
 
 
-CHECKS: dict[str, Callable[[], Check]] = {"Installed": installed, "Extension": extension, "Devices": devices, "Cache": cache,
+CHECKS: dict[str, Callable[[], Check]] = {"Installed": installed, "Extension": extension, "Convolutions": onednn,
+                                          "Devices": devices, "Cache": cache,
                                           "Self-test": self_test}
 MARKS = {True: "ok", False: "!!", None: "  "}
 

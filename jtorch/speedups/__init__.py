@@ -14,11 +14,11 @@ from jtorch.speedups.constants import FOR_C
 from jtorch.speedups.mirrors import MIRRORS, PYTHON
 
 
-def _is_stale(built: Any) -> bool:
-    """Whether the sources, where they lie beside it, are newer than the extension."""
-    here = Path(__file__).parent
+def is_stale(built: str | Path) -> bool:
+    """Whether the sources, where they lie beside it, are newer than what was built of them."""
     made = Path(built).stat().st_mtime
-    return any([source.stat().st_mtime > made for source in here.glob("*.[ch]")])
+    beside = Path(built).parent.iterdir()
+    return any([source.stat().st_mtime > made for source in beside if source.suffix in (".c", ".cc", ".h")])
 
 
 def _load() -> Any:
@@ -28,7 +28,7 @@ def _load() -> Any:
         found = importlib.import_module("jtorch.speedups._speedups")
     except ImportError:
         return None
-    if _is_stale(found.__file__):
+    if is_stale(found.__file__):
         return None
     found.set_constants(FOR_C)
     return found

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from jtorch.engine import stats
 from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.rules import (
     Equation,
@@ -20,6 +21,7 @@ from jtorch.engine.host.rules import (
     rule,
 )
 from jtorch.engine.host.shape import pad
+from jtorch.ops.nn import _onednn
 from jtorch.ops.promotion import opmath
 
 PATCH_LIMIT = 1 << 24       # elements of the patches of a convolution; larger ones are worth compiling
@@ -156,6 +158,12 @@ def _conv(e: Equation) -> Callable:
         out = out.transpose((1, 0, ns + 2, *range(2, 2 + ns))).reshape(nb, o, *out_space)
         return out.transpose(inverse).astype(dtype, copy=False)
     return conv
+
+
+@rule("onednn_convolution")
+def _by_onednn(e: Equation) -> Callable:
+    stats.counters.onednn += 1
+    return _onednn.host_function(e.params["kind"], e.params["geometry"])
 
 
 def _patches(x: np.ndarray, kernel, out_space, strides, dilation) -> np.ndarray:

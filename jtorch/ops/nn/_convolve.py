@@ -16,6 +16,7 @@ from jax import lax
 
 from jtorch._base.accelerated import is_accelerated
 from jtorch.ops.elementwise import widen
+from jtorch.ops.nn import _onednn
 from jtorch.ops.nn._by_phases import by_phases
 from jtorch.ops.nn._few_places import convolution
 from jtorch.ops.nn._how import How, bilinear, library
@@ -36,6 +37,35 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
     if is_accelerated():
         return library(x, weight, how, groups)
     x, weight = widen(x), widen(weight)
+    if spread is None:
+        sizes = how.out_size(x.shape[2:], weight.shape[2:])
+        geometry = _onednn.Geometry(x.shape, weight.shape, (x.shape[0], weight.shape[0], *sizes), how, groups)
+        if _is_for_onednn(x, geometry):
+            return _onednn.computed(_onednn.RESULT, (x, weight), geometry, _by_formula)
+    return _by_formula(x, weight, how, groups, spread is not None)
+
+
+FEW_PLACES = 8      # times as many filters
+
+
+def _is_for_onednn(x: jax.Array, geometry: _onednn.Geometry) -> bool:
+    """Whether oneDNN is asked. Filters of one place, and few places of many filters, are products, which XLA is as quick at."""
+    taps, places = math.prod(geometry.filters[2:]), geometry.result[0] * math.prod(geometry.result[2:])
+    is_pointwise = taps == 1 and not any(map(any, geometry.how.padding))
+    is_product = geometry.groups == 1 and (is_pointwise or (FEW_PLACES * places <= geometry.filters[0] and taps <= MAX_TAPS))
+    return _onednn.takes(x, geometry) and not is_product
+
+
+def transposed_by_onednn(x: jax.Array, weight: jax.Array, how: How, groups: int, sizes: tuple[int, ...]) -> jax.Array | None:
+    """The input (N, C, *sizes) of a convolution that has ``x`` as result, as its gradient is; None where that is not oneDNN's."""
+    x, weight = widen(x), widen(weight)
+    geometry = _onednn.Geometry((x.shape[0], weight.shape[1] * groups, *sizes), weight.shape, x.shape, how, groups)
+    if is_accelerated() or not _onednn.takes(x, geometry) or not _onednn.is_quick(_onednn.INPUT, geometry):
+        return None
+    return _onednn.computed(_onednn.INPUT, (weight, x), geometry, _by_formula)
+
+
+def _by_formula(x: jax.Array, weight: jax.Array, how: How, groups: int, transposed: bool = False) -> jax.Array:
     taps = math.prod(weight.shape[2:])
     if has_few_terms(weight, groups):
         return (depthwise if weight.shape[1] == 1 else _few_channels)(x, weight, how, groups)
@@ -43,7 +73,7 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
         return library(x, weight, how, groups)
     if groups > 1:
         return _group_by_group(x, weight, how, groups)
-    return _ungrouped(x, weight, how, taps, spread is not None)
+    return _ungrouped(x, weight, how, taps, transposed)
 
 
 def _ungrouped(x: jax.Array, weight: jax.Array, how: How, taps: int, transposed: bool) -> jax.Array:

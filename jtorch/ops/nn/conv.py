@@ -12,7 +12,8 @@ from jtorch._base import warned
 from jtorch.ops import check
 from jtorch.ops.layout import AS_ANY_SUGGESTS
 from jtorch.ops.nn._common import functional
-from jtorch.ops.nn._convolve import convolve
+from jtorch.ops.nn._convolve import convolve, transposed_by_onednn
+from jtorch.ops.nn._how import How
 from jtorch.ops.registry import Tensor
 
 
@@ -169,7 +170,9 @@ def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding
     check.require(min(sizes) > 0, f"Given input size per channel: ({by(map(str, x.shape[2:]))}). Calculated output "
                   f"size per channel: ({by(map(str, sizes))}). Output size is too small")
     pairs = [(r - p, r - p + o) for r, p, o in zip(reach, padding, output_padding, strict=True)]
-    out = convolve(x, _flipped(weight, groups), (1,) * n, pairs, dilation, groups, stride)
+    out = transposed_by_onednn(x, weight, How(stride, tuple([(p, p) for p in padding]), dilation, (1,) * n), groups, tuple(sizes))
+    if out is None:
+        out = convolve(x, _flipped(weight, groups), (1,) * n, pairs, dilation, groups, stride)
     return _finished(out, bias, input, input.ndim == n + 1)
 
 

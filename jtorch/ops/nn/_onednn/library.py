@@ -1,0 +1,101 @@
+"""oneDNN and what calls it: found, loaded, and made known to JAX."""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib.metadata
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jtorch._base.config import ONEDNN
+from jtorch.speedups import is_stale
+
+PACKAGE, LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
+HANDLER = "jtorch_onednn_convolution"       # the name by which XLA's programs call it
+_POINTER = ctypes.c_void_p
+
+
+@functools.cache
+def version() -> str | None:
+    """oneDNN's version, as ``"3.2.0"``; None where it is not installed, or can't be loaded. Then nothing is given to it."""
+    library = _library()
+    if library is None:
+        return None
+    found = library.jtorch_onednn_found
+    return f"{found // 10000}.{found // 100 % 100}.{found % 100}"
+
+
+def is_quick(numbers: np.ndarray) -> bool:
+    """Whether oneDNN has a kernel of its own for a convolution of these numbers (see ``convolution.cc``) on this processor."""
+    return bool(_library().jtorch_onednn_is_quick(numbers.ctypes.data))
+
+
+def convolve(numbers: np.ndarray, a: np.ndarray, b: np.ndarray, made: np.ndarray) -> None:
+    """Computes ``made`` of the two other arrays of a convolution. All are float32 and densely packed."""
+    if not _library().jtorch_onednn_convolve(numbers.ctypes.data, a.ctypes.data, b.ctypes.data, made.ctypes.data):
+        raise MemoryError("oneDNN could not compute a convolution")
+
+
+_threads = [0]
+_loaded: list[Any] = []
+
+
+def use_threads(n: int) -> None:
+    """How many threads a convolution may use from now on; 0: as many as OpenMP has."""
+    _threads[0] = n
+    for library in _loaded:
+        library.jtorch_onednn_use_threads(n)
+
+
+@functools.cache
+def _library() -> Any:
+    """What calls oneDNN, with oneDNN loaded; None where there is not both."""
+    built, installed = _built(), _installed()
+    if not ONEDNN or built is None or installed is None:
+        return None
+    with contextlib.suppress(OSError, AttributeError, jax.errors.JaxRuntimeError):    # another JAX's handlers, another oneDNN
+        library: Any = ctypes.CDLL(str(built))
+        for name, count in (("load", 1), ("is_quick", 1), ("convolve", 4)):
+            getattr(library, f"jtorch_onednn_{name}").argtypes = [_POINTER] * count
+        with _threads_that_sleep():
+            found = library.jtorch_onednn_load(os.fsencode(installed))
+        if found:
+            jax.ffi.register_ffi_target(HANDLER, jax.ffi.pycapsule(library.jtorch_onednn_handler), platform="cpu")
+            library.jtorch_onednn_use_threads(_threads[0])
+            library.jtorch_onednn_found = found
+            _loaded.append(library)
+            return library
+    return None
+
+
+def _built() -> Path | None:
+    found = importlib.util.find_spec("jtorch.ops.nn._onednn._convolution")
+    return Path(found.origin) if found is not None and found.origin and not is_stale(found.origin) else None
+
+
+def _installed() -> Path | None:
+    try:
+        files = importlib.metadata.files(PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((path for f in files if f.name == LIBRARY and (path := Path(str(f.locate()))).exists()), None)
+
+
+@contextlib.contextmanager
+def _threads_that_sleep() -> Iterator[None]:
+    """OpenMP's threads, which it makes up its mind about when it is loaded, are to sleep between convolutions: XLA's wait."""
+    if "OMP_WAIT_POLICY" in os.environ:
+        yield
+        return
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    try:
+        yield
+    finally:
+        del os.environ["OMP_WAIT_POLICY"]

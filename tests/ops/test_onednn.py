@@ -1,0 +1,184 @@
+"""Convolutions by oneDNN: numbers, derivatives of all kinds, and what is not given to it."""
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+import jtorch as torch
+from jtorch import engine
+from jtorch._base import accelerated
+from jtorch.ops.nn import _onednn
+from jtorch.ops.nn._convolve import convolve
+from jtorch.ops.nn._how import How, library
+from jtorch.ops.nn._onednn import library as loaded
+
+pytestmark = pytest.mark.skipif(_onednn.version() is None, reason="oneDNN is not installed, or turned off")
+
+# Input, filters, stride, padding, dilation, groups.
+GEOMETRIES = {
+    "plain": ((4, 16, 14, 14), (16, 16, 3, 3), 1, 1, 1, 1),
+    "odd sizes": ((3, 5, 17, 19), (7, 5, 3, 2), 2, 1, 1, 1),
+    "dilated": ((2, 16, 16, 16), (16, 16, 3, 3), 1, 2, 2, 1),
+    "8 groups": ((2, 64, 9, 9), (64, 8, 3, 3), 1, 1, 1, 8),
+    "depthwise": ((4, 32, 14, 14), (32, 1, 3, 3), 1, 1, 1, 32),
+    "depthwise with two filters a channel": ((4, 32, 14, 14), (64, 1, 5, 5), 2, 2, 1, 32),
+    "few channels a group": ((4, 32, 14, 14), (32, 4, 3, 3), 1, 1, 1, 8),
+    "one dimension": ((4, 32, 64), (32, 32, 5), 1, 2, 1, 1),
+    "three dimensions": ((1, 8, 6, 8, 8), (8, 8, 3, 3, 3), 1, 1, 1, 1),
+    "one channel": ((8, 1, 28, 28), (16, 1, 5, 5), 1, 2, 1, 1),
+    "strided with padding": ((2, 3, 32, 32), (64, 3, 7, 7), 2, 3, 1, 1),
+}
+
+
+def _made(name):
+    size, filters, stride, padding, dilation, groups = GEOMETRIES[name]
+    n = len(size) - 2
+    generator = np.random.default_rng(0)
+    x, weight = (generator.standard_normal(shape).astype(np.float32) for shape in (size, filters))
+    how = How((stride,) * n, ((padding, padding),) * n, (dilation,) * n, (1,) * n)
+    return x, weight, how, groups
+
+
+def _by_onednn(how, groups):
+    return lambda x, weight: convolve(x, weight, how.stride, how.padding, how.dilation, groups)
+
+
+def _by_xla(how, groups):
+    return lambda x, weight: library(x, weight, how, groups)
+
+
+def _close(found, expected):
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-3)
+
+
+def _with_gradients(function, x, weight):
+    out, back = jax.vjp(function, x, weight)
+    return out, *back(jax.numpy.cos(out))
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_numbers_and_gradients(name):
+    x, weight, how, groups = _made(name)
+    for run in (_with_gradients, jax.jit(_with_gradients, static_argnums=0)):
+        found, expected = (run(make(how, groups), x, weight) for make in (_by_onednn, _by_xla))
+        for a, b in zip(found, expected, strict=True):
+            _close(a, b)
+
+
+@pytest.mark.parametrize("name", ["plain", "depthwise", "strided with padding"])
+def test_second_derivatives_and_tangents(name):
+    x, weight, how, groups = _made(name)
+
+    def of_gradients(make):
+        def total(x, weight):
+            return sum([(g ** 2).sum() for g in _with_gradients(make(how, groups), x, weight)])
+        return *jax.grad(total, (0, 1))(x / 8, weight / 8), *jax.jvp(make(how, groups), (x, weight), (weight.mean() * x, weight))
+    for a, b in zip(of_gradients(_by_onednn), of_gradients(_by_xla), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3 * float(abs(b).max()))
+
+
+@pytest.mark.parametrize("by", ["images", "filters", "both"])
+def test_many_at_once(by):
+    x, weight, how, groups = _made("plain")
+    xs = np.stack([x, 2 * x, x + 1], 1) if by != "filters" else x
+    weights = np.stack([weight, 2 * weight, -weight]) if by != "images" else weight
+    axes = (1 if by != "filters" else None, 0 if by != "images" else None)
+    found, expected = (jax.vmap(lambda x, w, make=make: _with_gradients(make(how, groups), x, w), axes)(xs, weights)
+                       for make in (_by_onednn, _by_xla))
+    for a, b in zip(found, expected, strict=True):
+        _close(a, b)
+
+
+def test_images_of_a_batch_are_one_convolution():
+    x, weight, how, groups = _made("plain")
+    made = jax.make_jaxpr(jax.vmap(_by_onednn(how, groups), (0, None)))(np.stack([x, x]), weight)
+    assert [e.params["geometry"].input[0] for e in made.eqns if e.primitive.name == "onednn_convolution"] == [8]
+
+
+@pytest.mark.parametrize(("stride", "padding", "output_padding", "groups"), [(1, 0, 0, 1), (2, 1, 1, 1), (3, 1, 2, 4)])
+def test_transposed(monkeypatch, stride, padding, output_padding, groups):
+    def results():
+        engine.forget()
+        torch.manual_seed(0)
+        x = torch.randn(4, 16, 9, 9, requires_grad=True)
+        weight = torch.randn(16, 12 // groups, 4, 4, requires_grad=True)
+        y = torch.nn.functional.conv_transpose2d(x, weight, None, stride, padding, output_padding, groups)
+        y.cos().sum().backward()
+        return [t.detach().numpy() for t in (y, x.grad, weight.grad)]
+    before = engine.report().counters.onednn
+    found = results()
+    assert engine.report().counters.onednn > before or groups > 1       # of groups, where the processor has kernels for them
+    monkeypatch.setattr(_onednn.primitive.library, "version", lambda: None)
+    expected = results()
+    engine.forget()
+    for a, b in zip(found, expected, strict=True):
+        _close(a, b)
+
+
+LOOP = """
+import jtorch as torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(16, 8, 3, stride=2))
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-2)
+x = torch.randn(8, 3, 32, 32)
+for _ in range(24):
+    loss = net(x).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(loss.item().hex())
+counters = torch.engine.report().counters
+print(counters.onednn > 0, counters.program_runs > 0)
+"""
+
+
+def test_a_loop_has_the_same_bits_in_each_run(run_python):
+    first, second = (run_python(LOOP, {"JTORCH_ENGINE": "auto"}).split() for _ in range(2))
+    assert first == second
+    assert first[-2:] == ["True", "True"]
+    other = run_python(LOOP, {"JTORCH_ENGINE": "auto", "JTORCH_ONEDNN": "0"}).split()
+    assert other[-2:] == ["False", "True"]
+    np.testing.assert_allclose(*[[float.fromhex(x) for x in lines[:-2]] for lines in (first, other)], rtol=1e-4)
+
+
+def test_a_second_process_reads_the_program(run_python, tmp_path):
+    text = LOOP + "print(counters.read_untraced)"
+    first, second = (run_python(text, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": str(tmp_path)}).split() for _ in range(2))
+    assert first[:-1] == second[:-3] + first[-3:-1]     # a program that was read does not say what it calls
+    assert int(second[-1]) > 0
+
+
+def test_small_and_whole_numbers_stay():
+    x, weight, how, groups = _made("plain")
+    geometry = _onednn.Geometry(x.shape, weight.shape, x.shape, how, groups)
+    assert _onednn.takes(x, geometry)
+    assert not _onednn.takes(x.astype(np.float64), geometry)
+    assert not _onednn.takes(x, geometry._replace(result=(1, 16, 2, 2)))
+    with accelerated.traced_for_others():
+        assert not _onednn.takes(x, geometry)
+    with accelerated.traced_for(True):
+        assert not _onednn.takes(x, geometry)
+
+
+def test_threads():
+    """The same numbers, up to the order of sums."""
+    x, weight, how, groups = _made("strided with padding")
+    expected = _by_onednn(how, groups)(x, weight)
+    loaded.use_threads(1)
+    try:
+        _close(_by_onednn(how, groups)(x, weight), expected)
+    finally:
+        loaded.use_threads(0)
+
+
+def test_without_the_library(monkeypatch):
+    monkeypatch.setattr(loaded, "_installed", lambda: None)
+    assert loaded._library.__wrapped__() is None
+    monkeypatch.setattr(loaded, "_installed", lambda: loaded._built())      # not oneDNN
+    assert loaded._library.__wrapped__() is None
+
+
+def test_mkldnn_is_available():
+    assert torch.backends.mkldnn.is_available()
