@@ -515,10 +515,9 @@ _SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_
 
 
 def load_ops() -> None:
-    """Imports every file under ``jtorch/ops``, so that all ops are declared. What begins with an underscore declares none."""
+    """Imports every file under ``jtorch/ops``, so that all ops are declared."""
     for info in pkgutil.walk_packages(jtorch.ops.__path__, "jtorch.ops."):
-        if not info.name.rpartition(".")[2].startswith("_"):
-            importlib.import_module(info.name)
+        importlib.import_module(info.name)
     check_all_read()
 
 

@@ -28,7 +28,7 @@ def _load() -> Any:
         found = importlib.import_module("jtorch.speedups._speedups")
     except ImportError:
         return None
-    if is_stale(found.__file__):
+    if found.__file__ is not None and is_stale(found.__file__):
         return None
     found.set_constants(FOR_C)
     return found

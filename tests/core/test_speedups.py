@@ -60,6 +60,8 @@ def test_is_left_alone_where_its_sources_are_newer(tmp_path):
     old = tmp_path / built.name
     old.write_bytes(b"")
     os.utime(old, (0, 0))
+    assert not speedups.is_stale(old)       # sources are not installed with it
+    (tmp_path / "trace.c").write_text("")
     assert speedups.is_stale(old)
     assert not speedups.is_stale(built)
 

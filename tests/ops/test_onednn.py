@@ -27,6 +27,7 @@ GEOMETRIES = {
     "one dimension": ((4, 32, 64), (32, 32, 5), 1, 2, 1, 1),
     "three dimensions": ((1, 8, 6, 8, 8), (8, 8, 3, 3, 3), 1, 1, 1, 1),
     "one channel": ((8, 1, 28, 28), (16, 1, 5, 5), 1, 2, 1, 1),
+    "more padding behind": ((2, 16, 12, 12), (16, 16, 4, 4), 1, (1, 2), 1, 1),
     "strided with padding": ((2, 3, 32, 32), (64, 3, 7, 7), 2, 3, 1, 1),
 }
 
@@ -36,7 +37,7 @@ def _made(name):
     n = len(size) - 2
     generator = np.random.default_rng(0)
     x, weight = (generator.standard_normal(shape).astype(np.float32) for shape in (size, filters))
-    how = How((stride,) * n, ((padding, padding),) * n, (dilation,) * n, (1,) * n)
+    how = How((stride,) * n, (padding if isinstance(padding, tuple) else (padding, padding),) * n, (dilation,) * n, (1,) * n)
     return x, weight, how, groups
 
 
@@ -171,6 +172,25 @@ def test_threads():
         _close(_by_onednn(how, groups)(x, weight), expected)
     finally:
         loaded.use_threads(0)
+
+
+FORKED = """
+import os
+import jtorch as torch
+x, weight = torch.randn(8, 32, 28, 28), torch.randn(32, 32, 3, 3)
+expected = torch.nn.functional.conv2d(x, weight)
+expected.sum().item()
+child = os.fork()
+if child == 0:
+    same = torch.allclose(torch.nn.functional.conv2d(x, weight), expected, atol=1e-3)
+    os._exit(0 if same else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), torch.engine.report().counters.onednn)
+"""
+
+
+def test_a_forked_process_has_one_thread(run_python):
+    """OpenMP's others are not there, and it would wait for them."""
+    assert run_python(FORKED, {"OMP_NUM_THREADS": "2"}).split() == ["0", "1"]
 
 
 def test_without_the_library(monkeypatch):

@@ -6,8 +6,11 @@
 //     stride, padding before, padding behind, dilation (n each).
 // Arrays are float32, densely packed. What oneDNN makes for such numbers is kept: it takes longer to make than to run.
 
+#include <Python.h>
+
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -242,9 +245,11 @@ class Convolution {
     size_t bytes = 0, scratchpad_offset = 0;
 };
 
+std::mutex lock;            // of what is kept
+bool is_forked = false;     // then OpenMP's threads are those of the parent, and waiting for them would never end
+
 // A kernel divides its work among as many threads as there were when it was made.
 std::shared_ptr<Convolution> kept(const Numbers &numbers, const int64_t *from, int threads) {
-    static std::mutex lock;
     static std::map<std::vector<int64_t>, std::shared_ptr<Convolution>> made;
     std::vector<int64_t> key(from, from + Numbers::count(numbers.n));
     key.push_back(threads);
@@ -260,7 +265,7 @@ class Threads {     // so many threads of OpenMP in this block
   public:
     explicit Threads(double operations) : before(one.omp_get_max_threads()) {
         int most = allowed.load();
-        count = operations <= OF_ONE_THREAD ? 1 : most && most < before ? most : before;
+        count = is_forked || operations <= OF_ONE_THREAD ? 1 : most && most < before ? most : before;
         if (count != before) one.omp_set_num_threads(count);
     }
     ~Threads() {
@@ -310,6 +315,7 @@ int jtorch_onednn_load(const char *path) {
     TAKE(omp_get_max_threads)
     TAKE(omp_set_num_threads)
     if (one.dnnl_engine_create(&one.engine, dnnl_cpu, 0) != dnnl_success) return 0;
+    pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(), is_forked = true; });
     const dnnl_version_t *version = one.dnnl_version();
     return version->major * 10000 + version->minor * 100 + version->patch;
 }
@@ -323,6 +329,12 @@ int jtorch_onednn_is_quick(const int64_t *numbers) {
     } catch (const Failed &) {
         return 0;
     }
+}
+
+// A module without contents: what walks over packages imports what looks like one. The functions are called through ctypes.
+PyMODINIT_FUNC PyInit__convolution() {
+    static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_convolution", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+    return PyModule_Create(&definition);
 }
 
 // 1 if that went well.
