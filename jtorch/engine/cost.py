@@ -61,8 +61,8 @@ def of_equation(e: Equation) -> Work:
         operations = _convolution(e)
         return Work(HOST_STEP + operations / CONVOLUTION_RATE, operations / COMPILED_CONVOLUTION_RATE, COMPILING_CONVOLUTION)
     if e.name == "onednn_convolution":
-        operations = e.params["geometry"].operations
-        return Work(HOST_STEP + operations / ONEDNN_RATE, operations / ONEDNN_RATE, COMPILING)
+        seconds = e.params["geometry"].operations / ONEDNN_RATE
+        return Work(HOST_STEP + seconds, seconds, COMPILING)
     if e.name in ("scan", "while"):
         return _loop(e)
     seconds = _elements(e) * COSTLY.get(e.name, CHEAP) if e.name not in FREE else 0.0

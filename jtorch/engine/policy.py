@@ -5,7 +5,7 @@ numbers have the same bits. The constants stand here side by side; docs/engine.m
 """
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, inf
 
 from jtorch.engine.cost import Work
 
@@ -103,7 +103,8 @@ def runs_on_host(work: Work, steps: int) -> int | None:
     """How often a kernel runs on the host before it is compiled; None if it stays there."""
     if work.host <= COMPILED_CALL or work.compiled + COMPILED_CALL > KERNEL_MARGIN * work.host:
         return None
-    return ceil((KERNEL_SECONDS + STEP_SECONDS * steps) / work.host)
+    turns = (KERNEL_SECONDS + STEP_SECONDS * steps) / work.host
+    return ceil(turns) if turns < inf else None         # there may be no compiler, see ``forked``
 
 
 class Budget:

@@ -12,6 +12,7 @@ from jtorch.engine import stats
 from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.rules import (
     Equation,
+    Unsupported,
     highest,
     in_compute_dtype,
     ints,
@@ -162,8 +163,11 @@ def _conv(e: Equation) -> Callable:
 
 @rule("onednn_convolution")
 def _by_onednn(e: Equation) -> Callable:
+    run = _onednn.host_function(e.params["kind"], e.params["geometry"])
+    if run is None:
+        raise Unsupported
     stats.counters.onednn += 1
-    return _onednn.host_function(e.params["kind"], e.params["geometry"])
+    return run
 
 
 def _patches(x: np.ndarray, kernel, out_space, strides, dilation) -> np.ndarray:

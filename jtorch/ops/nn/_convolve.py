@@ -37,23 +37,26 @@ def convolve(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups:
     if is_accelerated():
         return library(x, weight, how, groups)
     x, weight = widen(x), widen(weight)
-    if spread is None:
-        sizes = how.out_size(x.shape[2:], weight.shape[2:])
-        geometry = _onednn.Geometry(x.shape, weight.shape, (x.shape[0], weight.shape[0], *sizes), how, groups)
-        if _is_for_onednn(x, geometry):
-            return _onednn.computed(_onednn.RESULT, (x, weight), geometry, _by_formula)
+    geometry = _onednns(x, weight, how, groups) if spread is None else None
+    if geometry is not None:
+        return _onednn.computed(_onednn.RESULT, (x, weight), geometry, _by_formula)
     return _by_formula(x, weight, how, groups, spread is not None)
 
 
-FEW_PLACES = 8      # times as many filters
+FEW_PLACES = 8      # the filters are so many times as many
 
 
-def _is_for_onednn(x: jax.Array, geometry: _onednn.Geometry) -> bool:
-    """Whether oneDNN is asked. Filters of one place, and few places of many filters, are products, which XLA is as quick at."""
-    taps, places = math.prod(geometry.filters[2:]), geometry.result[0] * math.prod(geometry.result[2:])
-    is_pointwise = taps == 1 and not any(map(any, geometry.how.padding))
-    is_product = geometry.groups == 1 and (is_pointwise or (FEW_PLACES * places <= geometry.filters[0] and taps <= MAX_TAPS))
-    return _onednn.takes(x, geometry) and not is_product
+def _onednns(x: jax.Array, weight: jax.Array, how: How, groups: int) -> _onednn.Geometry | None:
+    """What oneDNN is to compute; None if it is not asked.
+
+    Filters of one place, and few places of many filters, are products, which XLA is as quick at.
+    """
+    sizes, taps = how.out_size(x.shape[2:], weight.shape[2:]), math.prod(weight.shape[2:])
+    is_pointwise = taps == 1 and not any(map(any, how.padding))
+    has_few_places = FEW_PLACES * x.shape[0] * math.prod(sizes) <= weight.shape[0] and taps <= MAX_TAPS
+    geometry = _onednn.Geometry(x.shape, weight.shape, (x.shape[0], weight.shape[0], *sizes), how, groups)
+    is_product = groups == 1 and (is_pointwise or has_few_places)
+    return geometry if not is_product and _onednn.takes(x, geometry) else None
 
 
 def transposed_by_onednn(x: jax.Array, weight: jax.Array, how: How, groups: int, sizes: tuple[int, ...]) -> jax.Array | None:

@@ -18,7 +18,7 @@ from jtorch.ops.nn._how import How
 from jtorch.ops.nn._onednn import library
 
 INPUT, FILTERS, RESULT = ARRAYS = range(3)
-LEAST = 1e5     # operations; less is over before anybody is called
+LEAST = 100_000         # operations; less is over before anybody is called
 
 Formula = Callable[[jax.Array, jax.Array, How, int], jax.Array]
 
@@ -45,18 +45,17 @@ class Geometry(NamedTuple):
         return np.array([n for row in rows for n in row], np.int64)
 
     @property
-    def operations(self) -> float:
+    def operations(self) -> int:
         """Floating-point operations of any of the arrays."""
-        return 2.0 * math.prod(self.result) * math.prod(self.filters[1:])
+        return 2 * math.prod(self.result) * math.prod(self.filters[1:])
 
 
 def takes(x: jax.Array, geometry: Geometry) -> bool:
     """Whether convolutions of this geometry, of ``x``'s dtype, are for oneDNN: it is there, and there is enough to do."""
-    sizes = [n for shape in geometry.shapes for n in shape]
-    if x.dtype != np.float32 or is_spread() or is_portable() or not check.are_known(sizes) or 0 in sizes:
+    if x.dtype != np.float32 or is_spread() or is_portable() or library.version() is None:
         return False
     pads = [n for pair in geometry.how.padding for n in pair]
-    return geometry.operations >= LEAST and min(pads) >= 0 and max(geometry.how.spread) == 1 and library.version() is not None
+    return min(pads) >= 0 and max(geometry.how.spread) == 1 and geometry.operations >= LEAST
 
 
 @functools.lru_cache(maxsize=4096)
@@ -68,9 +67,10 @@ def is_quick(kind: int, geometry: Geometry) -> bool:
 def computed(kind: int, arrays: Sequence[jax.Array], geometry: Geometry, formula: Formula) -> jax.Array:
     """One of a convolution's arrays of the two others, in the order input, filters, result; of a geometry that oneDNN ``takes``.
 
-    What it has no quick kernel for is computed by ``formula(input, filters, how, groups)`` and its derivatives.
+    What it has no quick kernel for is computed by ``formula(input, filters, how, groups)`` and its derivatives. Where a size is
+    left open, that is not known yet: see ``host_function``.
     """
-    if not is_quick(kind, geometry):
+    if check.are_known([n for shape in geometry.shapes for n in shape]) and not is_quick(kind, geometry):
         return _by_formula(*arrays, kind=kind, geometry=geometry, formula=formula)
     return _primitive.bind(*arrays, kind=kind, geometry=geometry, formula=formula)
 
@@ -137,8 +137,10 @@ def _batched(arrays: Sequence[jax.Array], dims: Sequence[int | None], *, kind: i
 batching.primitive_batchers[_primitive] = _batched
 
 
-def host_function(kind: int, geometry: Geometry) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """What computes the array of two of NumPy's."""
+def host_function(kind: int, geometry: Geometry) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
+    """What computes the array of two of NumPy's; None where oneDNN has no quick kernel for it."""
+    if not is_quick(kind, geometry):
+        return None
     numbers, shape = geometry.numbers(kind), geometry.shapes[kind]
 
     def run(a: np.ndarray, b: np.ndarray) -> np.ndarray:
