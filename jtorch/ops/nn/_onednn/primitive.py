@@ -59,18 +59,24 @@ def takes(x: jax.Array, geometry: Geometry) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def is_quick(kind: int, geometry: Geometry) -> bool:
-    """Whether oneDNN has a kernel of its own for this array on this processor."""
+def _is_quick(kind: int, geometry: Geometry) -> bool:
     return library.is_quick(geometry.numbers(kind))
+
+
+def is_quick(kind: int, geometry: Geometry) -> bool:
+    """Whether oneDNN has a kernel of its own for this array on this processor.
+
+    Where a size is left open that is not known yet, and taken to be so: ``host_function`` asks again.
+    """
+    return not check.are_known([n for shape in geometry.shapes for n in shape]) or _is_quick(kind, geometry)
 
 
 def computed(kind: int, arrays: Sequence[jax.Array], geometry: Geometry, formula: Formula) -> jax.Array:
     """One of a convolution's arrays of the two others, in the order input, filters, result; of a geometry that oneDNN ``takes``.
 
-    What it has no quick kernel for is computed by ``formula(input, filters, how, groups)`` and its derivatives. Where a size is
-    left open, that is not known yet: see ``host_function``.
+    What it has no quick kernel for is computed by ``formula(input, filters, how, groups)`` and its derivatives.
     """
-    if check.are_known([n for shape in geometry.shapes for n in shape]) and not is_quick(kind, geometry):
+    if not is_quick(kind, geometry):
         return _by_formula(*arrays, kind=kind, geometry=geometry, formula=formula)
     return _primitive.bind(*arrays, kind=kind, geometry=geometry, formula=formula)
 
