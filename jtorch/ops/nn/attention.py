@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jtorch._base.accelerated import is_accelerated
 from jtorch.ops import check, promotion
@@ -51,8 +52,9 @@ def _matmul(a: jax.Array, b: jax.Array, made: Any = None) -> jax.Array:
                            f"[{math.prod(a.shape[:-2])}, {a.shape[-1]}] but got: [{math.prod(b.shape[:-2])}, "
                            f"{b.shape[-2]}].")
     batch = check.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return jnp.matmul(jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:]),
-                      preferred_element_type=made)
+    given = jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:])
+    along, each = len(batch), tuple(range(len(batch)))
+    return lax.dot_general(*given, (((along + 1,), (along,)), (each, each)), preferred_element_type=made)
 
 
 def _scores(query: jax.Array, key: jax.Array) -> jax.Array:
@@ -72,12 +74,18 @@ def _masked(scores: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> 
     return jnp.where(mask, scores, -jnp.inf) if mask.dtype == jnp.bool_ else scores + mask.astype(scores.dtype)
 
 
+@jax.custom_jvp
 def safe_softmax(scores: jax.Array) -> jax.Array:
     """softmax along the last axis that is 0, not nan, in rows where all is masked, or that are empty."""
-    if scores.shape[-1] == 0:
-        return scores
-    empty = jnp.all(scores == -jnp.inf, axis=-1, keepdims=True)
-    return jnp.where(empty, 0, jax.nn.softmax(jnp.where(empty, 0, scores), axis=-1))
+    kind = jnp.finfo(scores.dtype)
+    raised = jnp.exp(scores - jnp.max(scores, axis=-1, keepdims=True, initial=kind.min))
+    return raised / jnp.maximum(jnp.sum(raised, axis=-1, keepdims=True), kind.tiny)     # which is 1 at least where not all is 0
+
+
+@safe_softmax.defjvp
+def _tangent_of_softmax(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    out, (change,) = safe_softmax(*primals), tangents
+    return out, out * (change - jnp.sum(out * change, axis=-1, keepdims=True))
 
 
 def _scale(query: jax.Array, given: float | None) -> float:
