@@ -1,7 +1,7 @@
 // Convolutions by oneDNN, for XLA's programs (a handler of its FFI) and for the host (a plain function).
 //
-// A convolution has three arrays, input, filters and result, and three kinds: each of the arrays from the two others (the first
-// two kinds from the second on are the gradients). Its numbers are
+// A convolution has three arrays, input, filters and result. Its kind says which of them is computed from the two others: the
+// result, or one of the others as its gradient is, with the result's gradient in the place of the result. Its numbers are
 //     kind, groups, n, the shapes of input, filters and result (n + 2 each), and for each of the n dimensions
 //     stride, padding before, padding behind, dilation (n each).
 // Arrays are float32, densely packed. What oneDNN makes for such numbers is kept: it takes longer to make than to run.
@@ -29,7 +29,7 @@ namespace {
 enum Array { INPUT, FILTERS, RESULT };
 
 constexpr size_t MAX_KEPT = 1024;
-constexpr double OF_ONE_THREAD = 1e7;       // operations up to which waking other threads costs more than they save
+constexpr double OF_ONE_THREAD = 1e7;       // operations up to which waking other threads costs more than they save (20 to 40 us)
 constexpr size_t ALIGNMENT = 64;
 
 // oneDNN's and OpenMP's functions, taken from the library when it is loaded.
