@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 import jax
 
-_tracing = threading.local()
-
 
 def is_accelerated() -> bool:
     """Whether JAX has an accelerator. Asks nothing of JAX in a process that has not started XLA."""
@@ -17,33 +15,40 @@ def is_accelerated() -> bool:
     return started is not None and started() and jax.default_backend() != "cpu"
 
 
+class _Tracing(threading.local):
+    """What a thread traces is for."""
+
+    is_mesh = is_portable = False
+
+
+_tracing = _Tracing()
+
+
 @contextlib.contextmanager
-def traced_for(is_mesh: bool) -> Iterator[None]:
+def _with(name: str, value: bool) -> Iterator[None]:
+    before = getattr(_tracing, name)
+    setattr(_tracing, name, value)
+    try:
+        yield
+    finally:
+        setattr(_tracing, name, before)
+
+
+def traced_for(is_mesh: bool) -> contextlib.AbstractContextManager[None]:
     """What is traced in the block is for one device or a mesh, on which XLA cuts up what it knows."""
-    before = is_spread()
-    _tracing.is_mesh = is_mesh
-    try:
-        yield
-    finally:
-        _tracing.is_mesh = before
+    return _with("is_mesh", is_mesh)
 
 
-@contextlib.contextmanager
-def traced_for_others() -> Iterator[None]:
+def traced_for_others() -> contextlib.AbstractContextManager[None]:
     """What is traced in the block is written down for other processes, which have XLA's own ops alone."""
-    before = is_portable()
-    _tracing.is_portable = True
-    try:
-        yield
-    finally:
-        _tracing.is_portable = before
+    return _with("is_portable", True)
 
 
 def is_portable() -> bool:
     """Whether what this thread traces is for other processes."""
-    return getattr(_tracing, "is_portable", False)
+    return _tracing.is_portable
 
 
 def is_spread() -> bool:
     """Whether what this thread traces is for a mesh."""
-    return getattr(_tracing, "is_mesh", False)
+    return _tracing.is_mesh

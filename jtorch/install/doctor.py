@@ -135,8 +135,7 @@ def _loop() -> bool:
 
 
 CHECKS: dict[str, Callable[[], Check]] = {"Installed": installed, "Extension": extension, "Convolutions": onednn,
-                                          "Devices": devices, "Cache": cache,
-                                          "Self-test": self_test}
+                                          "Devices": devices, "Cache": cache, "Self-test": self_test}
 MARKS = {True: "ok", False: "!!", None: "  "}
 
 

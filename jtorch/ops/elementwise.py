@@ -197,7 +197,7 @@ def floor_div(a, b):
     """``a // b``, of floats the way Python does it, so that it agrees with the remainder."""
     if kind(a) == "i":
         whole = trunc_div(a, b)
-        return whole - ((rest(a, b) != 0) & ((a < 0) != (b < 0))).astype(whole.dtype)
+        return whole - _is_rounded_up(rest(a, b), b).astype(whole.dtype)
     mod = rest(a, b)
     div = divide(a - mod, b)
     div = jnp.where(_is_rounded_up(mod, b), div - 1, div)

@@ -12,7 +12,6 @@ from jtorch.engine import stats
 from jtorch.engine.host.blas import matmul_for
 from jtorch.engine.host.rules import (
     Equation,
-    Unsupported,
     highest,
     in_compute_dtype,
     ints,
@@ -163,11 +162,10 @@ def _conv(e: Equation) -> Callable:
 
 @rule("onednn_convolution")
 def _by_onednn(e: Equation) -> Callable:
-    run = _onednn.host_function(e.params["kind"], e.params["geometry"])
-    if run is None:
-        raise Unsupported
+    kind, geometry = e.params["kind"], e.params["geometry"]
+    require(_onednn.is_quick(kind, geometry))       # it was not known where a size was left open
     stats.counters.onednn += 1
-    return run
+    return _onednn.host_function(kind, geometry)
 
 
 def _patches(x: np.ndarray, kernel, out_space, strides, dilation) -> np.ndarray:

@@ -52,20 +52,36 @@ def _onednns(x: jax.Array, weight: jax.Array, how: How, groups: int) -> _onednn.
     Filters of one place, and few places of many filters, are products, which XLA is as quick at.
     """
     sizes, taps = how.out_size(x.shape[2:], weight.shape[2:]), math.prod(weight.shape[2:])
+    geometry = _onednn.Geometry(x.shape, weight.shape, (x.shape[0], weight.shape[0], *sizes), how, groups)
+    if not _onednn.takes(x, geometry):
+        return None
     is_pointwise = taps == 1 and not any(map(any, how.padding))
     has_few_places = FEW_PLACES * x.shape[0] * math.prod(sizes) <= weight.shape[0] and taps <= MAX_TAPS
-    geometry = _onednn.Geometry(x.shape, weight.shape, (x.shape[0], weight.shape[0], *sizes), how, groups)
-    is_product = groups == 1 and (is_pointwise or has_few_places)
-    return geometry if not is_product and _onednn.takes(x, geometry) else None
+    return None if groups == 1 and (is_pointwise or has_few_places) else geometry
 
 
-def transposed_by_onednn(x: jax.Array, weight: jax.Array, how: How, groups: int, sizes: tuple[int, ...]) -> jax.Array | None:
-    """The input (N, C, *sizes) of a convolution that has ``x`` as result, as its gradient is; None where that is not oneDNN's."""
-    x, weight = widen(x), widen(weight)
+def convolve_transposed(x: jax.Array, weight: jax.Array, stride, padding, dilation, groups: int,
+                        sizes: tuple[int, ...]) -> jax.Array:
+    """The transpose of ``convolve`` as a linear map of images of these ``sizes``, padded by ``padding`` on both sides.
+
+    It is the gradient of these images with ``x`` as that of the result: by oneDNN, or as a convolution of ``x`` spread out.
+    """
+    how = How(tuple(stride), tuple([(p, p) for p in padding]), tuple(dilation), (1,) * len(sizes))
     geometry = _onednn.Geometry((x.shape[0], weight.shape[1] * groups, *sizes), weight.shape, x.shape, how, groups)
-    if is_accelerated() or not _onednn.takes(x, geometry) or not _onednn.is_quick(_onednn.INPUT, geometry):
-        return None
-    return _onednn.computed(_onednn.INPUT, (weight, x), geometry, _by_formula)
+    if not is_accelerated() and _onednn.takes(widen(x), geometry) and _onednn.is_quick(_onednn.INPUT, geometry):
+        return _onednn.computed(_onednn.INPUT, (widen(weight), widen(x)), geometry, _by_formula)
+    reach = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+    each = zip(x.shape[2:], stride, reach, padding, sizes, strict=True)
+    pairs = [(r - p, size - (i - 1) * s - 1 + p) for i, s, r, p, size in each]
+    return convolve(x, _flipped(weight, groups), (1,) * len(sizes), pairs, dilation, groups, stride)
+
+
+def _flipped(weight: jax.Array, groups: int) -> jax.Array:
+    """The filters of the convolution that a transposed one is: (in, out/groups, …) to (out, in/groups, …), reversed."""
+    inputs, per_group, *kernel = weight.shape
+    w = weight.reshape(groups, inputs // groups, per_group, *kernel)
+    w = jnp.swapaxes(w, 1, 2).reshape(groups * per_group, inputs // groups, *kernel)
+    return jnp.flip(w, axis=tuple(range(2, w.ndim)))
 
 
 def _by_formula(x: jax.Array, weight: jax.Array, how: How, groups: int, transposed: bool = False) -> jax.Array:

@@ -11,6 +11,7 @@ from jax import lax
 
 from jtorch._base.accelerated import is_accelerated
 from jtorch.ops import check, promotion
+from jtorch.ops import derivatives_from_result as from_result
 from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import ATTENDED
 from jtorch.ops.nn import fused_attention
@@ -84,8 +85,8 @@ def safe_softmax(scores: jax.Array) -> jax.Array:
 
 @safe_softmax.defjvp
 def _tangent_of_softmax(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
-    out, (change,) = safe_softmax(*primals), tangents
-    return out, out * (change - jnp.sum(out * change, axis=-1, keepdims=True))
+    out = safe_softmax(*primals)
+    return out, from_result.of_softmax(*tangents, *primals, out, -1)
 
 
 def _scale(query: jax.Array, given: float | None) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
@@ -12,8 +11,7 @@ from jtorch._base import warned
 from jtorch.ops import check
 from jtorch.ops.layout import AS_ANY_SUGGESTS
 from jtorch.ops.nn._common import functional
-from jtorch.ops.nn._convolve import convolve, transposed_by_onednn
-from jtorch.ops.nn._how import How
+from jtorch.ops.nn._convolve import convolve, convolve_transposed
 from jtorch.ops.registry import Tensor
 
 
@@ -142,14 +140,6 @@ def _check_output_padding(output_padding, stride, dilation) -> None:
     check.require(fits, f"output padding must be smaller than either stride or dilation, but got {text}")
 
 
-def _flipped(weight: jax.Array, groups: int) -> jax.Array:
-    """The filters of the convolution that a transposed one is: (in, out/groups, …) to (out, in/groups, …), reversed."""
-    inputs, per_group, *kernel = weight.shape
-    w = weight.reshape(groups, inputs // groups, per_group, *kernel)
-    w = jnp.swapaxes(w, 1, 2).reshape(groups * per_group, inputs // groups, *kernel)
-    return jnp.flip(w, axis=tuple(range(2, w.ndim)))
-
-
 def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding, groups: int, dilation) -> jax.Array:
     check.require(not isinstance(padding, str), f"conv_transpose{n}d(): argument 'padding' must be tuple of ints, not "
                   "str",
@@ -169,10 +159,7 @@ def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding
     by = " x ".join
     check.require(min(sizes) > 0, f"Given input size per channel: ({by(map(str, x.shape[2:]))}). Calculated output "
                   f"size per channel: ({by(map(str, sizes))}). Output size is too small")
-    pairs = [(r - p, r - p + o) for r, p, o in zip(reach, padding, output_padding, strict=True)]
-    out = transposed_by_onednn(x, weight, How(stride, tuple([(p, p) for p in padding]), dilation, (1,) * n), groups, tuple(sizes))
-    if out is None:
-        out = convolve(x, _flipped(weight, groups), (1,) * n, pairs, dilation, groups, stride)
+    out = convolve_transposed(x, weight, stride, padding, dilation, groups, tuple(sizes))
     return _finished(out, bias, input, input.ndim == n + 1)
 
 

@@ -57,8 +57,10 @@ def use_threads(n: int) -> None:
 @functools.cache
 def _library() -> Any:
     """What calls oneDNN, with oneDNN loaded; None where there is not both."""
+    if not ONEDNN:
+        return None
     built, installed = _built(), _installed()
-    if not ONEDNN or built is None or installed is None:
+    if built is None or installed is None:
         return None
     with contextlib.suppress(OSError, AttributeError, jax.errors.JaxRuntimeError):    # another JAX's handlers, another oneDNN
         library: Any = ctypes.CDLL(str(built))

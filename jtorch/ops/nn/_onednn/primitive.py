@@ -66,7 +66,7 @@ def _is_quick(kind: int, geometry: Geometry) -> bool:
 def is_quick(kind: int, geometry: Geometry) -> bool:
     """Whether oneDNN has a kernel of its own for this array on this processor.
 
-    Where a size is left open that is not known yet, and taken to be so: ``host_function`` asks again.
+    Where a size is left open that is not known yet, and taken to be so: the host asks again.
     """
     return not check.are_known([n for shape in geometry.shapes for n in shape]) or _is_quick(kind, geometry)
 
@@ -143,10 +143,8 @@ def _batched(arrays: Sequence[jax.Array], dims: Sequence[int | None], *, kind: i
 batching.primitive_batchers[_primitive] = _batched
 
 
-def host_function(kind: int, geometry: Geometry) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
-    """What computes the array of two of NumPy's; None where oneDNN has no quick kernel for it."""
-    if not is_quick(kind, geometry):
-        return None
+def host_function(kind: int, geometry: Geometry) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """What computes the array of two of NumPy's."""
     numbers, shape = geometry.numbers(kind), geometry.shapes[kind]
 
     def run(a: np.ndarray, b: np.ndarray) -> np.ndarray:
