@@ -26,8 +26,9 @@ GEOMETRIES = {
     "few channels a group": ((4, 32, 14, 14), (32, 4, 3, 3), 1, 1, 1, 8),
     "one dimension": ((4, 32, 64), (32, 32, 5), 1, 2, 1, 1),
     "three dimensions": ((1, 8, 6, 8, 8), (8, 8, 3, 3, 3), 1, 1, 1, 1),
+    "filters larger than the padded volume": ((2, 32, 6, 2, 3), (7, 32, 7, 4, 2), (2, 2, 1), ((3, 3), (2, 2), (0, 0)), (1, 1, 2), 1),
     "one channel": ((8, 1, 28, 28), (16, 1, 5, 5), 1, 2, 1, 1),
-    "more padding behind": ((2, 16, 12, 12), (16, 16, 4, 4), 1, (1, 2), 1, 1),
+    "more padding behind": ((2, 16, 12, 12), (16, 16, 4, 4), 1, ((1, 2), (1, 2)), 1, 1),
     "strided with padding": ((2, 3, 32, 32), (64, 3, 7, 7), 2, 3, 1, 1),
 }
 
@@ -37,7 +38,8 @@ def _made(name):
     n = len(size) - 2
     generator = np.random.default_rng(0)
     x, weight = (generator.standard_normal(shape).astype(np.float32) for shape in (size, filters))
-    how = How((stride,) * n, (padding if isinstance(padding, tuple) else (padding, padding),) * n, (dilation,) * n, (1,) * n)
+    stride, dilation = (v if isinstance(v, tuple) else (v,) * n for v in (stride, dilation))
+    how = How(stride, padding if isinstance(padding, tuple) else ((padding, padding),) * n, dilation, (1,) * n)
     return x, weight, how, groups
 
 
