@@ -69,11 +69,38 @@ class How(NamedTuple):
 # tap 17 14 12, and on an AMD machine Winograd's way and the channels last nothing less either.
 def library(x: jax.Array, weight: jax.Array, how: How, groups: int = 1) -> jax.Array:
     """XLA's own convolution."""
+    x, how, extra = _with_other_padding(x, weight, how)
     letters = _LETTERS[x.ndim - 2]
     spec = lax.conv_dimension_numbers(x.shape, weight.shape, (f"NC{letters}", f"OI{letters}", f"NC{letters}"))
-    return lax.conv_general_dilated(x, weight, how.stride, how.padding, lhs_dilation=how.spread, rhs_dilation=how.dilation,
-                                    dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype,
-                                    precision=precision_of_convolutions())
+    out = lax.conv_general_dilated(x, weight, how.stride, how.padding, lhs_dilation=how.spread, rhs_dilation=how.dilation,
+                                   dimension_numbers=spec, feature_group_count=groups, preferred_element_type=x.dtype,
+                                   precision=precision_of_convolutions())
+    return lax.slice(out, (0, 0, *extra), out.shape) if any(extra) else out
+
+
+def _with_other_padding(x: jax.Array, weight: jax.Array, how: How) -> tuple[jax.Array, How, list[int]]:
+    """The same convolution in a form that XLA is right about, and how many places of its result are to be left out in front.
+
+    An input spread out by 2 without padding under filters of 2 XLA takes for a batch (``is_group_dim`` in its
+    conv_operand_swapper.cc), of whatever size, and ends the process where another dimension's filters are larger than its input.
+    Such are transposed convolutions, which get a place more here, and gradients of convolutions by 2 with a padding of 1, which
+    is put around before. What is to be left out of an input (a negative padding) is left out before too: XLA:CPU's convolution
+    reads beside the array where some is left out in front and zeros are put behind.
+    """
+    each = list(zip(weight.shape[2:], how.stride, how.padding, how.spread, strict=True))
+    extra = [int(k == spread == 2 and pads == (0, 0)) for k, _, pads, spread in each]
+    ahead = [_before(*numbers) for numbers in each]
+    if any(map(any, ahead)):
+        x = lax.pad(x, jnp.zeros((), x.dtype), [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in ahead)])
+    padding = tuple((low + more - a, high - b) for (low, high), more, (a, b) in zip(how.padding, extra, ahead, strict=True))
+    return x, how._replace(padding=padding), extra
+
+
+def _before(filters: int, stride: int, padding: tuple[int, int], spread: int) -> tuple[int, int]:
+    """What of a dimension's padding is put around, or left out, before the convolution."""
+    if spread > 1:
+        return 0, 0
+    return padding if filters == stride == 2 and padding[0] == 1 else (min(padding[0], 0), min(padding[1], 0))
 
 
 def precision_of_convolutions() -> lax.Precision:
