@@ -267,7 +267,7 @@ def _avg_pool(n: int, input, kernel, stride, padding, ceil_mode: bool, count_inc
 def _check_avg_pool(x: jax.Array, n: int, w: Windows) -> None:
     if n == 2:
         _check_not_empty(x, n)
-    if n == 3 and any(s + 2 * p < k for s, p, k in zip(x.shape[-3:], w.padding, w.kernel, strict=True)):
+    if n == 3 and any(s < k for s, k in zip(x.shape[-3:], w.kernel, strict=True)):
         given = " ".join(f"{c}: {s}" for c, s in zip("THW", x.shape[-3:], strict=True))
         raise RuntimeError(f"input image ({given}) smaller than kernel size "
                            f"({' '.join(f'k{c}: {k}' for c, k in zip('THW', w.kernel, strict=True))})")
