@@ -23,6 +23,9 @@ class VjpOp(Op):
         forward, _, needs, given = template
         return _vjp_function(self.body.function_of(forward), needs, given)     # type: ignore[attr-defined]
 
+    def read_from(self, template: tuple, count: int) -> int:
+        return 0 if self.body.saves.anything else count - len(template[3])      # type: ignore[attr-defined]
+
 
 def _vjp_function(forward: Callable, needs: tuple[int, ...], given: tuple[int, ...]) -> Callable:
     def vjp(*arrays):

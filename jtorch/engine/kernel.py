@@ -257,7 +257,8 @@ def for_xla(make: Callable[[], Any]) -> Any:
     """What is traced or compiled for XLA by ``make``. What an op warns of it has warned of when it was called.
 
     An exception at an unlucky moment, an interrupt say, leaves an entry of one of JAX's caches half made for good: whoever asks
-    for it again is told that he calls himself. Then the caches are emptied, and it is made once more.
+    for it again is told that he calls himself. Then the caches are emptied, and it is made once more. Of an interrupt that comes
+    while JAX compares keys in C++ a ValueError is made there; it is given out as the interrupt that it is.
     """
     with left_as_found(), products_as_chosen(), warnings.catch_warnings(), jax.enable_x64(True):
         warnings.simplefilter("ignore")
@@ -266,6 +267,10 @@ def for_xla(make: Callable[[], Any]) -> Any:
         except RecursionError as error:
             if not str(error).startswith("Recursively calling"):
                 raise
+        except ValueError as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                raise error.__cause__ from None
+            raise
         jax.clear_caches()
         return make()
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from jtorch.engine.program import naming_line
 from jtorch.engine.side_by_side import compile_missing
-from jtorch.engine.values import CPU, Value, aval_of
+from jtorch.engine.values import CPU, Value, aval_of, zero_stride_array
 
 if TYPE_CHECKING:
     from jtorch.engine.kernel import Kernel
@@ -60,6 +60,9 @@ def _spare_behind(path: list[State], held: bytes) -> dict[State, list[int]]:
 def _run(s: State, values: list[Value], numbers: list, runs: dict[Kernel, int]) -> None:
     """Runs one call. Wrong values raise behind it, as they do behind a program."""
     arrays = [values[i].array if i >= 0 else number(numbers[-i - 1]) for i in s.args]
+    for k, i in enumerate(s.args[:s.call.op.read_from(s.call.template, len(arrays))]):
+        if i >= 0:      # it may not be there, or be overwritten
+            arrays[k] = zero_stride_array(s.kernel.avals[k].shape, s.kernel.avals[k].np)
     if any([a is None for a in arrays]):        # what it needs has raised an error
         return
     outs = s.kernel.run(arrays, runs)

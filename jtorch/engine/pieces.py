@@ -70,7 +70,7 @@ def _free(seconds: list[float], crossing: list[int]) -> list[int]:
 def _crossing(path: list[State], outs: set[int]) -> list[int]:
     """For each place, the bytes that calls in front of it make for calls behind it, and that the trace does not give anyhow."""
     made = {i: (at, aval.nbytes) for at, s in enumerate(path) for i, aval in enumerate(s.outs, s.first) if i not in outs}
-    last = {i: at for at, s in enumerate(path) for i in s.args if i in made}
+    last = {i: at for at, s in enumerate(path) for i in s.read if i in made}
     steps = [0] * (len(path) + 1)
     for i, at in last.items():
         steps[made[i][0] + 1] += made[i][1]

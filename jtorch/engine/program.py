@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from math import copysign
 from sys import getrefcount
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -89,7 +89,9 @@ class Program:
         self.line, self.runs, self.why = path[-1].line, 0, why
         self.last_run = 0       # the least recently run goes first
         self.is_long = False    # whether a run takes so long that freed memory may be given back behind it
-        self.ins = sorted({i for s in path for i in s.args if i >= 0} - made_by(path))
+        self.ins = sorted({i for s in path for i in s.read} - made_by(path))
+        self.left_out = sorted({i for s in path for i in s.args if i >= 0} - made_by(path) - set(self.ins))    # but for shapes
+        stats.counters.left_out += len(self.left_out)
         self.avals = self._avals()
         self.donated = self._donated(spare)
         self.order = self.donated + [i for i in self.ins if i not in self.donated]
@@ -214,6 +216,7 @@ class Program:
         packed = len(arrays) - len(self.order)
         floats, ints = arrays[0] if self.has_floats else (), arrays[packed - 1] if self.has_ints else ()
         env = dict(zip(self.order, arrays[packed:], strict=True))
+        env |= {i: jnp.zeros(self.avals[i].shape, self.avals[i].np) for i in self.left_out}
         flags, often = [], self._often()
         for s in self.path:
             args = [env[i] if i >= 0 else self._number(-i - 1, floats, ints) for i in s.args]
@@ -231,10 +234,11 @@ class Program:
 
     def _structure(self) -> tuple:
         """What the compiled code depends on: two programs alike in this compute the same, wherever in a trace they stand."""
-        names = {i: k for k, i in enumerate(self.order)}
+        names: dict[int, Any] = {i: k for k, i in enumerate(self.order)}
         for s in self.path:
             for k in range(len(s.outs)):
                 names[s.first + k] = len(names)
+        names |= {i: self.avals[i] for i in self.left_out}
         calls = tuple([(s.call, tuple([names[i] if i >= 0 else self.where[-i - 1] for i in s.args])) for s in self.path])
         return calls, tuple([names[i] for i in self.outs]), tuple([self.avals[i] for i in self.order]), len(self.donated)
 
@@ -259,16 +263,20 @@ class Program:
         return self.device is CPU or policy.is_worth_trying(sum([s.kernel.work.compiled for s in self.path]))
 
     def _pack(self, numbers: list) -> None:
-        """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same."""
-        self.stays = numbers == self.last_numbers and self._signs_stay(numbers)
-        if not self.stays:
-            floats = [getattr(numbers[k], part) for k, part in self.floats]
-            self.packed = [np.array(floats, np.float64)] * self.has_floats
-            self.packed += [np.array([numbers[k] for k in self.ints], np.int64)] * self.has_ints
-            self.last_numbers = list(numbers)
-            self.zeros = [(k, part, copysign(1, x)) for (k, part), x in zip(self.floats, floats, strict=True) if x == 0]
-        else:
+        """The numbers as arrays: the host's for numbers that have just changed, the device's if they stay the same.
+
+        What says that they are packed comes last, since an interrupt may come before.
+        """
+        if numbers == self.last_numbers and self._signs_stay(numbers):
             self.packed = [put(x, self.device) for x in self.packed]
+            self.stays = True
+            return
+        self.last_numbers, self.stays = None, False
+        floats = [getattr(numbers[k], part) for k, part in self.floats]
+        self.packed = [np.array(floats, np.float64)] * self.has_floats
+        self.packed += [np.array([numbers[k] for k in self.ints], np.int64)] * self.has_ints
+        self.zeros = [(k, part, copysign(1, x)) for (k, part), x in zip(self.floats, floats, strict=True) if x == 0]
+        self.last_numbers = list(numbers)
 
     def _signs_stay(self, numbers: list) -> bool:
         """Whether the zeros among numbers equal to the last have their signs too: ``0.0 == -0.0``."""

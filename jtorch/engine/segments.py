@@ -49,7 +49,7 @@ def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     stretch = max(_stretches(path, trace), key=len)
     first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
     made = made_by(first)
-    crossing = made & {i for s in rest for i in s.args} - set(outs)
+    crossing = made & {i for s in rest for i in s.read} - set(outs)
     overlaps = ENGINE_MODE == "hot" or work.compiled > policy.OVERLAPPED
     crosses = policy.MAX_CROSSING + policy.PER_SECOND * work.host
     if len(stretch) < policy.MIN_AHEAD or not overlaps or _bytes(crossing, trace) > crosses:
@@ -203,6 +203,14 @@ class Piece:
             one_by_one.run(self.path, trace.values, trace.numbers, runs)
 
 
+def _kept_behind(stretches: list[list[State]], outs: list[int]) -> list[frozenset[int]]:
+    """Of each stretch of a trace the slots that are wanted behind it: ``outs``, and what later calls read."""
+    kept = [frozenset(outs)]
+    for stretch in reversed(stretches[1:]):
+        kept.append(kept[-1].union(*[s.read for s in stretch]))
+    return kept[::-1]
+
+
 class Chain:
     """The programs of a large trace, one after the other: cut where it repeats itself, and where pieces would be too large.
 
@@ -212,12 +220,9 @@ class Chain:
     def __init__(self, path: list[State], ends: list[int], outs: list[int], held: bytes, why: str, on: Threads,
                  runs: dict[Kernel, int]):
         self.last_run, self.is_long, self.is_whole, self._runs = 0, False, False, runs
-        self._pieces: list[Piece] = []
-        wanted = set(outs)      # behind the piece
-        for start, end in reversed(list(itertools.pairwise([0, *ends]))):
-            piece = path[start:end]
-            self._pieces.insert(0, Piece(piece, frozenset(wanted), held, why, on))
-            wanted |= {i for s in piece for i in s.args if i >= 0}
+        stretches = [path[start:end] for start, end in itertools.pairwise([0, *ends])]
+        self._pieces = [Piece(piece, kept, held, why, on)
+                        for piece, kept in zip(stretches, _kept_behind(stretches, outs), strict=True)]
         self.compile_some()
 
     @property

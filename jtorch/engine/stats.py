@@ -34,6 +34,7 @@ class Counters:
     side_by_side: int = 0       # kernels of an accelerator that were compiled together with others
     later_pieces: int = 0       # of these, pieces of a trace that were compiled at a later end than its first ones
     equal_programs: int = 0     # that were compiled already, for another stretch of calls
+    left_out: int = 0           # values that programs do not take, since they use their shapes only
     loaded: int = 0             # of the programs and kernels, those read from disk
     read_untraced: int = 0      # of these, programs known by their calls, so that JAX did not trace them
     traces: int = 0

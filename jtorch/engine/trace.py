@@ -307,7 +307,7 @@ def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:
         made = range(s.first, s.first + len(s.outs))
         if any([i in needed and values[i].array is None for i in made]):
             out.append(s)
-            needed.update(s.args)
+            needed.update(s.read)
     out.reverse()
     return out
 

@@ -42,6 +42,12 @@ class State:
         self.nnumbers: int = parent.nnumbers + sum([a < 0 for a in args]) if parent is not None else 0
         self.line: str = caller.line() if call is not None else ""
 
+    @property
+    def read(self) -> list[int]:
+        """The slots of the arguments whose values the call uses; of others it uses the shapes."""
+        start = self.call.op.read_from(self.call.template, len(self.args))
+        return [i for i in self.args[start:] if i >= 0]
+
     def path(self) -> list[State]:
         """The states from the first call to this one."""
         out, state = [], self

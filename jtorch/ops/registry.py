@@ -210,6 +210,10 @@ class Op:
     def __repr__(self):
         return f"<op {self.name}>"
 
+    def read_from(self, template: tuple, count: int) -> int:
+        """The first of ``count`` arguments whose value is used. Of those before it, as of what was viewed, only shapes are."""
+        return 0
+
     def function_of(self, template: tuple) -> Callable:
         """The pure function of the arrays that ``template`` marks, its other arguments bound and promotion done."""
         found = self._functions.get(template)

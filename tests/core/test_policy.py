@@ -111,6 +111,8 @@ for turn in range(25):
 FIRES = {
     "programs": (LOOP, "program_runs > 10 and counters.programs > 0"),
     "equal pieces of a trace": (LOOP.replace("range(6)", "range(60)"), "equal_programs > 2 and counters.programs < 9"),
+    "what later pieces read the shapes of": (LOOP.replace("range(6)", "range(60)").replace(
+        "torch.nn.ReLU())", "torch.nn.Unflatten(1, (16, 16)), torch.nn.Flatten(), torch.nn.ReLU())"), "left_out > 50"),
     "compiling at several ends": (LOOP.replace("_ in range(6)", "k in range(40)").replace("Linear(256, 256)", "Linear(256 + k, 257 + k)")
                                   .replace("Linear(256, 4)", "Linear(296, 4)"), "later_pieces > 0"),
     "a loop of equal turns within a step": ("""
