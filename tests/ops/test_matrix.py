@@ -70,6 +70,7 @@ def test_op(op, dtype, request, full, capsys):
         with capsys.disabled():
             print(f"\n{run.left_out}", end=" ")
     assert not unmarked_loops(), "a trace would unroll their loops: they need @op(loops=True)"
+    assert not read_unsaved(), "backward uses values where the op says that it saves none: a program would not be given them"
     unknown, known = sorted_out(op, dtype, run.wrong)
     assert not unknown, f"{op} of {dtype} differs from PyTorch (--matrix-seed {seed}):\n" + "\n".join(unknown)
     mended = [d for d in DIFFERENCES if d.always and d not in known and d.op == op and dtype in (d.dtypes or (dtype,))
@@ -82,11 +83,25 @@ def test_op(op, dtype, request, full, capsys):
 _looked_at: set[tuple] = set()
 
 
+def calls() -> list[kernel.Call]:
+    return [c for call in list(kernel._calls.values()) for c in (call, *call.vjps.values())]
+
+
+def read_unsaved() -> list[str]:
+    """The backwards that use values (but for those of no dimensions, which numbers have too) of ops that save nothing."""
+    found = set()
+    for call in calls():
+        for avals, made in call.kernels.items():
+            saved = zip(made.used, avals[:call.op.read_from(call.template, len(avals))], strict=False)
+            if made.on_host is not None and any(used and a.shape for used, a in saved):
+                found.add(call.op.name)
+    return sorted(found)
+
+
 def unmarked_loops() -> list[str]:
     """The ops called since this was last asked that have loops in them, or in their derivatives, and are not marked so."""
     found = set()
-    calls = [c for call in list(kernel._calls.values()) for c in (call, *call.vjps.values())]
-    for call in calls:
+    for call in calls():
         for avals in call.kernels:
             key = call.op, tuple(a.np for a in avals)
             if key not in _looked_at and not call.op.loops:
