@@ -89,8 +89,8 @@ class Program:
         self.line, self.runs, self.why = path[-1].line, 0, why
         self.last_run = 0       # the least recently run goes first
         self.is_long = False    # whether a run takes so long that freed memory may be given back behind it
-        self.ins = sorted({i for s in path for i in s.read} - made_by(path))
-        self.left_out = sorted({i for s in path for i in s.args if i >= 0} - made_by(path) - set(self.ins))    # but for shapes
+        taken, read = {i for s in path for i in s.args if i >= 0} - made_by(path), {i for s in path for i in s.read}
+        self.ins, self.left_out = sorted(taken & read), sorted(taken - read)        # of what is left out only shapes are used
         stats.counters.left_out += len(self.left_out)
         self.avals = self._avals()
         self.donated = self._donated(spare)

@@ -30,8 +30,8 @@ def training(torch, optimizer="AdamW"):
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
     model = torch.nn.Sequential(torch.nn.Embedding(11, 12), torch.nn.Linear(12, 24), torch.nn.LayerNorm(24), torch.nn.GELU(),
-                                torch.nn.Unflatten(1, (4, 6)), torch.nn.Flatten(), torch.nn.Linear(24, 24, bias=False), torch.nn.BatchNorm1d(24), torch.nn.Tanh(),
-                                torch.nn.Linear(24, 4))
+                                torch.nn.Unflatten(1, (4, 6)), torch.nn.Flatten(), torch.nn.Linear(24, 24, bias=False),
+                                torch.nn.BatchNorm1d(24), torch.nn.Tanh(), torch.nn.Linear(24, 4))
     made = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-2)
     x, y = torch.tensor(rng.integers(0, 11, 32)), torch.tensor(rng.integers(0, 4, 32))
 

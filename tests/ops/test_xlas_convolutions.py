@@ -35,7 +35,6 @@ def test_some_of_the_input_left_out(padding, stride):
 
 LOOP = """
 import jtorch as torch
-from jtorch import engine
 torch.manual_seed(0)
 functions = torch.nn.functional
 x, w = torch.randn(2, 24, 20, 2, requires_grad=True), torch.randn(1, 24, 2, 5, requires_grad=True)
