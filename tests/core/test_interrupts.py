@@ -24,7 +24,9 @@ from jtorch.engine import jax_settings, policy, program
 from jtorch.engine.host.program import trace
 from jtorch.engine.kernel import for_xla
 
-pytestmark = pytest.mark.core
+# What is raised where nobody can catch it, a finalizer or JAX's callback of the garbage collection, is told of in a warning.
+UNRAISABLE = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [pytest.mark.core, UNRAISABLE]
 OURS = (str(Path(jtorch.__file__).parent), str(Path(jax.__file__).parent))
 BEHIND = {"RESUME", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
 WITHOUT = {"is_constant_dim"}      # functions of JAX that take any exception for an answer
@@ -161,7 +163,6 @@ def interrupt_often(make, first, tries, error):
     assert hit > tries // 6     # a turn that goes on in a program has half to a fifth of the places of the one that was counted
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")      # it may come where a generator is closed
 @pytest.mark.parametrize("make", LOOPS)
 def test_a_loop_that_has_a_program_goes_on_behind_an_error_at_any_place(make):
     def warm():
@@ -172,7 +173,6 @@ def test_a_loop_that_has_a_program_goes_on_behind_an_error_at_any_place(make):
     interrupt_often(None, warm, 80, KeyboardInterrupt("here"))
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_backward_leaves_the_grad_mode_and_no_task_behind():
     """Where it ends."""
     x = jtorch.ones(3, requires_grad=True)
@@ -221,7 +221,6 @@ def test_compiling_may_be_interrupted_at_any_place(make, in_pieces, monkeypatch)
     interrupt_often(about_to_compile, about_to_compile, 12, MemoryError("here"))
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")      # it may come within a finalizer
 @pytest.mark.parametrize("make", LOOPS)
 def test_signals_at_random_moments(make):
     """As Ctrl-C comes: from outside, whenever it likes."""
