@@ -1,0 +1,55 @@
+"""What layers that normalize have in common, and its derivative."""
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from jtorch.ops.nn._standardize import standardize
+
+AXES, SHAPE = (0, 2), (4, 3, 5)
+
+
+def arrays(*shapes):
+    generator = np.random.default_rng(0)
+    return [generator.standard_normal(shape) for shape in shapes]
+
+
+def plain(x, weight, bias):
+    """The same, with the derivative that JAX finds."""
+    mean = x.mean(AXES, keepdims=True)
+    var = ((x - mean) ** 2).mean(AXES, keepdims=True)
+    out = (x - mean) / jax.numpy.sqrt(var + 1e-5)
+    out = out if weight is None else out * weight
+    return out if bias is None else out + bias, mean, var
+
+
+def of_arrays(*given):
+    return standardize(*given, AXES, 1e-5)
+
+
+@pytest.mark.parametrize("affine", [(True, True), (True, False), (False, True), (False, False)])
+def test_derivatives_of_all_kinds(affine):
+    with jax.enable_x64(True):
+        x, *vectors = arrays(SHAPE, (1, 3, 1), (1, 3, 1))
+        given = (3 + 2 * x, *[v if wanted else None for v, wanted in zip(vectors, affine, strict=True)])
+        weights = arrays(SHAPE, (1, 3, 1), (1, 3, 1))
+
+        def all_of(function):
+            def total(given):
+                return sum([(a * jax.numpy.sin(w + a)).sum() for a, w in zip(function(*given), weights, strict=True)])
+
+            def of_gradient(given):
+                return sum([(g ** 2).sum() for g in jax.tree.leaves(jax.grad(total)(given))])
+            return function(*given), jax.jvp(total, (given,), (given,)), jax.grad(total)(given), jax.grad(of_gradient)(given)
+        for found, expected in zip(*map(jax.tree.leaves, (all_of(of_arrays), all_of(plain))), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_gradient_takes_two_sums_over_all_elements():
+    """One for the gradients of bias and input, one for those of weight and input."""
+    def gradients(x, weight, bias, gradient):
+        return jax.vjp(lambda *given: of_arrays(*given)[0], x, weight, bias)[1](gradient)
+    traced = jax.make_jaxpr(gradients)(*arrays(SHAPE, (1, 3, 1), (1, 3, 1), SHAPE))
+    sums = [e for e in traced.eqns if e.primitive.name == "reduce_sum" and e.invars[0].aval.shape == SHAPE]
+    assert len(sums) == 2
