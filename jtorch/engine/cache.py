@@ -107,8 +107,7 @@ def program(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Thr
     made = _read_or_compiled(name_of, lower, on, devices.all_jax_devices(device or devices.interned("cpu")), tries)
     if jax.default_backend() == "cpu":
         temporaries.keep_those_of(made)
-    if time.perf_counter() - start > 0.1:
-        memory.trim_now_and_then()
+    memory.trim_behind(time.perf_counter() - start)
     return made
 
 

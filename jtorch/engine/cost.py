@@ -13,14 +13,19 @@ if TYPE_CHECKING:
 
 
 class Work(NamedTuple):
-    """Seconds that something takes on the host, evaluated with NumPy, and as part of a compiled program; and to be compiled."""
+    """Seconds that something takes on the host, evaluated with NumPy, and as part of a compiled program; and to be compiled.
+
+    ``convolutions``: how many there are in it.
+    """
 
     host: float
     compiled: float
     compiling: float = 0.0
+    convolutions: int = 0
 
     def __add__(self, other: Work) -> Work:     # type: ignore[override]
-        return Work(self.host + other.host, self.compiled + other.compiled, self.compiling + other.compiling)
+        return Work(self.host + other.host, self.compiled + other.compiled, self.compiling + other.compiling,
+                    self.convolutions + other.convolutions)
 
 
 NOTHING = Work(0.0, 0.0)
@@ -59,10 +64,10 @@ def of_equation(e: Equation) -> Work:
         return _product(2.0 * prod(e.shape) * _contracted(e))
     if e.name == "conv_general_dilated":
         operations = _convolution(e)
-        return Work(HOST_STEP + operations / CONVOLUTION_RATE, operations / COMPILED_CONVOLUTION_RATE, COMPILING_CONVOLUTION)
+        return Work(HOST_STEP + operations / CONVOLUTION_RATE, operations / COMPILED_CONVOLUTION_RATE, COMPILING_CONVOLUTION, 1)
     if e.name == "onednn_convolution":
         seconds = e.params["geometry"].operations / ONEDNN_RATE
-        return Work(HOST_STEP + seconds, seconds, COMPILING)
+        return Work(HOST_STEP + seconds, seconds, COMPILING, 1)
     if e.name in ("scan", "while"):
         return _loop(e)
     seconds = _elements(e) * COSTLY.get(e.name, CHEAP) if e.name not in FREE else 0.0

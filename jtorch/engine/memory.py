@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 SHARE = 0.01        # of the time that trimming may take
+SOME, MUCH = 0.1, 0.5       # seconds of compiling that leave so much
 _trimmed = 0.0
 _pause = 1.0        # seconds until the next time
 
@@ -26,6 +27,14 @@ def trim_now_and_then() -> None:
     """``trim``, once a second at most, and rarer where it takes long."""
     if time.monotonic() - _trimmed > _pause:
         trim()
+
+
+def trim_behind(seconds: float) -> None:
+    """``trim`` behind a compilation that took so long: of one of ``MUCH`` what a U-Net's second program leaves is 35 MiB."""
+    if seconds > MUCH:
+        trim()
+    elif seconds > SOME:
+        trim_now_and_then()
 
 
 @functools.cache

@@ -1,7 +1,9 @@
 """Where a large trace is cut into pieces, each of which becomes a program: its ends compile them a few at a time.
 
 It is cut where it repeats itself (``repeats``), where it would be too long for one program, and where the pieces on both sides
-are large and nothing crosses that the trace does not give anyhow, as between backward and an optimizer's step.
+are large and nothing crosses that the trace does not give anyhow, as between backward and an optimizer's step. Smaller ones do
+where one side alone has convolutions: a step of SGD's for ResNet-50's 161 parameters, which is 322 loops, is compiled in 0.65 s
+for 1.1 without them, and takes 8 ms less (see ``convolutions.py``).
 """
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 def ends(path: list[State], outs: list[int], work: Work) -> list[int]:
     """The ends of the pieces of a trace that gives the slots ``outs``, as numbers of calls; the last is that of the trace."""
     kernels, seconds, equal = _equal_pieces(path)
-    cuts = {*equal, *_free(seconds, _crossing(path, set(outs)))} - {0, len(path)}
+    convolutions = [k.work.convolutions for k in kernels]
+    cuts = {*equal, *_free(seconds, convolutions, _crossing(path, set(outs)))} - {0, len(path)}
     saved = _saved([0, *sorted(cuts), len(path)], kernels, seconds)
     if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, saved):
         cuts = set()
@@ -57,12 +60,15 @@ def _saved(ends: list[int], kernels: list[Kernel], seconds: list[float]) -> floa
     return sum(seconds) - sum(each.values())
 
 
-def _free(seconds: list[float], crossing: list[int]) -> list[int]:
-    """The places where little crosses, between pieces that take ``policy.WORTH_A_PIECE`` seconds to compile at least."""
-    before, cuts = list(accumulate(seconds, initial=0.0)), [0]
+def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) -> list[int]:
+    """The places where little crosses, between pieces that take long enough to compile."""
+    before, convolved = (list(accumulate(each, initial=0)) for each in (seconds, convolutions))
+    cuts = [0]
     for at in range(1, len(seconds)):
-        if crossing[at] <= policy.MAX_CROSSING and before[at] - before[cuts[-1]] >= policy.WORTH_A_PIECE \
-                and before[-1] - before[at] >= policy.WORTH_A_PIECE:
+        sides = [(cuts[-1], at), (at, len(seconds))]
+        alike = len({convolved[end] > convolved[start] for start, end in sides}) == 1
+        worth = policy.WORTH_A_PIECE if alike else policy.OTHER_LOOPS
+        if crossing[at] <= policy.MAX_CROSSING and min([before[end] - before[start] for start, end in sides]) >= worth:
             cuts.append(at)
     return cuts
 

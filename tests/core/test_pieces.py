@@ -111,3 +111,21 @@ print(digest.hexdigest(), stats.counters.later_pieces > 3)
     first, second = run_python(code, env), run_python(code, env)
     assert first == second
     assert first.split()[1] == "True"
+
+
+@pytest.mark.parametrize("layer, pieces", [(jtorch.nn.Conv1d(4, 4, 3), 1), (jtorch.nn.Linear(8, 8), 0)], ids=["convolution", "none"])
+def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, pieces, monkeypatch):
+    """Its loops are compiled in another way where there are none in the program."""
+    if ENGINE_MODE != "auto":
+        pytest.skip("all are compiled at the first end, or nothing is")
+    monkeypatch.setattr(policy, "WORTH_A_PIECE", float("inf"))
+    monkeypatch.setattr(policy, "OTHER_LOOPS", 0.012)
+    optimizer = jtorch.optim.SGD(layer.parameters(), lr=1e-2, momentum=0.9)
+    x, before = jtorch.randn(2, 4, 8), stats.counters.later_pieces
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss = layer(x).relu().square().mean()
+        loss.backward()
+        optimizer.step()
+        loss.item()
+    assert stats.counters.later_pieces - before == pieces
