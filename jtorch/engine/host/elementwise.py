@@ -215,6 +215,8 @@ def _conj(e: Equation) -> Callable:
 @rule("select_n")
 def _select_n(e: Equation) -> Callable:
     if len(e.ins) == 3 and kind(e.ins[0].dtype) == "b":
+        if e.shape == ():
+            return lambda which, when_false, when_true: when_true if which else when_false
         if prod(e.ins[0].shape) >= FEW and e.ins[0].shape == e.shape and e.dtype.itemsize in (1, 2, 4, 8):
             return _by_bits(e.dtype)
         return lambda which, when_false, when_true: np.where(which, when_true, when_false)
@@ -225,7 +227,13 @@ def _by_bits(dtype: np.dtype) -> Callable:
     bits = np.dtype(f"i{dtype.itemsize}")
 
     def choose(which, when_false, when_true):
-        mask = np.negative(which.view(np.int8), dtype=bits)       # all ones where true
+        mask = which.view(np.int8).astype(bits)
+        if when_true.ndim == 0 and not when_true.view(bits):
+            np.subtract(mask, 1, out=mask)          # all ones where false
+            return np.bitwise_and(mask, when_false.view(bits), out=mask).view(dtype)
+        np.negative(mask, out=mask)                 # all ones where true
+        if when_false.ndim == 0 and not when_false.view(bits):
+            return np.bitwise_and(mask, when_true.view(bits), out=mask).view(dtype)
         other = when_false.view(bits)
         np.bitwise_and(mask, np.bitwise_xor(other, when_true.view(bits)), out=mask)
         return np.bitwise_xor(mask, other, out=mask).view(dtype)

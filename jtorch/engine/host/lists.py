@@ -19,15 +19,9 @@ from jtorch.ops.registry import T
 _PART = 0.3e-6      # seconds for each tensor
 
 
-class _Work:
-    """What a program of a list takes, asked as that of a ``Plan``."""
-
-    def __init__(self, parts: int, elements: int):
-        self._parts, self._elements = parts, elements
-
-    def work(self, size: int | None) -> cost.Work:
-        seconds = self._elements * cost.CHEAP
-        return cost.Work(cost.HOST_STEP + self._parts * _PART + seconds, seconds * cost.FUSED, self._parts * cost.COMPILING)
+def _work(parts: int, elements: int) -> cost.Work:
+    seconds = elements * cost.CHEAP
+    return cost.Work(cost.HOST_STEP + parts * _PART + seconds, seconds * cost.FUSED, parts * cost.COMPILING)
 
 
 def host_program(name: str, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
@@ -72,7 +66,7 @@ def _forward(kind: str, inputs: Sequence[Any], dim: int) -> HostProgram:
         return np.concatenate([x.reshape(one) for x in arrays], dim)
     outs = [jax.ShapeDtypeStruct(shape, inputs[0].np)]
     code = [(stack if kind == "stack" else cat, None, tuple(range(n)), n)]
-    return HostProgram((True,) * n, outs, False, [None] * (n + 1), code, [n], _Work(n, outs[0].size))
+    return HostProgram((True,) * n, outs, False, [None] * (n + 1), code, [n], _work(n, outs[0].size))
 
 
 def _backward(kind: str, inputs: Sequence[Any], dim: int, needs: tuple[int, ...]) -> HostProgram:
@@ -87,4 +81,4 @@ def _backward(kind: str, inputs: Sequence[Any], dim: int, needs: tuple[int, ...]
     slots = list(range(n + 1, n + 1 + len(needs)))
     code = [(parts, None, (n,), tuple(slots))]
     return HostProgram((False,) * n + (True,), outs, True, [None] * (n + 1 + len(needs)), code, slots,
-                       _Work(len(needs), sum([o.size for o in outs])))
+                       _work(len(needs), sum([o.size for o in outs])))

@@ -36,20 +36,15 @@ class HostProgram:
     """A function of arrays, run equation by equation: takes a list of ``np.ndarray``, returns a list of them.
 
     ``used`` says which inputs it reads; ``out_avals`` what it returns; ``is_tuple`` whether the traced function
-    returned a sequence rather than one array. Outputs may share memory with inputs and are not to be written to.
+    returned a sequence rather than one array; ``work`` about what a run takes. Outputs may share memory with inputs and are not
+    to be written to.
     """
 
-    __slots__ = ("_code", "_n", "_outs", "_plan", "_size", "_slots", "is_tuple", "out_avals", "used")
+    __slots__ = ("_code", "_n", "_outs", "_slots", "is_tuple", "out_avals", "used", "work")
 
-    def __init__(self, used, out_avals, is_tuple, slots, code, outs, plan=None, size=None):
-        self.used, self.out_avals, self.is_tuple = used, out_avals, is_tuple
+    def __init__(self, used, out_avals, is_tuple, slots, code, outs, work: cost.Work):
+        self.used, self.out_avals, self.is_tuple, self.work = used, out_avals, is_tuple, work
         self._slots, self._code, self._outs, self._n = slots, code, outs, len(used)
-        self._plan, self._size = plan, size
-
-    @property
-    def work(self) -> cost.Work:
-        """About what a run takes."""
-        return self._plan.work(self._size)
 
     def __len__(self):
         return len(self._code)
@@ -131,7 +126,7 @@ class Plan:
     ``indexed`` says how many of its equations gather or scatter.
     """
 
-    __slots__ = ("_code", "_late", "_open", "_out_avals", "_outs", "_slots", "_work", "indexed", "is_tuple", "used")
+    __slots__ = ("_avals", "_code", "_late", "_open", "_out_avals", "_outs", "_slots", "_work", "indexed", "is_tuple", "used")
 
     def __init__(self, closed: ClosedJaxpr, is_tuple: bool, *, has_open: bool = False):
         """Raises Unsupported if some equation has no rule. ``has_open``: whether a size was left open."""
@@ -147,16 +142,12 @@ class Plan:
         self._slots = self._with_constants(flat, calls, late, outs, slot_of)
         fixed = set(slot_of).union(outs)
         self._code = _allocate(calls, self._slots, slot_of, fixed)
-        self._open = [(k, _Opened(step.equation)) for k, step in enumerate(calls) if step.fn is None]
-        self._late = [(_Opened(step.equation), [slot_of[v] for v in step.ins], [slot_of[v] for v in step.outs]) for step in late]
+        self._avals = _Avals()
+        self._open = [(k, _Opened(step.equation, self._avals)) for k, step in enumerate(calls) if step.fn is None]
+        self._late = [(_Opened(step.equation, self._avals), [slot_of[v] for v in step.ins], [slot_of[v] for v in step.outs])
+                      for step in late]
         self._outs = [slot_of[o] for o in outs]
         self._work = sum([cost.of_equation(step.equation) for step in calls if step.fn is not None], cost.NOTHING)
-
-    def work(self, n: int | None = None) -> cost.Work:
-        """About what a run of the program takes, or of that for the open size ``n``."""
-        shapes: dict = {}
-        opened = self._open if n is not None else ()
-        return sum([cost.of_equation(o.at(n, shapes)) for _, o in opened], self._work)      # type: ignore[arg-type]
 
     @staticmethod
     def _with_constants(flat: Flat, calls: list[_Step], late: list[_Step], outs: list[int], slot_of: dict[int, int]) -> list:
@@ -171,48 +162,66 @@ class Plan:
 
     def at(self, n: int | None = None) -> HostProgram:
         """The program, or that for the open size ``n``."""
-        slots, code, avals = self._slots, self._code, self._out_avals
+        slots, code, avals, work = self._slots, self._code, self._out_avals, self._work
         if n is not None:
-            shapes: dict = {}
-            slots, code = self._constants_at(n, shapes), code.copy()
+            shaped = self._avals.at(n)
+            slots, code = self._constants_at(n, shaped), code.copy()
             for k, opened in self._open:
-                code[k] = (_function(opened.at(n, shapes)), *code[k][1:])
+                equation = opened.at(n, shaped)
+                code[k] = (_function(equation), *code[k][1:])
+                work += cost.of_equation(equation)
             avals = [jax.ShapeDtypeStruct(filled(a.shape, n), a.dtype) for a in avals]
-        return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs, self, n)
+        return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs, work)
 
-    def _constants_at(self, n: int, shapes: dict) -> list:
+    def _constants_at(self, n: int, shaped: list[Shaped]) -> list:
         slots = self._slots.copy()
         if self._late:
             with np.errstate(all="ignore"):
                 for opened, ins, outs in self._late:
-                    for o, x in _results(_function(opened.at(n, shapes)), [slots[i] for i in ins], outs):
+                    for o, x in _results(_function(opened.at(n, shaped)), [slots[i] for i in ins], outs):
                         slots[o] = x
         return slots
+
+
+class _Avals:
+    """The abstract arrays of equations that wait for the size that was left open: each is filled in once."""
+
+    def __init__(self):
+        self._numbers: dict[int, int] = {}      # by identity
+        self._avals: list = []
+
+    def number(self, aval: Any) -> int:
+        """Which of them it is."""
+        found = self._numbers.get(id(aval))
+        if found is None:
+            found = self._numbers[id(aval)] = len(self._avals)
+            self._avals.append(aval if is_open(aval.shape) else Shaped(aval.shape, aval.dtype))
+        return found
+
+    def at(self, n: int) -> list[Shaped]:
+        """All of them for the size ``n``."""
+        return [a if a.__class__ is Shaped else Shaped(tuple([d if d.__class__ is int else d.at(n) for d in a.shape]), a.dtype)
+                for a in self._avals]
 
 
 class _Opened:
     """An equation that waits for the size that was left open."""
 
-    __slots__ = ("_equation", "_params")
+    __slots__ = ("_equation", "_ins", "_outs", "_params")
 
-    def __init__(self, equation: Equation):
+    def __init__(self, equation: Equation, avals: _Avals):
         self._equation = equation
+        self._ins, self._outs = ([avals.number(a) for a in given] for given in (equation.ins, equation.outs))
         self._params = [name for name, p in equation.params.items() if is_open(p)]
 
-    def at(self, n: int, shapes: dict) -> Equation:
-        """The equation for the size ``n``; ``shapes`` keeps the avals that several have in common."""
+    def at(self, n: int, shaped: list[Shaped]) -> Equation:
+        """The equation for the size ``n``, ``shaped`` being all avals for it."""
         e, params = self._equation, self._equation.params
         if self._params:
             params = params.copy()
             for name in self._params:
                 params[name] = filled(params[name], n)
-        ins, outs = ([shapes.get(id(a)) or _shaped(a, n, shapes) for a in avals] for avals in (e.ins, e.outs))
-        return Equation(e.name, ins, outs, params)
-
-
-def _shaped(aval: Any, n: int, shapes: dict) -> Shaped:
-    made = shapes[id(aval)] = Shaped(tuple([d if d.__class__ is int else d.at(n) for d in aval.shape]), aval.dtype)
-    return made
+        return Equation(e.name, [shaped[i] for i in self._ins], [shaped[i] for i in self._outs], params)
 
 
 def _depends_on_size(equation: Equation) -> bool:

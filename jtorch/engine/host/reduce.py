@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
@@ -19,26 +20,44 @@ from jtorch.engine.host.rules import (
 )
 from jtorch.ops.promotion import opmath
 
+einsum = np.einsum
+
+
+# Elements from which on NumPy's reductions, which begin anew in each short row, are avoided: 16x4x26x26 along the last axis take
+# 32 µs to be added up and 95 for their largest; ``einsum`` takes 8, and with the rows side by side it is 23. Longer sums stay
+# with NumPy's, which add up in pairs.
+MANY, SHORT_SUM, SHORT_ROW = 512, 1024, 64
+
 
 @rule("reduce_sum", "reduce_prod")
 def _sum(e: Equation) -> Callable:
     axes, dtype = ints(e.params["axes"]), e.dtype
+    wide, shape = opmath(dtype), e.ins[0].shape
     reduce = (np.add if e.name == "reduce_sum" else np.multiply).reduce
-    wide = opmath(dtype)
-    if wide == dtype:
-        return lambda x: reduce(x, axes, dtype)
-    return lambda x: reduce(x.astype(wide), axes, wide).astype(dtype)
+    is_short = prod(shape) >= MANY and prod([shape[d] for d in axes]) <= SHORT_SUM
+    if e.name == "reduce_sum" and is_short and wide.kind == "f":
+        letters = "abcdefghijklmnopqrstuvwxyz"[:len(shape)]
+        spelt = f"{letters}->{''.join([x for d, x in enumerate(letters) if d not in axes])}"
+
+        def total(x):
+            return einsum(spelt, x)
+    else:
+        def total(x):
+            return reduce(x, axes, wide)
+    return total if wide == dtype else lambda x: total(x.astype(wide)).astype(dtype)
 
 
 @rule("reduce_max", "reduce_min")
 def _max(e: Equation) -> Callable:
-    axes, is_max = ints(e.params["axes"]), e.name == "reduce_max"
+    axes, is_max, shape = ints(e.params["axes"]), e.name == "reduce_max", e.ins[0].shape
     reduce = (np.maximum if is_max else np.minimum).reduce
-    if 0 not in e.ins[0].shape:
+    if 0 not in shape:
+        if axes == (len(shape) - 1,) and shape[-1] <= SHORT_ROW and prod(shape[:-1]) >= MANY:
+            return lambda x: reduce(np.ascontiguousarray(x.reshape(-1, shape[-1]).T), 0).reshape(shape[:-1])
         return lambda x: reduce(x, axes)
     require(kind(e.dtype) != "c")
-    shape, initial = e.shape, np.asarray((lowest if is_max else highest)(e.dtype), e.dtype)
-    return lambda x: np.broadcast_to(initial, shape)
+    out, initial = e.shape, np.asarray((lowest if is_max else highest)(e.dtype), e.dtype)
+    return lambda x: np.broadcast_to(initial, out)
 
 
 @rule("reduce_and", "reduce_or", "reduce_xor")

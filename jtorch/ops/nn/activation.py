@@ -33,7 +33,7 @@ def relu(input: Tensor):
     return _relu(input)
 
 
-@derivative(lambda t, r, x: jnp.where(r <= 0, 0, t))        # passes at nan, where that of jax.nn.relu is 0
+@derivative(lambda t, r, x: jnp.where(x <= 0, 0, t))        # passes at nan, where that of jax.nn.relu is 0
 def _relu(x):
     return jnp.where(x < 0, jnp.zeros_like(x), x)           # jnp.maximum would make 0 of -0
 

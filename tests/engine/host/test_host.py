@@ -400,11 +400,32 @@ def test_choices_of_many(dtype):
     if np.dtype(dtype).kind not in "iub":
         a[0, :6] = b[1, :6] = [np.nan, -0.0, 0.0, np.inf, -np.inf, 1]
     mask = make(2, (40, 20), np.bool_)
-    for other in (b, b[:1], b[:, :1], b[0, 0], b.T.copy().T):
+    for other in (b, b[:1], b[:, :1], b[0, 0], b.T.copy().T, np.zeros((), dtype), -np.zeros((), dtype) if dtype != np.bool_ else b[0]):
         for x, y in ((a, other), (other, a)):
             got = run(lambda m, x, y: jnp.where(m, x, y), mask, x, y)
             want = np.where(mask, x, y)
             assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32])
+@pytest.mark.parametrize("axes", [(2,), (1, 2), (0,), (0, 1), (1,), (0, 2)])
+def test_reductions_of_many_short_rows(dtype, axes):
+    """Another way than NumPy's, and the same numbers, nan and infinities among them."""
+    x = make(0, (40, 30, 20), dtype)
+    some = x.copy()
+    if x.dtype.kind == "f":
+        some[0, 0, 0], some[1, 1, 1], some[2, 2, :2] = np.nan, np.inf, [np.inf, -np.inf]
+    eps = max(np.finfo(d).eps for d in (np.float32, dtype if x.dtype.kind == "f" else np.float32))
+    for given in (x, some, x.transpose(2, 1, 0).copy().transpose(2, 1, 0)):
+        exact = given.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            total, found = exact.sum(axes), run(lambda x: jnp.sum(x, axes, dtype=dtype), given)
+        finite = np.isfinite(total)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found[~finite], total[~finite])
+        assert (np.abs(found[finite] - total[finite]) <= 20 * eps * np.abs(exact).sum(axes)[finite]).all()
+        for name in ("max", "min"):
+            np.testing.assert_array_equal(run(lambda x, name=name: getattr(jnp, name)(x, axes), given), getattr(np, name)(given, axes))
 
 
 def run(fn, *arrays):
