@@ -343,29 +343,10 @@ class PlainTask(GraphTask):
 
     def step(self, node: Any, grads: dict) -> None:
         """See GraphTask.step; an op's node without hooks goes the short way."""
-        edges = node.raw_edges
-        wanted = tuple([i for i, e in enumerate(edges) if e is not None])
-        if node.watched or node.__class__.run is not OpNode.run or node.saved is None or not (grads and wanted) \
-                or not _unchanged(node):
+        if not hand_on(self, node, grads):
             if self.learner is not None:
                 self._stop_learning()
             super().step(node, grads)
-            return
-        given = tuple(grads) if len(grads) == 1 else tuple(sorted(grads))
-        call = node.call.vjps.get((wanted, given)) or vjp_call(node.call, wanted, given)
-        try:
-            outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
-        except ValueError:
-            grads = _mended(node, grads)
-            if self.learner is not None:
-                self._stop_learning()
-            outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
-        if self.learner is not None:
-            self.learner.steps.append((node, node.saved))
-        for i, out in zip(wanted, outs):        # noqa: B905  (the hot path)
-            self.deliver(edges[i], out)
-        if not self.retain_graph:
-            node.release()
 
     def deliver(self, edge: Edge, grad: Any) -> None:
         """See GraphTask.deliver; a leaf takes its gradient when all of it has come."""
@@ -394,6 +375,31 @@ class PlainTask(GraphTask):
         leaves, self.learner = self.learner.leaves, None        # type: ignore[union-attr]
         for leaf, grad in leaves:
             _accumulate(leaf, grad)
+
+
+def hand_on(task: PlainTask, node: Any, grads: dict) -> bool:
+    """Runs an op's node without hooks and hands on its gradients; False, and nothing, where there is more to it."""
+    edges = node.raw_edges
+    wanted = tuple([i for i, e in enumerate(edges) if e is not None])
+    if node.watched or node.__class__.run is not OpNode.run or node.saved is None or not (grads and wanted) \
+            or not _unchanged(node):
+        return False
+    given = tuple(grads) if len(grads) == 1 else tuple(sorted(grads))
+    call = node.call.vjps.get((wanted, given)) or vjp_call(node.call, wanted, given)
+    try:
+        outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
+    except ValueError:
+        grads = _mended(node, grads)
+        if task.learner is not None:
+            task._stop_learning()
+        outs = record(call, [*node.saved, *[grads[nr] for nr in given]])
+    if task.learner is not None:
+        task.learner.steps.append((node, node.saved))
+    for i, out in zip(wanted, outs):        # noqa: B905  (the hot path)
+        task.deliver(edges[i], out)
+    if not task.retain_graph:
+        node.release()
+    return True
 
 
 def _unchanged(node: Any) -> bool:

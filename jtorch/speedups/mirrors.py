@@ -20,6 +20,7 @@ MIRRORS = {     # by its name in the extension: the module and name of the Pytho
     "row_of": "jtorch.dispatch.views:row_of",
     "call_inplace": "jtorch.dispatch.writes:call_inplace",
     "follow": "jtorch._backward.backward:follow",
+    "hand_on": "jtorch._backward.backward:hand_on",
 }
 
 INSIDE = {      # functions that only C calls, in the files of these names, and the Python that they do the work of
@@ -44,6 +45,7 @@ INSIDE = {      # functions that only C calls, in the files of these names, and 
     "views.c:shown_before": "jtorch.dispatch.views:_what_is_shown",
     "views.c:note_creation": "jtorch.dispatch.views:_creation_of",
     "calls.c:is_plain_update": "jtorch.dispatch.writes:_is_plain",
+    "steps.c:deliver": "jtorch._backward.backward:PlainTask.deliver",
     "walks.c:is_in_place": "jtorch._nodes.replay:Walk._enters",
     "walks.c:enter": "jtorch._nodes.replay:Walk._enter",
     "walks.c:is_unwatched": "jtorch._nodes.replay:is_watched",

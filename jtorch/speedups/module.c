@@ -89,6 +89,7 @@ static PyMethodDef methods[] = {
     {"row_of", (PyCFunction)(void (*)(void))speedups_row_of, METH_FASTCALL, "See jtorch.dispatch.views.row_of."},
     {"set_detour", speedups_set_detour, METH_O, "See jtorch.dispatch.calls.detour."},
     {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch._backward.backward.follow."},
+    {"hand_on", (PyCFunction)(void (*)(void))speedups_hand_on, METH_FASTCALL, "See jtorch._backward.backward.hand_on."},
     {"restore_grad", (PyCFunction)(void (*)(void))speedups_restore_grad, METH_FASTCALL, "See jtorch.no_grad.restore_grad."},
     {"connect_trace", speedups_connect_trace, METH_O, "Takes what it needs of jtorch.engine.trace."},
     {"connect_storage", speedups_connect_storage, METH_O, "Takes what it needs of jtorch.storage."},

@@ -27,7 +27,7 @@ CLASS(Trie, states);
 CLASS(Kernel, check, is_tuple, on_host, outs, runs, turns);
 CLASS(HostProgram, code, outs, slots);
 CLASS(Latest, result);
-CLASS(Call, kernels, node_class, nodes, tape_flags);
+CLASS(Call, kernels, node_class, nodes, tape_flags, vjps);
 CLASS(Storage, aval, generation, has_separate_version, saved, value, version);
 CLASS(View, aval, generation, in_order, offset, order, stride, value);
 CLASS(VersionCounter, version);
@@ -152,7 +152,13 @@ PyObject *speedups_connect_mode(PyObject *module, PyObject *given);
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given);
 PyObject *speedups_connect_inplace(PyObject *module, PyObject *given);
 
+/* steps.c */
+PyObject *speedups_hand_on(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+int connect_steps(PyObject *given);
+
 /* walks.c */
+int are_unchanged(PyObject *versions);
+int release(PyObject *node);
 PyObject *speedups_follow(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_connect_walks(PyObject *module, PyObject *given);
 

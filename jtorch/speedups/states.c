@@ -143,7 +143,7 @@ PyObject *state_behind(PyObject *recorder, PyObject *parent, PyObject *call, PyO
 int connect_states(PyObject *given)
 {
     static const char *const of_trie[] = {"states", NULL};
-    static const char *const of_call[] = {"kernels", "node_class", "nodes", "tape_flags", NULL};
+    static const char *const of_call[] = {"kernels", "node_class", "nodes", "tape_flags", "vjps", NULL};
     PyObject *caller = NULL, *starts_held = NULL;
     int bad = !(number_avals = take(given, "NUMBER_AVALS")) || !(cpu = take(given, "CPU"))
         || !(caller = take(given, "caller")) || !(files = PyObject_GetAttrString(caller, "_is_the_users"))

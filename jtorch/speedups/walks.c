@@ -52,7 +52,7 @@ static int are_in_place(PyObject *saved, PyObject *slots, struct meeting *m)
 }
 
 /* Whether none of the tensors that a node has saved was written to since. */
-static int are_unchanged(PyObject *versions)
+int are_unchanged(PyObject *versions)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(versions); i++) {
         PyObject *entry = PyTuple_GET_ITEM(versions, i), *counter = PyTuple_GET_ITEM(entry, 0);
@@ -218,7 +218,7 @@ static PyObject *shape_only_value_for(PyObject *v)
 }
 
 /* Frees what a node has saved. See jtorch.tape.OpNode.release. */
-static int release(PyObject *node)
+int release(PyObject *node)
 {
     PyTypeObject *type = Py_TYPE(node);
     PyObject *facts = SLOT(SLOT(node, OpNode_.call), Call_.tape_flags), *saved = SLOT(node, OpNode_.saved);
@@ -331,7 +331,8 @@ PyObject *speedups_connect_walks(PyObject *module, PyObject *given)
             || !(accumulate_in_python = take(given, "_accumulate")) || !(is_watched = take(given, "is_watched"))
             || !(shape_only_value = take(given, "shape_only_value")) || !(zero_stride_arrays = take(given, "zero_stride_arrays"))
             || !(conditionally_saved_node = (PyTypeObject *)take(given, "ConditionallySavedNode"))
-            || !(copy_slices = (PyTypeObject *)take(given, "CopySlices")) || !(nothing = PyTuple_New(0)))
+            || !(copy_slices = (PyTypeObject *)take(given, "CopySlices")) || !(nothing = PyTuple_New(0))
+            || connect_steps(given) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -66,7 +66,8 @@ def test_python_does_what_the_extension_does(monkeypatch, names, held):
             ran[name] += counts[name]["calls"]
         for told in [native[1], *python]:
             assert told == native[0], f"the program of seed {seed}"
-    assert all([n > 0 for name, n in ran.items() if held or name not in ("follow", "liveness_of")]), ran
+    others = {"hand_on"} if held else {"follow", "liveness_of"}      # known walks take no steps
+    assert all([n > 0 for name, n in ran.items() if name not in others]), ran
 
 
 @pytest.mark.parametrize("place", [*MIRRORS.values(), *INSIDE.values()])

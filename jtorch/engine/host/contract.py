@@ -27,6 +27,9 @@ def _dot_general(e: Equation) -> Callable:
     cast_a, cast_b, cast_out = a.dtype != wide, b.dtype != wide, wide != dtype
     batch, contracted = prod(shape[:len(lhs_batch)]), prod(a.shape[d] for d in lhs_contract)
     matmul = matmul_for(prod(shape) // max(batch, 1) * contracted)
+    columns = prod([n for d, n in enumerate(b.shape) if d not in rhs_contract])
+    if matmul is np.matmul and not lhs_batch and not (cast_a or cast_b or cast_out):
+        return _product(left, right, (prod(shape) // max(columns, 1), columns), shape)
 
     def dot(x, y):
         x, y = left(x), right(y)
@@ -37,6 +40,13 @@ def _dot_general(e: Equation) -> Callable:
         out = matmul(_dense(x), _dense(y)).reshape(shape)
         return out.astype(dtype) if cast_out else out
     return dot
+
+
+def _product(left: Callable, right: Callable, made: tuple[int, int], shape: tuple[int, ...]) -> Callable:
+    """The product of two matrices by the method, which takes half as long to call and copies broadcast views itself."""
+    if made == shape:
+        return lambda x, y: left(x).dot(right(y))
+    return lambda x, y: left(x).dot(right(y)).reshape(shape)
 
 
 def _dense(x: np.ndarray) -> np.ndarray:

@@ -132,6 +132,9 @@ def _gather(e: Equation) -> Callable:
     before = layout.batch + (1,) * npart
     middle = layout.batch + tuple(sizes[d] for d in layout.part + layout.whole)
 
+    if rows and ordered and not fills and kind(e.ins[1].dtype) == "i":
+        return lambda x, i: x.take(i[..., 0], 0, None, "clip")
+
     def gather(x, indices):
         start, inside = starts(indices)
         if rows:
@@ -174,6 +177,19 @@ def _scatter(e: Equation) -> Callable:
     steps = [prod(lead[i + 1:]) for i in range(len(lead))]
     if 0 in operand or 0 in updates:
         return lambda x, i, u: x
+
+    def scatter_rows(x, indices, updates):
+        start, inside = starts(indices)
+        line, updates = start.reshape(-1), updates.reshape(-1, width)
+        if inside is not None and mode != "CLIP":
+            kept = inside.reshape(-1)
+            line, updates = line[kept], updates[kept]
+        out = np.array(x, order="C").reshape(rows, width)
+        _write(out, line, updates, combine)
+        return out.reshape(operand)
+
+    if layout.lead == [0] == list(layout.start_map) and not layout.part and to_middle == sorted(to_middle):
+        return scatter_rows
 
     def scatter(x, indices, updates):
         (start, inside), updates = starts(indices), np.asarray(updates).transpose(to_middle)

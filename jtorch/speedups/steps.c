@@ -1,0 +1,235 @@
+/* jtorch._backward.backward.hand_on: a node that nobody watches, in a backward as training loops call it. */
+
+#include "speedups.h"
+
+static PyObject *in_python, *added, *heappush, *run_of_ops, *first;
+static PyObject *deliver_name, *heap_name, *leaves_name, *learner_name, *order_name, *pending_name, *retain_graph_name, *run_name, *seq_name,
+    *waiting_name;
+
+/* The outputs of a call that gradients are wanted of: those with an edge. */
+static PyObject *wanted_of(PyObject *edges)
+{
+    PyObject *wanted = PyList_New(0);
+    for (Py_ssize_t i = 0; wanted != NULL && i < PyTuple_GET_SIZE(edges); i++) {
+        PyObject *number = is_none(PyTuple_GET_ITEM(edges, i)) ? NULL : PyLong_FromSsize_t(i);
+        if (number != NULL && PyList_Append(wanted, number) < 0)
+            Py_CLEAR(wanted);
+        Py_XDECREF(number);
+    }
+    PyObject *made = wanted != NULL ? PyList_AsTuple(wanted) : NULL;
+    Py_XDECREF(wanted);
+    return made;
+}
+
+/* The vjp that was made before for these outputs and the one gradient that has come: NULL, perhaps without an error. */
+static PyObject *known_vjp(PyObject *node, PyObject *wanted, PyObject *nr)
+{
+    PyObject *given = PyTuple_Pack(1, nr), *key = given != NULL ? PyTuple_Pack(2, wanted, given) : NULL;
+    PyObject *found = key != NULL ? Py_XNewRef(PyDict_GetItemWithError(SLOT(SLOT(node, OpNode_.call), Call_.vjps), key)) : NULL;
+    Py_XDECREF(given);
+    Py_XDECREF(key);
+    return found;
+}
+
+/* Whether nobody learns the walk, and the node is an op's with its saved tensors as they were; or -1 with an error. */
+static int is_plain(PyObject *task, PyObject *node, PyObject *grads)
+{
+    if (!is_a(node, OpNode_.type) || SLOT(node, OpNode_.watched) != Py_False || !PyList_CheckExact(SLOT(node, OpNode_.saved))
+            || !PyDict_CheckExact(grads) || PyDict_GET_SIZE(grads) != 1 || !PyTuple_CheckExact(SLOT(node, OpNode_.raw_edges)))
+        return 0;
+    PyObject *learner = PyObject_GetAttr(task, learner_name), *run = PyObject_GetAttr((PyObject *)Py_TYPE(node), run_name);
+    int plain = learner == NULL || run == NULL ? -1 : is_none(learner) && run == run_of_ops;
+    Py_XDECREF(learner);
+    Py_XDECREF(run);
+    return plain > 0 ? are_unchanged(SLOT(node, OpNode_.versions)) : plain;
+}
+
+/* The gradients of the wanted outputs; NULL where Python has to do it, or with an error. */
+static PyObject *gradients_of(PyObject *node, PyObject *wanted, PyObject *nr, PyObject *grad)
+{
+    PyObject *call = PyTuple_GET_SIZE(wanted) > 0 && Py_IS_TYPE(grad, Value_.type) ? known_vjp(node, wanted, nr) : NULL;
+    PyObject *saved = SLOT(node, OpNode_.saved), *out = NULL;
+    PyObject *args = call != NULL ? PyList_GetSlice(saved, 0, PyList_GET_SIZE(saved)) : NULL;
+    if (args != NULL && PyList_Append(args, grad) == 0) {
+        out = record_call(call, args);
+        if (out == NULL && PyErr_ExceptionMatches(PyExc_ValueError))        /* the gradient is to be mended */
+            PyErr_Clear();
+    }
+    Py_XDECREF(args);
+    Py_XDECREF(call);
+    if (out == NULL)
+        return NULL;
+    PyObject *outs = PySequence_Fast(out, "a vjp gives a sequence");
+    Py_DECREF(out);
+    return outs;
+}
+
+/* Adds a gradient to those of a node that have come. */
+static int add_to_pending(PyObject *pending, PyObject *node, PyObject *nr, PyObject *grad)
+{
+    PyObject *have = PyDict_GetItemWithError(pending, node);
+    if (have == NULL) {
+        if (PyErr_Occurred() || (have = PyDict_New()) == NULL)
+            return -1;
+        int bad = PyDict_SetItem(have, nr, grad) < 0 || PyDict_SetItem(pending, node, have) < 0;
+        Py_DECREF(have);
+        return bad ? -1 : 0;
+    }
+    PyObject *there = PyDict_GetItemWithError(have, nr);
+    if (there == NULL)
+        return PyErr_Occurred() ? -1 : PyDict_SetItem(have, nr, grad);
+    Py_INCREF(have);
+    Py_INCREF(there);
+    PyObject *sum = PyObject_CallFunctionObjArgs(added, node, nr, there, grad, NULL);
+    int bad = sum == NULL || PyDict_SetItem(have, nr, sum) < 0;
+    Py_XDECREF(sum);
+    Py_DECREF(there);
+    Py_DECREF(have);
+    return bad ? -1 : 0;
+}
+
+/* Has a node whose gradients have all come wait for its turn. */
+static int push(PyObject *task, PyObject *node)
+{
+    PyObject *heap = PyObject_GetAttr(task, heap_name), *order = PyObject_GetAttr(task, order_name);
+    PyObject *seq = PyObject_GetAttr(node, seq_name), *last = seq != NULL ? PyNumber_Negative(seq) : NULL;
+    PyObject *number = order != NULL ? PyObject_CallNoArgs(order) : NULL;
+    PyObject *entry = last != NULL && number != NULL ? PyTuple_Pack(3, last, number, node) : NULL;
+    int bad = heap == NULL || entry == NULL || done(PyObject_CallFunctionObjArgs(heappush, heap, entry, NULL)) < 0;
+    Py_XDECREF(heap);
+    Py_XDECREF(order);
+    Py_XDECREF(seq);
+    Py_XDECREF(last);
+    Py_XDECREF(number);
+    Py_XDECREF(entry);
+    return bad ? -1 : 0;
+}
+
+/* One gradient less to wait for: whether it was the last, or -1 with an error. */
+static int is_last(PyObject *waiting, PyObject *node)
+{
+    PyObject *key = PyLong_FromVoidPtr(node);
+    PyObject *count = key != NULL ? PyDict_GetItemWithError(waiting, key) : NULL;
+    long left = count != NULL ? PyLong_AsLong(count) - 1 : -1;
+    PyObject *now = count != NULL ? PyLong_FromLong(left) : NULL;
+    int bad = now == NULL || PyDict_SetItem(waiting, key, now) < 0;
+    if (bad && key != NULL && !PyErr_Occurred())
+        PyErr_SetObject(PyExc_KeyError, key);
+    Py_XDECREF(now);
+    Py_XDECREF(key);
+    return bad ? -1 : left == 0;
+}
+
+/* Adds a gradient to what has come of a leaf's: 0 where it is the last, which Python gives to the leaf. */
+static int add_to_leaf(PyObject *task, PyObject *leaf, PyObject *grad)
+{
+    PyObject *waiting = PyObject_GetAttr(task, waiting_name), *leaves = PyObject_GetAttr(task, leaves_name);
+    PyObject *key = PyLong_FromVoidPtr(leaf), *sum = NULL, *left = NULL;
+    int found = waiting == NULL || leaves == NULL || key == NULL ? -1 : 0;
+    PyObject *count = found == 0 ? PyDict_GetItemWithError(waiting, key) : NULL;
+    if (count != NULL && PyLong_AsLong(count) > 1) {
+        PyObject *have = Py_XNewRef(PyDict_GetItemWithError(leaves, key));
+        left = PyLong_FromLong(PyLong_AsLong(count) - 1);
+        if (have == NULL)
+            sum = PyErr_Occurred() ? NULL : Py_NewRef(grad);
+        else
+            sum = PyObject_CallFunctionObjArgs(added, leaf, first, have, grad, NULL);
+        Py_XDECREF(have);
+        found = left == NULL || sum == NULL || PyDict_SetItem(leaves, key, sum) < 0
+            || PyDict_SetItem(waiting, key, left) < 0 ? -1 : 1;
+    }
+    Py_XDECREF(waiting);
+    Py_XDECREF(leaves);
+    Py_XDECREF(key);
+    Py_XDECREF(sum);
+    Py_XDECREF(left);
+    return PyErr_Occurred() ? -1 : found;
+}
+
+static int add_to_node(PyObject *task, PyObject *node, PyObject *nr, PyObject *grad)
+{
+    PyObject *pending = PyObject_GetAttr(task, pending_name), *waiting = PyObject_GetAttr(task, waiting_name);
+    int bad = pending == NULL || waiting == NULL || add_to_pending(pending, node, nr, grad) < 0;
+    int last = bad ? -1 : is_last(waiting, node);
+    Py_XDECREF(pending);
+    Py_XDECREF(waiting);
+    return last > 0 ? push(task, node) : last;
+}
+
+/* PlainTask.deliver: Python does it where a leaf takes its gradient, and for what is no plain value. */
+static int deliver(PyObject *task, PyObject *edge, PyObject *grad)
+{
+    PyObject *target = PyTuple_GET_ITEM(edge, 0), *nr = PyTuple_GET_ITEM(edge, 1);
+    if (Py_IS_TYPE(grad, Value_.type)) {
+        if (PyLong_AsLong(nr) != LEAF)
+            return add_to_node(task, target, nr, grad);
+        int did = add_to_leaf(task, target, grad);
+        if (did != 0)
+            return did < 0 ? -1 : 0;
+    }
+    return done(PyObject_CallMethodObjArgs(task, deliver_name, edge, grad, NULL));
+}
+
+static int deliver_all(PyObject *task, PyObject *edges, PyObject *wanted, PyObject *outs)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(wanted);
+    for (Py_ssize_t k = 0; k < n && k < PySequence_Fast_GET_SIZE(outs); k++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, k)));
+        PyObject *out = Py_NewRef(PySequence_Fast_GET_ITEM(outs, k));
+        int bad = deliver(task, edge, out) < 0;
+        Py_DECREF(out);
+        if (bad)
+            return -1;
+    }
+    return 0;
+}
+
+static int release_unless_kept(PyObject *task, PyObject *node)
+{
+    PyObject *kept = PyObject_GetAttr(task, retain_graph_name);
+    int keeps = kept == NULL ? -1 : PyObject_IsTrue(kept);
+    Py_XDECREF(kept);
+    return keeps == 0 ? release(node) : keeps < 0 ? -1 : 0;
+}
+
+/* hand_on(task, node, grads): True if that was all; what is out of the ordinary goes by Python. */
+PyObject *speedups_hand_on(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 3) {
+        PyErr_SetString(PyExc_TypeError, "hand_on() takes a task, a node and its gradients");
+        return NULL;
+    }
+    PyObject *task = args[0], *node = args[1], *nr, *grad;
+    Py_ssize_t at = 0;
+    int plain = is_plain(task, node, args[2]);
+    PyObject *edges = plain > 0 ? Py_NewRef(SLOT(node, OpNode_.raw_edges)) : NULL;
+    PyObject *wanted = plain > 0 ? wanted_of(edges) : NULL, *outs = NULL;
+    if (wanted != NULL && PyDict_Next(args[2], &at, &nr, &grad))
+        outs = gradients_of(node, wanted, nr, grad);
+    int did = outs != NULL;
+    int bad = did ? deliver_all(task, edges, wanted, outs) < 0 || release_unless_kept(task, node) < 0 : PyErr_Occurred() != NULL;
+    Py_XDECREF(edges);
+    Py_XDECREF(wanted);
+    Py_XDECREF(outs);
+    if (bad)
+        return NULL;
+    return did ? Py_NewRef(Py_True) : PyObject_CallFunctionObjArgs(in_python, task, node, args[2], NULL);
+}
+
+int connect_steps(PyObject *given)
+{
+    static const struct { PyObject **name; const char *text; } names[] = {
+        {&deliver_name, "deliver"}, {&heap_name, "heap"}, {&learner_name, "learner"}, {&leaves_name, "leaves"}, {&order_name, "order"},
+        {&pending_name, "pending"}, {&retain_graph_name, "retain_graph"}, {&run_name, "run"}, {&seq_name, "seq"},
+        {&waiting_name, "waiting"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
+            return -1;
+    PyObject *heapq = NULL;
+    int bad = !(in_python = take(given, "hand_on")) || !(added = take(given, "_added")) || !(heapq = take(given, "heapq"))
+        || !(heappush = PyObject_GetAttrString(heapq, "heappush"))
+        || !(first = PyLong_FromLong(0)) || !(run_of_ops = PyObject_GetAttrString((PyObject *)OpNode_.type, "run"));
+    Py_XDECREF(heapq);
+    return bad ? -1 : 0;
+}
