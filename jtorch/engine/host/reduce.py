@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from string import ascii_lowercase
 
 import numpy as np
 
@@ -34,9 +35,9 @@ def _sum(e: Equation) -> Callable:
     axes, dtype = ints(e.params["axes"]), e.dtype
     wide, shape = opmath(dtype), e.ins[0].shape
     reduce = (np.add if e.name == "reduce_sum" else np.multiply).reduce
-    is_short = prod(shape) >= MANY and prod([shape[d] for d in axes]) <= SHORT_SUM
+    is_short = prod(shape) >= MANY and prod([shape[d] for d in axes]) <= SHORT_SUM and len(shape) <= len(ascii_lowercase)
     if e.name == "reduce_sum" and is_short and wide.kind == "f":
-        letters = "abcdefghijklmnopqrstuvwxyz"[:len(shape)]
+        letters = ascii_lowercase[:len(shape)]
         spelt = f"{letters}->{''.join([x for d, x in enumerate(letters) if d not in axes])}"
 
         def total(x):

@@ -428,6 +428,11 @@ def test_reductions_of_many_short_rows(dtype, axes):
             np.testing.assert_array_equal(run(lambda x, name=name: getattr(jnp, name)(x, axes), given), getattr(np, name)(given, axes))
 
 
+def test_a_sum_over_one_of_more_dimensions_than_there_are_letters():
+    x = make(0, (*(1,) * 27, 30, 20), np.float32)
+    np.testing.assert_allclose(run(lambda x: jnp.sum(x, -1), x), x.sum(-1), rtol=1e-5, atol=1e-5)
+
+
 def run(fn, *arrays):
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
         return compile_on_host(fn, [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays])([np.asarray(a) for a in arrays])[0]
