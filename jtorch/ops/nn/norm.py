@@ -30,6 +30,15 @@ def _affine(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shap
     return plus(times(x, weight), bias)
 
 
+def _normalized(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shape: tuple[int, ...], axes: tuple[int, ...],
+                eps: float) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """``standardize`` with weight and bias in ``shape``; of no elements the statistics are nan, and their gradients 0."""
+    if not x.size:
+        out, mean, var = standardize(x, None, None, axes, eps)
+        return _affine(out, weight, bias, shape), mean, var
+    return standardize(x, *_shaped(shape, x.dtype, weight, bias), axes, eps)
+
+
 def _check_normalized(input, normalized_shape: tuple[int, ...], separator: str = ", ", **affine) -> None:
     n = len(normalized_shape)
     check.require(n >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
@@ -180,7 +189,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         assert running_var is not None
         mean, var = (s.astype(x.dtype).reshape(per_channel) for s in (running_mean, running_var))
         return _affine((x - mean) * lax.rsqrt(var + eps), weight, bias, per_channel).astype(input.dtype)
-    out, mean, var = standardize(x, *_shaped(per_channel, x.dtype, weight, bias), (0, *range(2, input.ndim)), eps)
+    out, mean, var = _normalized(x, weight, bias, per_channel, (0, *range(2, input.ndim)), eps)
     out = out.astype(input.dtype)
     if running_mean is None or running_var is None:
         return out
@@ -208,7 +217,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     x, per_channel = widen(input), (1, input.shape[1]) + (1,) * (input.ndim - 2)
-    out, mean, var = standardize(x, *_shaped(per_channel, x.dtype, weight, bias), tuple(range(2, input.ndim)), eps)
+    out, mean, var = _normalized(x, weight, bias, per_channel, tuple(range(2, input.ndim)), eps)
     out = out.astype(input.dtype)
     if running_mean is None or running_var is None:
         return out
