@@ -30,7 +30,7 @@ def trim_now_and_then() -> None:
 
 
 def trim_behind(seconds: float) -> None:
-    """``trim`` behind a compilation that took so long: of one of ``MUCH`` what a U-Net's second program leaves is 35 MiB."""
+    """Returns what a compilation that took so long has left: the peak of a U-Net is 35 MiB lower where that waits for nothing."""
     if seconds > MUCH:
         trim()
     elif seconds > SOME:

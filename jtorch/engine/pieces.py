@@ -65,10 +65,9 @@ def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) ->
     before, convolved = (list(accumulate(each, initial=0)) for each in (seconds, convolutions))
     cuts = [0]
     for at in range(1, len(seconds)):
-        sides = [(cuts[-1], at), (at, len(seconds))]
-        alike = len({convolved[end] > convolved[start] for start, end in sides}) == 1
+        alike = (convolved[at] > convolved[cuts[-1]]) == (convolved[-1] > convolved[at])
         worth = policy.WORTH_A_PIECE if alike else policy.OTHER_LOOPS
-        if crossing[at] <= policy.MAX_CROSSING and min([before[end] - before[start] for start, end in sides]) >= worth:
+        if crossing[at] <= policy.MAX_CROSSING and min(before[at] - before[cuts[-1]], before[-1] - before[at]) >= worth:
             cuts.append(at)
     return cuts
 

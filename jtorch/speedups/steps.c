@@ -3,8 +3,8 @@
 #include "speedups.h"
 
 static PyObject *in_python, *added, *heappush, *run_of_ops, *first;
-static PyObject *deliver_name, *heap_name, *leaves_name, *learner_name, *order_name, *pending_name, *retain_graph_name, *run_name, *seq_name,
-    *waiting_name;
+static PyObject *deliver_name, *heap_name, *learner_name, *leaves_name, *order_name, *pending_name, *retain_graph_name, *run_name,
+    *seq_name, *waiting_name;
 
 /* The outputs of a call that gradients are wanted of: those with an edge. */
 static PyObject *wanted_of(PyObject *edges)
@@ -64,27 +64,28 @@ static PyObject *gradients_of(PyObject *node, PyObject *wanted, PyObject *nr, Py
     return outs;
 }
 
+/* Adds a gradient of a node's output, or of a leaf, to what a dict has of it. */
+static int add(PyObject *found, PyObject *key, PyObject *target, PyObject *nr, PyObject *grad)
+{
+    PyObject *there = PyDict_GetItemWithError(found, key);
+    if (there == NULL)
+        return PyErr_Occurred() ? -1 : PyDict_SetItem(found, key, grad);
+    Py_INCREF(there);
+    PyObject *sum = PyObject_CallFunctionObjArgs(added, target, nr, there, grad, NULL);
+    int bad = sum == NULL || PyDict_SetItem(found, key, sum) < 0;
+    Py_XDECREF(sum);
+    Py_DECREF(there);
+    return bad ? -1 : 0;
+}
+
 /* Adds a gradient to those of a node that have come. */
 static int add_to_pending(PyObject *pending, PyObject *node, PyObject *nr, PyObject *grad)
 {
-    PyObject *have = PyDict_GetItemWithError(pending, node);
-    if (have == NULL) {
-        if (PyErr_Occurred() || (have = PyDict_New()) == NULL)
-            return -1;
-        int bad = PyDict_SetItem(have, nr, grad) < 0 || PyDict_SetItem(pending, node, have) < 0;
-        Py_DECREF(have);
-        return bad ? -1 : 0;
-    }
-    PyObject *there = PyDict_GetItemWithError(have, nr);
-    if (there == NULL)
-        return PyErr_Occurred() ? -1 : PyDict_SetItem(have, nr, grad);
-    Py_INCREF(have);
-    Py_INCREF(there);
-    PyObject *sum = PyObject_CallFunctionObjArgs(added, node, nr, there, grad, NULL);
-    int bad = sum == NULL || PyDict_SetItem(have, nr, sum) < 0;
-    Py_XDECREF(sum);
-    Py_DECREF(there);
-    Py_DECREF(have);
+    PyObject *have = Py_XNewRef(PyDict_GetItemWithError(pending, node));
+    if (have == NULL && !PyErr_Occurred() && (have = PyDict_New()) != NULL && PyDict_SetItem(pending, node, have) < 0)
+        Py_CLEAR(have);
+    int bad = have == NULL || add(have, nr, node, nr, grad) < 0;
+    Py_XDECREF(have);
     return bad ? -1 : 0;
 }
 
@@ -124,25 +125,14 @@ static int is_last(PyObject *waiting, PyObject *node)
 static int add_to_leaf(PyObject *task, PyObject *leaf, PyObject *grad)
 {
     PyObject *waiting = PyObject_GetAttr(task, waiting_name), *leaves = PyObject_GetAttr(task, leaves_name);
-    PyObject *key = PyLong_FromVoidPtr(leaf), *sum = NULL, *left = NULL;
+    PyObject *key = PyLong_FromVoidPtr(leaf);
     int found = waiting == NULL || leaves == NULL || key == NULL ? -1 : 0;
     PyObject *count = found == 0 ? PyDict_GetItemWithError(waiting, key) : NULL;
-    if (count != NULL && PyLong_AsLong(count) > 1) {
-        PyObject *have = Py_XNewRef(PyDict_GetItemWithError(leaves, key));
-        left = PyLong_FromLong(PyLong_AsLong(count) - 1);
-        if (have == NULL)
-            sum = PyErr_Occurred() ? NULL : Py_NewRef(grad);
-        else
-            sum = PyObject_CallFunctionObjArgs(added, leaf, first, have, grad, NULL);
-        Py_XDECREF(have);
-        found = left == NULL || sum == NULL || PyDict_SetItem(leaves, key, sum) < 0
-            || PyDict_SetItem(waiting, key, left) < 0 ? -1 : 1;
-    }
+    if (count != NULL && PyLong_AsLong(count) > 1)
+        found = add(leaves, key, leaf, first, grad) < 0 || is_last(waiting, leaf) < 0 ? -1 : 1;
     Py_XDECREF(waiting);
     Py_XDECREF(leaves);
     Py_XDECREF(key);
-    Py_XDECREF(sum);
-    Py_XDECREF(left);
     return PyErr_Occurred() ? -1 : found;
 }
 

@@ -27,9 +27,9 @@ def _dot_general(e: Equation) -> Callable:
     cast_a, cast_b, cast_out = a.dtype != wide, b.dtype != wide, wide != dtype
     batch, contracted = prod(shape[:len(lhs_batch)]), prod(a.shape[d] for d in lhs_contract)
     matmul = matmul_for(prod(shape) // max(batch, 1) * contracted)
-    columns = prod([n for d, n in enumerate(b.shape) if d not in rhs_contract])
     if matmul is np.matmul and not lhs_batch and not (cast_a or cast_b or cast_out):
-        return _product(left, right, (prod(shape) // max(columns, 1), columns), shape)
+        is_matrix = len(shape) == 2 and len(a.shape) == len(lhs_contract) + 1
+        return _product(left, right, None if is_matrix else shape)
 
     def dot(x, y):
         x, y = left(x), right(y)
@@ -42,9 +42,12 @@ def _dot_general(e: Equation) -> Callable:
     return dot
 
 
-def _product(left: Callable, right: Callable, made: tuple[int, int], shape: tuple[int, ...]) -> Callable:
-    """The product of two matrices by the method, which takes half as long to call and copies broadcast views itself."""
-    if made == shape:
+def _product(left: Callable, right: Callable, shape: tuple[int, ...] | None) -> Callable:
+    """The product of two matrices by the method, which takes half as long to call and copies broadcast views itself.
+
+    ``shape``: the result's, if it is to have another than a matrix's.
+    """
+    if shape is None:
         return lambda x, y: left(x).dot(right(y))
     return lambda x, y: left(x).dot(right(y)).reshape(shape)
 

@@ -226,13 +226,16 @@ def _select_n(e: Equation) -> Callable:
 def _by_bits(dtype: np.dtype) -> Callable:
     bits = np.dtype(f"i{dtype.itemsize}")
 
+    def is_zero(x):
+        return x.ndim == 0 and not x.view(bits)
+
     def choose(which, when_false, when_true):
         mask = which.view(np.int8).astype(bits)
-        if when_true.ndim == 0 and not when_true.view(bits):
+        if is_zero(when_true):
             np.subtract(mask, 1, out=mask)          # all ones where false
             return np.bitwise_and(mask, when_false.view(bits), out=mask).view(dtype)
         np.negative(mask, out=mask)                 # all ones where true
-        if when_false.ndim == 0 and not when_false.view(bits):
+        if is_zero(when_false):
             return np.bitwise_and(mask, when_true.view(bits), out=mask).view(dtype)
         other = when_false.view(bits)
         np.bitwise_and(mask, np.bitwise_xor(other, when_true.view(bits)), out=mask)

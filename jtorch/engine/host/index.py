@@ -62,6 +62,11 @@ class _Layout:
     def lead(self) -> list[int]:
         return [d for d in range(len(self.shape)) if d not in self.whole]
 
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether the one index is along the first dimension and takes the others whole."""
+        return self.lead == [0] == list(self.start_map) and not self.part
+
     def positions(self, start: np.ndarray) -> list[np.ndarray | int]:
         """An index for each dimension of ``lead``; ``start`` has the index vector last and lies inside the bounds."""
         nb, npart = len(self.batch), len(self.part)
@@ -128,7 +133,7 @@ def _gather(e: Equation) -> Callable:
     if 0 in e.ins[0].shape or 0 in shape:
         return lambda x, i: np.full(shape, fill, dtype)
     unmoved, ordered, starts = permutation == sorted(permutation), axes == sorted(axes), _starts_within(layout.limits())
-    rows = unmoved and layout.lead == [0] == list(layout.start_map) and not layout.part
+    rows = layout.is_of_rows
     before = layout.batch + (1,) * npart
     middle = layout.batch + tuple(sizes[d] for d in layout.part + layout.whole)
 
@@ -178,23 +183,16 @@ def _scatter(e: Equation) -> Callable:
     if 0 in operand or 0 in updates:
         return lambda x, i, u: x
 
-    def scatter_rows(x, indices, updates):
-        start, inside = starts(indices)
-        line, updates = start.reshape(-1), updates.reshape(-1, width)
-        if inside is not None and mode != "CLIP":
-            kept = inside.reshape(-1)
-            line, updates = line[kept], updates[kept]
-        out = np.array(x, order="C").reshape(rows, width)
-        _write(out, line, updates, combine)
-        return out.reshape(operand)
+    of_rows = layout.is_of_rows
 
-    if layout.lead == [0] == list(layout.start_map) and not layout.part and to_middle == sorted(to_middle):
-        return scatter_rows
+    def lines(start, shape):
+        if of_rows:
+            return start[..., 0]
+        return np.broadcast_to(sum([p * s for p, s in zip(layout.positions(start), steps, strict=True)], np.intp(0)), shape)
 
     def scatter(x, indices, updates):
         (start, inside), updates = starts(indices), np.asarray(updates).transpose(to_middle)
-        line = sum([p * s for p, s in zip(layout.positions(start), steps, strict=True)], np.intp(0))
-        line = np.broadcast_to(line, updates.shape[:updates.ndim - len(tail)])
+        line = lines(start, updates.shape[:updates.ndim - len(tail)])
         if inside is not None and mode != "CLIP":
             line, updates = line[inside], updates[inside]
         out = np.array(x.transpose(permutation), order="C").reshape(rows, width)

@@ -142,10 +142,10 @@ class Plan:
         self._slots = self._with_constants(flat, calls, late, outs, slot_of)
         fixed = set(slot_of).union(outs)
         self._code = _allocate(calls, self._slots, slot_of, fixed)
-        self._avals = _Avals()
-        self._open = [(k, _Opened(step.equation, self._avals)) for k, step in enumerate(calls) if step.fn is None]
-        self._late = [(_Opened(step.equation, self._avals), [slot_of[v] for v in step.ins], [slot_of[v] for v in step.outs])
-                      for step in late]
+        self._open = [(k, _Opened(step)) for k, step in enumerate(calls) if step.fn is None]
+        self._late = [(_Opened(step), [slot_of[v] for v in step.ins], [slot_of[v] for v in step.outs]) for step in late]
+        waiting = [*[opened for _, opened in self._open], *[opened for opened, _, _ in self._late]]
+        self._avals = {v: _filled_if_closed(flat.avals[v]) for opened in waiting for v in (*opened.ins, *opened.outs)}
         self._outs = [slot_of[o] for o in outs]
         self._work = sum([cost.of_equation(step.equation) for step in calls if step.fn is not None], cost.NOTHING)
 
@@ -164,7 +164,7 @@ class Plan:
         """The program, or that for the open size ``n``."""
         slots, code, avals, work = self._slots, self._code, self._out_avals, self._work
         if n is not None:
-            shaped = self._avals.at(n)
+            shaped = {v: a if a.__class__ is Shaped else _shaped(a, n) for v, a in self._avals.items()}
             slots, code = self._constants_at(n, shaped), code.copy()
             for k, opened in self._open:
                 equation = opened.at(n, shaped)
@@ -173,7 +173,7 @@ class Plan:
             avals = [jax.ShapeDtypeStruct(filled(a.shape, n), a.dtype) for a in avals]
         return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs, work)
 
-    def _constants_at(self, n: int, shaped: list[Shaped]) -> list:
+    def _constants_at(self, n: int, shaped: dict[int, Shaped]) -> list:
         slots = self._slots.copy()
         if self._late:
             with np.errstate(all="ignore"):
@@ -183,45 +183,31 @@ class Plan:
         return slots
 
 
-class _Avals:
-    """The abstract arrays of equations that wait for the size that was left open: each is filled in once."""
+def _filled_if_closed(aval: Any) -> Any:
+    return aval if is_open(aval.shape) else Shaped(aval.shape, aval.dtype)
 
-    def __init__(self):
-        self._numbers: dict[int, int] = {}      # by identity
-        self._avals: list = []
 
-    def number(self, aval: Any) -> int:
-        """Which of them it is."""
-        found = self._numbers.get(id(aval))
-        if found is None:
-            found = self._numbers[id(aval)] = len(self._avals)
-            self._avals.append(aval if is_open(aval.shape) else Shaped(aval.shape, aval.dtype))
-        return found
-
-    def at(self, n: int) -> list[Shaped]:
-        """All of them for the size ``n``."""
-        return [a if a.__class__ is Shaped else Shaped(tuple([d if d.__class__ is int else d.at(n) for d in a.shape]), a.dtype)
-                for a in self._avals]
+def _shaped(aval: Any, n: int) -> Shaped:
+    return Shaped(tuple([d if d.__class__ is int else d.at(n) for d in aval.shape]), aval.dtype)
 
 
 class _Opened:
     """An equation that waits for the size that was left open."""
 
-    __slots__ = ("_equation", "_ins", "_outs", "_params")
+    __slots__ = ("_name", "_open", "_params", "ins", "outs")
 
-    def __init__(self, equation: Equation, avals: _Avals):
-        self._equation = equation
-        self._ins, self._outs = ([avals.number(a) for a in given] for given in (equation.ins, equation.outs))
-        self._params = [name for name, p in equation.params.items() if is_open(p)]
+    def __init__(self, step: _Step):
+        self._name, self._params, self.ins, self.outs = step.equation.name, step.equation.params, step.ins, step.outs
+        self._open = [name for name, p in self._params.items() if is_open(p)]
 
-    def at(self, n: int, shaped: list[Shaped]) -> Equation:
-        """The equation for the size ``n``, ``shaped`` being all avals for it."""
-        e, params = self._equation, self._equation.params
-        if self._params:
+    def at(self, n: int, shaped: dict[int, Shaped]) -> Equation:
+        """The equation for the size ``n``, of which ``shaped`` has the avals."""
+        params = self._params
+        if self._open:
             params = params.copy()
-            for name in self._params:
+            for name in self._open:
                 params[name] = filled(params[name], n)
-        return Equation(e.name, [shaped[i] for i in self._ins], [shaped[i] for i in self._outs], params)
+        return Equation(self._name, [shaped[v] for v in self.ins], [shaped[v] for v in self.outs], params)
 
 
 def _depends_on_size(equation: Equation) -> bool:

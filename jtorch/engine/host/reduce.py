@@ -21,9 +21,6 @@ from jtorch.engine.host.rules import (
 )
 from jtorch.ops.promotion import opmath
 
-einsum = np.einsum
-
-
 # Elements from which on NumPy's reductions, which begin anew in each short row, are avoided: 16x4x26x26 along the last axis take
 # 32 µs to be added up and 95 for their largest; ``einsum`` takes 8, and with the rows side by side it is 23. Longer sums stay
 # with NumPy's, which add up in pairs.
@@ -34,18 +31,13 @@ MANY, SHORT_SUM, SHORT_ROW = 512, 1024, 64
 def _sum(e: Equation) -> Callable:
     axes, dtype = ints(e.params["axes"]), e.dtype
     wide, shape = opmath(dtype), e.ins[0].shape
-    reduce = (np.add if e.name == "reduce_sum" else np.multiply).reduce
     is_short = prod(shape) >= MANY and prod([shape[d] for d in axes]) <= SHORT_SUM and len(shape) <= len(ascii_lowercase)
     if e.name == "reduce_sum" and is_short and wide.kind == "f":
         letters = ascii_lowercase[:len(shape)]
         spelt = f"{letters}->{''.join([x for d, x in enumerate(letters) if d not in axes])}"
-
-        def total(x):
-            return einsum(spelt, x)
-    else:
-        def total(x):
-            return reduce(x, axes, wide)
-    return total if wide == dtype else lambda x: total(x.astype(wide)).astype(dtype)
+        return in_compute_dtype(lambda x: np.einsum(spelt, x), dtype)
+    reduce = (np.add if e.name == "reduce_sum" else np.multiply).reduce
+    return in_compute_dtype(lambda x: reduce(x, axes, wide), dtype)
 
 
 @rule("reduce_max", "reduce_min")
