@@ -36,7 +36,7 @@ from jtorch.dispatch.calls import (
 )
 from jtorch.dispatch.returns import named
 from jtorch.dtype import can_cast, of_numpy
-from jtorch.engine import Call, Value, call_of
+from jtorch.engine import Call, Value, call_of, constant
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.registry import OPS, Op, T
@@ -305,8 +305,11 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     kept = len(out) - len(given)
     if kept < 1:
         return named(c, out)
-    for t, new in zip(given, out[kept:], strict=True):
-        storage.write(t, fit(value_of(new), storage.aval_of(t)))
+    made: Any = list(map(value_of, out[kept:]))
+    if c.op.by:
+        made = record(call_of(OPS[c.op.by], (T,) * (2 * len(given) + 1)), [*map(value_of, given), *made, constant(flat[-1])])
+    for t, new in zip(given, made, strict=True):
+        storage.write(t, fit(new, storage.aval_of(t)))
     node = out[0]._node
     if node is not None:        # its vjp knows of the write, which is part of the op
         node.versions = tuple([(counter, version if counter is None else counter.version)

@@ -14,6 +14,7 @@ from operator import ne
 from typing import Any
 
 import jax
+import jax.extend
 from jax._src import config
 
 from jtorch._base import caller
@@ -108,11 +109,12 @@ class Family:
 
     def trace(self, fn: Callable, avals: list) -> Plan:
         """The plan for these avals alone."""
-        plan = Plan(*self._traced(fn, avals))
+        plan = Plan(*self.traced(fn, avals))
         self.indexed = max(self.indexed, plan.indexed)
         return plan
 
-    def _traced(self, fn: Callable, avals: list) -> tuple[Any, bool]:
+    def traced(self, fn: Callable, avals: list) -> tuple[Any, bool]:
+        """The jaxpr of ``fn``, and whether it returns a sequence."""
         if self.short:
             try:
                 return trace(fn, avals, short=True)
@@ -156,6 +158,30 @@ def host_program(function_of: Callable, template: tuple, fn: Callable, avals: tu
 
     Errors that the function itself raises while it is traced are not caught.
     """
+    family, ints = _family(function_of, template, avals, loops=loops)
+    made = family.program(ints, lambda sizes: family.trace_open(function_of, template, avals, sizes))
+    if made is not None:
+        return made
+    try:
+        return family.trace(fn, [a.sds for a in avals]).at()
+    except (Unsupported, KeyError):     # a KeyError: this version of JAX calls a parameter otherwise
+        return None
+
+
+def traced(function_of: Callable, template: tuple, fn: Callable, avals: tuple[Aval, ...], *, loops: bool) -> Callable:
+    """``fn`` for these avals, of the trace that JAX keeps of it if it has run on the host.
+
+    Of a step of ResNet-50 that leaves 0.2 of 0.5 s of tracing. It is traced anew in the same way if there is none, so that what
+    is compiled depends on no other calls.
+    """
+    family, _ = _family(function_of, template, avals, loops=loops)
+    closed, is_tuple = family.traced(fn, [a.sds for a in avals])
+    run = jax.extend.core.jaxpr_as_fun(closed)
+    return run if is_tuple else lambda *arrays: run(*arrays)[0]
+
+
+def _family(function_of: Callable, template: tuple, avals: tuple[Aval, ...], *, loops: bool) -> tuple[Family, tuple[int, ...]]:
+    """The family of a call, and its integers."""
     ints = [n for a in avals for n in a.shape]
     dims = len(ints)
     key = function_of, _without_ints(template, ints), tuple([(len(a.shape), a.np) for a in avals])
@@ -164,13 +190,7 @@ def host_program(function_of: Callable, template: tuple, fn: Callable, avals: tu
         if len(_families) >= MAX_FAMILIES:
             _families.clear()
         family = _families[key] = Family(dims, short=not loops)
-    made = family.program(tuple(ints), lambda sizes: family.trace_open(function_of, template, avals, sizes))
-    if made is not None:
-        return made
-    try:
-        return family.trace(fn, [a.sds for a in avals]).at()
-    except (Unsupported, KeyError):     # a KeyError: this version of JAX calls a parameter otherwise
-        return None
+    return family, tuple(ints)
 
 
 def clear() -> None:

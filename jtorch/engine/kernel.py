@@ -120,6 +120,13 @@ class Kernel:
         out = jax.eval_shape(self.call.fn, *[a.sds for a in self.avals])
         return flatten(out), isinstance(out, (tuple, list))
 
+    def function(self) -> Callable:
+        """What it computes, for JAX: traced already where it runs on the host."""
+        call = self.call
+        if self.on_host is None:
+            return call.fn
+        return families.traced(call.op.function_of, call.template, call.fn, self.avals, loops=call.op.loops)
+
     def run(self, arrays: list, runs: dict[Kernel, int]) -> list:
         """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions).
 
@@ -225,7 +232,7 @@ class Kernel:
         stats.kernel_compiled(self, seconds)
 
     def _flat(self, *arrays):
-        out = self.call.fn(*arrays)
+        out = self.function()(*arrays)
         return flatten(out) if self.is_tuple else [out]
 
     def _placed(self) -> tuple[Aval, ...]:

@@ -217,20 +217,20 @@ class Program:
         floats, ints = arrays[0] if self.has_floats else (), arrays[packed - 1] if self.has_ints else ()
         env = dict(zip(self.order, arrays[packed:], strict=True))
         env |= {i: jnp.zeros(self.avals[i].shape, self.avals[i].np) for i in self.left_out}
-        flags, often = [], self._often()
+        flags, functions = [], self._functions()
         for s in self.path:
             args = [env[i] if i >= 0 else self._number(-i - 1, floats, ints) for i in s.args]
             if s.call.check is not None:
                 bad, detail = s.call.check(*args)
                 flags += [jnp.asarray(bad, np.int64), jnp.asarray(detail, np.int64)]
-            for k, x in enumerate(flatten(often.get(s.kernel, s.call.fn)(*args))):
+            for k, x in enumerate(flatten(functions[s.kernel](*args))):
                 env[s.first + k] = x
         return *[env[i] for i in self.outs], *([jnp.stack(flags)] if flags else [])
 
-    def _often(self) -> dict[Kernel, Callable]:
-        """Kernels that come several times, as functions that JAX traces and lowers once."""
+    def _functions(self) -> dict[Kernel, Callable]:
+        """What the kernels compute; of those that come several times JAX lowers it once."""
         times = Counter([s.kernel for s in self.path])
-        return {kernel: jax.jit(kernel.call.fn) for kernel, n in times.items() if n > 1}
+        return {kernel: jax.jit(kernel.function()) if n > 1 else kernel.function() for kernel, n in times.items()}
 
     def _structure(self) -> tuple:
         """What the compiled code depends on: two programs alike in this compute the same, wherever in a trace they stand."""

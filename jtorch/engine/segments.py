@@ -6,7 +6,6 @@ has started early writes over nothing, and if the guess was wrong its results ar
 """
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +40,9 @@ def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     pool = pool_for(work.host)
     accelerated = devices.is_accelerator(trace.state.device)
     takes_much = not accelerated and _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
-    ends = pieces.of_at_most(policy.MAX_CALLS_THERE, len(path)) if accelerated else pieces.ends(path, outs, work)
-    if len(ends) > 1:
-        return Chain(path, ends, outs, held, why, Threads(inline=takes_much, pool=pool), runs)
+    cut = pieces.of_trace(path, outs, work, accelerated)
+    if len(cut) > 1:
+        return Chain(cut, outs, held, why, Threads(inline=takes_much, pool=pool), runs)
     if takes_much:
         return Program(path, outs, _spare(held), why, Threads(inline=True, pool=pool))
     stretch = max(_stretches(path, trace), key=len)
@@ -217,10 +216,8 @@ class Chain:
     Each end of such a trace compiles some of them, so that none waits for all. Those that have no program yet run call by call.
     """
 
-    def __init__(self, path: list[State], ends: list[int], outs: list[int], held: bytes, why: str, on: Threads,
-                 runs: dict[Kernel, int]):
+    def __init__(self, stretches: list[list[State]], outs: list[int], held: bytes, why: str, on: Threads, runs: dict[Kernel, int]):
         self.last_run, self.is_long, self.is_whole, self._runs = 0, False, False, runs
-        stretches = [path[start:end] for start, end in itertools.pairwise([0, *ends])]
         self._pieces = [Piece(piece, kept, held, why, on)
                         for piece, kept in zip(stretches, _kept_behind(stretches, outs), strict=True)]
         self.compile_some()

@@ -166,6 +166,15 @@ def is_ones(value: Value) -> bool:
     return _ones.get(value.aval) is value
 
 
+@functools.lru_cache(256)
+def constant(number: float) -> Value:
+    """A number that many calls share: what they do is the same code then, where Python numbers have a place in each.
+
+    So the updates of 53 running statistics take 0.1 s to compile, and 0.5 with numbers.
+    """
+    return Value(aval_of((), np.dtype(np.float64), CPU), np.array(number, np.float64))
+
+
 @functools.lru_cache(4096)
 def _shaped(shape: tuple[int, ...], dtype: np.dtype) -> jax.core.ShapedArray:
     with jax.enable_x64(True):

@@ -174,6 +174,7 @@ class Op:
     looks_at_history: bool = False
     returns: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    by: str = ""
     memory: Memory = ANY_MEMORY
     value_check: tuple[Callable, Callable] | None = None
     warns: Callable | None = None
@@ -408,6 +409,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     looks_at_history: that error is raised though the op is not differentiable.
     returns:    field names of the named tuple returned (``values indices``).
     writes:     names of arguments that the last outputs are written into (``running_mean running_var``).
+    by:         an op that makes what is written into them, in a call of its own: of them, the outputs, and the last number.
     value_check: (flag, error): ``flag(*args) -> (bad, detail)`` of arrays, ``error(detail, *args) -> Exception``.
     warns:      a function of all arguments, in order, that gives PyTorch's warnings at each call (a body is traced once): the
                 avals of tensors (which come first), other arguments as they are.

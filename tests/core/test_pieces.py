@@ -7,7 +7,8 @@ from libraries import library
 
 import jtorch
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import policy, stats
+from jtorch.engine import call_of, policy, stats
+from jtorch.ops.registry import OPS, T
 
 pytestmark = pytest.mark.core
 
@@ -129,3 +130,45 @@ def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, p
         optimizer.step()
         loss.item()
     assert stats.counters.later_pieces - before == pieces
+
+
+def test_running_statistics_are_changed_by_the_last_piece(monkeypatch):
+    """They are small, nothing in backward waits for them, and their loops are compiled more quickly there."""
+    if ENGINE_MODE != "auto":
+        pytest.skip("all are compiled at the first end, or nothing is")
+    monkeypatch.setattr(policy, "WORTH_A_PIECE", float("inf"))
+    monkeypatch.setattr(policy, "OTHER_LOOPS", 0.012)
+
+    def trained(torch):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Conv1d(4, 4, 3), torch.nn.BatchNorm1d(4), torch.nn.ReLU(), torch.nn.Conv1d(4, 4, 3),
+                                    torch.nn.BatchNorm1d(4, momentum=0.3))
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9)
+        x = torch.tensor(np.random.default_rng(0).normal(size=(2, 4, 8)).astype(np.float32))
+        for _ in range(30):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            loss.item()
+        return [b.tolist() for b in model.buffers()]
+    before = stats.counters.put_off
+    got = trained(jtorch)
+    assert stats.counters.put_off - before >= 2
+    monkeypatch.setattr(policy, "OTHER_LOOPS", float("inf"))
+    jtorch.engine.forget()
+    for a, b in zip(got, trained(jtorch), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_what_ran_on_the_host_is_not_traced_again(monkeypatch):
+    """A program takes what JAX keeps of the trace of a kernel."""
+    jtorch.engine.forget()
+    call, traced = call_of(OPS["logit"], (T, None)), []
+    body = call.fn
+    monkeypatch.setattr(call, "fn", lambda x: traced.append(x) or body(x))
+    x, before = jtorch.full((50, 50), 0.3), stats.counters.programs
+    for _ in range(40):
+        x.logit().mul(0.1).add(0.4).logit().mul(0.1).sum().item()
+    assert ENGINE_MODE == "eager" or stats.counters.programs > before
+    assert len(traced) == 1

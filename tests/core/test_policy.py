@@ -115,6 +115,10 @@ FIRES = {
         "torch.nn.ReLU())", "torch.nn.Unflatten(1, (16, 16)), torch.nn.Flatten(), torch.nn.ReLU())"), "left_out > 50"),
     "compiling at several ends": (LOOP.replace("_ in range(6)", "k in range(40)").replace("Linear(256, 256)", "Linear(256 + k, 257 + k)")
                                   .replace("Linear(256, 4)", "Linear(296, 4)"), "later_pieces > 0"),
+    "small calls put off to the last piece": (LOOP.replace("torch.nn.Linear(256, 256)", "torch.nn.Conv1d(64, 64, 3, padding=1), torch.nn.BatchNorm1d(64)")
+                                              .replace("torch.nn.Linear(256, 4)", "torch.nn.Flatten(), torch.nn.Linear(64 * 64, 4)")
+                                              .replace("(64, 256)", "(16, 64, 64)").replace("(64,)", "(16,)")
+                                              .replace("range(6)", "range(12)"), "put_off > 5"),
     "a loop of equal turns within a step": ("""
 torch.manual_seed(0)
 field = torch.nn.Sequential(torch.nn.Linear(2, 50), torch.nn.Tanh(), torch.nn.Linear(50, 2))

@@ -154,23 +154,29 @@ def _check_batch_norm(input: jax.Array, **vectors: jax.Array | None) -> None:
     require_float(input, "batch_norm")
 
 
-def _updated(running: jax.Array, batch: jax.Array, momentum) -> jax.Array:
-    """The running statistic moved towards that of the batch."""
+@op(method=False, function=False, inplace=False, out=False, differentiable=False, tested=False)
+def _running_statistics(running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, momentum: Tensor):
+    """The running statistics moved towards those of a batch."""
+    return _moved(running_mean, mean, momentum), _moved(running_var, var, momentum)
+
+
+def _moved(running: jax.Array, batch: jax.Array, momentum: jax.Array) -> jax.Array:
     wide = widen(running)
-    m = jnp.asarray(momentum).astype(wide.dtype)
-    return ((1 - m) * wide + m * lax.stop_gradient(batch).astype(wide.dtype)).astype(running.dtype)
+    m = momentum.astype(wide.dtype)
+    return ((1 - m) * wide + m * batch.astype(wide.dtype)).astype(running.dtype)
 
 
 def _unbiased(var: jax.Array, n: int) -> jax.Array:
     return var * (n / (n - 1)) if n > 1 else var * jnp.nan
 
 
-@functional(writes="running_mean running_var", backward_name="NativeBatchNormBackward0", layout=UNLESS_CONTIGUOUS)
+@functional(writes="running_mean running_var", by="_running_statistics", backward_name="NativeBatchNormBackward0",
+            layout=UNLESS_CONTIGUOUS)
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: Number = 0.1, eps: float = 1e-5):
     """The input with mean 0 and variance 1 per channel. See torch.nn.functional.batch_norm.
 
-    In training it also returns the new running statistics, where there are any.
+    In training it also returns the mean and the unbiased variance, where there are running statistics.
     """
     if training:
         _check_more_than_one(input, input.shape)
@@ -181,7 +187,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     check.require(eps > 0 or not training, f"batch_norm eps must be positive during training, but got {eps}", ValueError)
     check.require(eps >= 0, f"batch_norm eps must be non-negative, but got {eps}", ValueError)
     if input.ndim == 1 and input.size == 0:
-        return (input, running_mean, running_var) if training and running_mean is not None else input
+        return input
     _check_batch_norm(input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     x, per_channel = widen(input), (1, input.shape[1]) + (1,) * (input.ndim - 2)
     if not training:
@@ -191,13 +197,14 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         return _affine((x - mean) * lax.rsqrt(var + eps), weight, bias, per_channel).astype(input.dtype)
     out, mean, var = _normalized(x, weight, bias, per_channel, (0, *range(2, input.ndim)), eps)
     out = out.astype(input.dtype)
-    if running_mean is None or running_var is None:
+    if running_mean is None or running_var is None or not input.size:
         return out
-    if not input.size:
-        return out, running_mean, running_var
     unbiased = _unbiased(var, input.size // input.shape[1])
-    return (out, _updated(running_mean, mean.reshape(running_mean.shape), momentum),
-            _updated(running_var, unbiased.reshape(running_var.shape), momentum))
+    return out, _statistic(mean, running_mean), _statistic(unbiased, running_var)
+
+
+def _statistic(of_batch: jax.Array, running: jax.Array) -> jax.Array:
+    return lax.stop_gradient(of_batch).reshape(running.shape)
 
 
 def _check_instance_norm(input: jax.Array, use_input_stats: bool) -> None:
@@ -205,7 +212,7 @@ def _check_instance_norm(input: jax.Array, use_input_stats: bool) -> None:
         raise ValueError("Expected more than 1 spatial element when training, got input size " + size_text(input.shape))
 
 
-@functional(writes="running_mean running_var", backward_name="ViewBackward0")
+@functional(writes="running_mean running_var", by="_running_statistics", backward_name="ViewBackward0")
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: Number = 0.1, eps: float = 1e-5):
@@ -222,8 +229,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     if running_mean is None or running_var is None:
         return out
     unbiased = _unbiased(var, math.prod(input.shape[2:]))
-    return (out, _updated(running_mean, jnp.mean(mean, axis=0).reshape(running_mean.shape), momentum),
-            _updated(running_var, jnp.mean(unbiased, axis=0).reshape(running_var.shape), momentum))
+    return (out, _statistic(jnp.mean(mean, axis=0), running_mean), _statistic(jnp.mean(unbiased, axis=0), running_var))
 
 
 @functional(backward_name="DivBackward0", layout=LIKE_FIRST)
