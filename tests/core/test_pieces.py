@@ -7,7 +7,7 @@ from libraries import library
 
 import jtorch
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import call_of, policy, stats
+from jtorch.engine import call_of, pieces, policy, stats
 from jtorch.ops.registry import OPS, T
 
 pytestmark = pytest.mark.core
@@ -58,6 +58,29 @@ def test_a_loop_gives_what_pytorch_gives_while_its_pieces_are_compiled(torch, op
     np.testing.assert_allclose(losses, expected, rtol=2e-3, atol=1e-5)
     for a, b in zip(weights, expected_weights, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-2, atol=1e-4)
+
+
+def test_what_pieces_between_read_is_there(torch, monkeypatch):
+    """Convolutions in the first of several pieces, of which the last has none."""
+    monkeypatch.setattr(pieces, "_ends", lambda path, outs, work: [len(path) // 4, len(path) // 2, len(path) - 1, len(path)])
+
+    def trained(torch):
+        torch.manual_seed(0)
+        layers = [m for _ in range(4) for m in (torch.nn.Linear(24, 24), torch.nn.LayerNorm(24), torch.nn.GELU())]
+        model = torch.nn.Sequential(torch.nn.Conv1d(2, 4, 3), torch.nn.BatchNorm1d(4), torch.nn.Flatten(), *layers)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        x = torch.tensor(np.random.default_rng(0).normal(size=(5, 2, 8)).astype(np.float32))
+        losses = []
+        for _ in range(30):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+    before = stats.counters.put_off
+    np.testing.assert_allclose(trained(library("jtorch")), trained(torch), rtol=2e-3, atol=1e-5)
+    assert ENGINE_MODE != "auto" or stats.counters.put_off > before
 
 
 def test_one_end_compiles_one_piece():
@@ -114,8 +137,8 @@ print(digest.hexdigest(), stats.counters.later_pieces > 3)
     assert first.split()[1] == "True"
 
 
-@pytest.mark.parametrize("layer, pieces", [(jtorch.nn.Conv1d(4, 4, 3), 1), (jtorch.nn.Linear(8, 8), 0)], ids=["convolution", "none"])
-def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, pieces, monkeypatch):
+@pytest.mark.parametrize("layer, more", [(jtorch.nn.Conv1d(4, 4, 3), 1), (jtorch.nn.Linear(8, 8), 0)], ids=["convolution", "none"])
+def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, more, monkeypatch):
     """Its loops are compiled in another way where there are none in the program."""
     if ENGINE_MODE != "auto":
         pytest.skip("all are compiled at the first end, or nothing is")
@@ -129,7 +152,7 @@ def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, p
         loss.backward()
         optimizer.step()
         loss.item()
-    assert stats.counters.later_pieces - before == pieces
+    assert stats.counters.later_pieces - before == more
 
 
 def test_running_statistics_are_changed_by_the_last_piece(monkeypatch):
