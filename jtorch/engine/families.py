@@ -2,7 +2,8 @@
 
 Tracing a call takes a millisecond, and a sequence that grows, a batch of another length or a mask makes calls of new sizes
 at every turn. When calls of a family have differed as an integer ``n`` does, one trace is made that leaves ``n`` open (see
-``host/sizes.py``), and the host programs of further calls are made from it: 0.04 ms.
+``host/sizes.py``), and the host programs of further calls are made from it: 0.04 ms. When there comes one that differs in
+another way, as the two lengths of a translation do, a trace is made that leaves both open.
 """
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import combinations
-from operator import ne
+from operator import mul, ne, sub
 from typing import Any
 
 import jax
@@ -20,90 +21,136 @@ from jax._src import config
 from jtorch._base import caller
 from jtorch.engine import stats
 from jtorch.engine.host import HostProgram, Plan, Unsupported, has_loop, trace
-from jtorch.engine.host.sizes import Unknown
+from jtorch.engine.host.sizes import Unknowns
 from jtorch.engine.values import Aval
 
-MET, PLANS, FAILURES = 6, 4, 3      # calls remembered, open traces kept and attempts made, each per family
+MET, PLANS, FAILURES = 6, 4, 3      # calls remembered, open traces kept and attempts that fail, each per family
+UNKNOWNS, TRACES = 3, 12            # sizes left open at once, and open traces made, each per family
 MAX_FAMILIES = 10_000
 
 
-class Line:
-    """Integers that differ as ``n`` does: each is ``start + n * step``."""
+class Span:
+    """Integers that differ as some of them do, the unknowns: each is ``start`` and the unknowns as often as ``steps`` says."""
 
-    __slots__ = ("at", "pairs")
+    __slots__ = ("at", "rows")
 
-    def __init__(self, at: int, pairs: list[tuple[int, int]]):
-        self.at, self.pairs = at, pairs     # the one that is n itself; (start, step) of all
+    def __init__(self, at: tuple[int, ...], rows: list[tuple[int, tuple[int, ...]]]):
+        self.at, self.rows = at, rows       # which of the integers are the unknowns; (start, steps) of all
 
     @classmethod
-    def through(cls, a: tuple[int, ...], b: tuple[int, ...]) -> Line | None:
-        """The line on which both lie, if all differences are multiples of the smallest one."""
-        steps = [y - x for x, y in zip(a, b, strict=True)]
-        at = min([k for k, s in enumerate(steps) if s], key=lambda k: abs(steps[k]))
-        if any([s % steps[at] for s in steps]):
-            return None
-        return cls(at, [(x - s // steps[at] * a[at], s // steps[at]) for x, s in zip(a, steps, strict=True)])
+    def through(cls, *points: tuple[int, ...]) -> Span | None:
+        """The smallest that has all these points, which are one more than unknowns.
 
-    def n_of(self, ints: tuple[int, ...]) -> int | None:
-        """The ``n`` of these integers, if they lie on the line."""
-        n = ints[self.at]
-        return n if all([i == start + n * step for i, (start, step) in zip(ints, self.pairs, strict=True)]) else None
+        None if it has more points between, which are no integers' multiples of the differences.
+        """
+        base = points[0]
+        columns = list(zip(*[map(sub, point, base) for point in points[1:]], strict=True))
+        chosen = [pair for pair in combinations(sorted({c: k for k, c in reversed([*enumerate(columns)])}.values()), len(points) - 1)
+                  if _determinant([columns[k] for k in pair])]
+        if not chosen:
+            return None
+        at = min(chosen, key=lambda pair: abs(_determinant([columns[k] for k in pair])))
+        steps = [_combined([columns[k] for k in at], column) for column in columns]
+        if None in steps:
+            return None
+        return cls(at, [(x - sum([base[k] * n for k, n in zip(at, s, strict=True)]), s)     # type: ignore[arg-type]
+                        for x, s in zip(base, steps, strict=True)])
+
+    def unknowns_of(self, ints: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The unknowns of these integers, if they are of it."""
+        n = tuple([ints[k] for k in self.at])
+        return n if all([i == start + sum(map(mul, steps, n)) for i, (start, steps) in zip(ints, self.rows, strict=True)]) else None
+
+    def points(self, n: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """As many of it as ``through`` takes, one of them for the unknowns ``n``."""
+        given = [n, *[tuple([x + (i == k) for i, x in enumerate(n)]) for k in range(len(n))]]
+        return [tuple([start + sum(map(mul, steps, values)) for start, steps in self.rows]) for values in given]
+
+
+def _determinant(columns: list[tuple[int, ...]]) -> int:
+    if not columns:
+        return 1
+    first, *rest = columns
+    return sum([(-1) ** k * x * _determinant([c[:k] + c[k + 1:] for c in rest]) for k, x in enumerate(first) if x])
+
+
+def _combined(columns: list[tuple[int, ...]], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
+    """How often each column goes into ``wanted``, by Cramer's rule; None if that is no integer."""
+    whole = _determinant(columns)
+    parts = [divmod(_determinant([*columns[:k], wanted, *columns[k + 1:]]), whole) for k in range(len(columns))]
+    return None if any([left for _, left in parts]) else tuple([n for n, _ in parts])
 
 
 class Family:
     """What is known of calls that differ in integers only."""
 
-    __slots__ = ("dims", "failures", "indexed", "met", "plans", "short")
+    __slots__ = ("dims", "failures", "indexed", "met", "most", "plans", "short", "traces")
 
     def __init__(self, dims: int, *, short: bool):
         self.dims = dims            # how many of the integers are sizes of arguments; they come first
-        self.met: list[tuple[int, ...]] = []                        # integers of calls that lay on no line known
-        self.plans: list[tuple[Line, Unknown, Plan]] = []
-        self.failures = 0
+        self.met: list[tuple[int, ...]] = []                        # integers of calls that no open trace served
+        self.plans: list[tuple[Span, Unknowns, Plan]] = []
+        self.failures = self.traces = 0
+        self.most = UNKNOWNS        # how many are left open at once
         self.indexed = 0            # equations of a trace for one size that gather or scatter
         self.short = short          # whether there is no loop, so that the jits inside may be left out of traces
 
     def program(self, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
-        """The program for these integers, of an open trace; one is made if they lie on a line with those of earlier calls."""
+        """The program for these integers, of an open trace; one is made if they go with those of earlier calls."""
         if 0 in ints[:self.dims]:       # what reads arguments without elements differs from what reads others
             return None
-        for line, unknown, plan in self.plans:
-            n = line.n_of(ints)
-            if n is not None and unknown.admits(n):
+        for span, unknowns, plan in self.plans:
+            n = span.unknowns_of(ints)
+            if n is not None and unknowns.admit(n):
                 with contextlib.suppress(Unsupported):      # some functions are for the host up to a size
                     filled = plan.at(n)
                     stats.counters.open_sizes += 1
                     return filled
-        new = self._line(ints) if self.failures < FAILURES else None
+        new = self._span(ints) if self.failures < FAILURES and self.traces < TRACES else None
         self.met = [*self.met[1 - MET:], ints]
-        if new is None:
-            return None
-        unknown = Unknown(ints[new.at])
+        return None if new is None else self._opened(new, ints, trace_open)
+
+    def _opened(self, span: Span, ints: tuple[int, ...], trace_open: Callable[[Iterator], Plan]) -> HostProgram | None:
+        """The program for these integers of a new open trace, if there can be one."""
+        unknowns = Unknowns(*[ints[k] for k in span.at])
+        self.traces += 1
         try:
             with _whole_tracebacks():
-                plan = trace_open(iter([unknown.size(start, step) for start, step in new.pairs]))
-            made = plan.at(unknown.value) if unknown.admits(unknown.value) else None
+                plan = trace_open(iter([unknowns.size(start, *steps) for start, steps in span.rows]))
+            made = plan.at(unknowns.values) if unknowns.admit(unknowns.values) else None
         except Exception as error:      # whatever a function does that can't be done with a size that is open
             if caller.interrupts(error):
                 raise
-            self.failures += 1
+            if len(span.at) > 1:
+                self.most = len(span.at) - 1
+            else:
+                self.failures += 1
             return None
         finally:
-            unknown.close()
-        self.plans = [*self.plans[1 - PLANS:], (new, unknown, plan)]
+            unknowns.close()
+        self.plans = [*self.plans[1 - PLANS:], (span, unknowns, plan)]
         stats.counters.open_traces += 1
         return made
 
-    def _line(self, ints: tuple[int, ...]) -> Line | None:
+    def _span(self, ints: tuple[int, ...]) -> Span | None:
+        """What an open trace was made for and these integers too, with one unknown more; else a line."""
+        for span, unknowns, _ in reversed(self.plans):
+            if len(span.at) < self.most and span.unknowns_of(ints) is None:
+                wider = Span.through(ints, *span.points(unknowns.values))
+                if wider is not None:
+                    return wider
+        return self._line(ints)
+
+    def _line(self, ints: tuple[int, ...]) -> Span | None:
         """A line through an earlier call and this one, if their arguments have other sizes; else through two earlier ones."""
         alike = [a for a in self.met if a[:self.dims] != ints[:self.dims]]
         for a in sorted(alike, key=lambda a: sum(map(ne, a, ints))):
-            line = Line.through(a, ints)
+            line = Span.through(a, ints)
             if line is not None:
                 return line
         for a, b in combinations(self.met, 2):
-            line = Line.through(a, b) if a != b else None
-            if line is not None and line.n_of(ints) is not None:
+            line = Span.through(a, b)
+            if line is not None and line.unknowns_of(ints) is not None:
                 return line
         return None
 

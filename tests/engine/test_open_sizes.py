@@ -18,7 +18,7 @@ from jax import lax
 
 from jtorch.engine import families
 from jtorch.engine.host import Plan, Unsupported, trace
-from jtorch.engine.host.sizes import Size, Unknown
+from jtorch.engine.host.sizes import Size, Unknowns
 
 ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, max, min]
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
@@ -40,29 +40,29 @@ def test_an_admitted_size_takes_the_same_way(example, n, steps):
                 values.append(fn(a, b))
         return values, answers
 
-    unknown = Unknown(example)
+    unknown = Unknowns(example)
     try:
         values, answers = way(unknown.size(0, 1))
     except TypeError:       # a quotient that is no polynomial
         return
-    if unknown.admits(n):
-        assert ([v.at(n) if isinstance(v, Size) else v for v in values], answers) == way(n)
+    if unknown.admit((n,)):
+        assert ([v.at((n,)) if isinstance(v, Size) else v for v in values], answers) == way(n)
 
 
 def test_sizes_are_no_integers():
-    n = Unknown(3).size(0, 1)
+    n = Unknowns(3).size(0, 1)
     for wants_an_integer in (operator.index, int, float, range, lambda n: [0] * n, lambda n: np.zeros(n), lambda n: n * 0.5):
         with pytest.raises(TypeError):
             wants_an_integer(n)
-    assert n != Unknown(3).size(0, 1) and n - n == 0 and (n * n - n) // n == n - 1 and hash(n) == hash(n + 0)
+    assert n != Unknowns(3).size(0, 1) and n - n == 0 and (n * n - n) // n == n - 1 and hash(n) == hash(n + 0)
 
 
 def test_closed_unknowns_take_no_notice():
-    unknown = Unknown(3)
+    unknown = Unknowns(3)
     n = unknown.size(0, 1)
-    assert n != 7 and not unknown.admits(7)
+    assert n != 7 and not unknown.admit((7,))
     unknown.close()
-    assert n != 8 and unknown.admits(8)
+    assert n != 8 and unknown.admit((8,))
 
 
 FUNCTIONS = {
@@ -90,14 +90,14 @@ FUNCTIONS = {
 
 def sizes_served_by_one_trace(name):
     """The sizes that a trace at size 4 admits; at each its plan gives what JAX does."""
-    fn, unknown, served = FUNCTIONS[name], Unknown(4), []
+    fn, unknown, served = FUNCTIONS[name], Unknowns(4), []
     jax.clear_caches()      # JAX compares a size with those that it has met, and what is compared is told apart
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
         plan = Plan(*trace(fn, [jax.ShapeDtypeStruct((2, unknown.size(0, 1), 5), np.float32)]), has_open=True)
         for n in (0, 1, 2, 3, 4, 5, 6, 7, 8, 64, 1000):
-            if unknown.admits(n):
+            if unknown.admit((n,)):
                 x = np.random.default_rng(n).normal(size=(2, n, 5)).astype(np.float32)
-                got, want = plan.at(n)([x])[0], np.asarray(fn(jnp.asarray(x)))
+                got, want = plan.at((n,))([x])[0], np.asarray(fn(jnp.asarray(x)))
                 assert got.dtype == want.dtype and got.shape == want.shape
                 np.testing.assert_allclose(got, want, 1e-4, 1e-4)
                 served.append(n)
@@ -121,25 +121,36 @@ def test_one_trace_serves_for_all_sizes_it_admits(name, served):
 
 def test_a_reshape_that_fits_one_size_only():
     """JAX does not look whether the elements of an open size fit."""
-    unknown = Unknown(5)
+    unknown = Unknowns(5)
     plan = Plan(*trace(lambda x: lax.reshape(x, (5, 5)), [jax.ShapeDtypeStruct((5, unknown.size(0, 1)), np.float32)]), has_open=True)
-    assert plan.at(5)([np.ones((5, 5), np.float32)])[0].shape == (5, 5)
+    assert plan.at((5,))([np.ones((5, 5), np.float32)])[0].shape == (5, 5)
     with pytest.raises(Unsupported):
-        plan.at(6)
+        plan.at((6,))
 
 
 def test_a_loop_over_an_open_size_is_refused():
     with pytest.raises(TypeError, match="left open"):
-        Plan(*trace(lambda x: lax.fori_loop(0, 3, lambda i, c: c + x, x), [jax.ShapeDtypeStruct((Unknown(5).size(0, 1),), np.float32)]),
+        Plan(*trace(lambda x: lax.fori_loop(0, 3, lambda i, c: c + x, x), [jax.ShapeDtypeStruct((Unknowns(5).size(0, 1),), np.float32)]),
              has_open=True)
 
 
 def test_lines():
-    line = families.Line.through((2, 5, 3, 7), (4, 5, 7, 9))
-    assert line.n_of((2, 5, 3, 7)) == 2 and line.n_of((20, 5, 39, 25)) == 20
-    assert line.n_of((20, 5, 39, 26)) is None and line.n_of((20, 6, 39, 25)) is None
-    assert families.Line.through((2, 3), (4, 6)) is None
-    assert families.Line.through((2, 3, 1), (4, 6, 2)).n_of((6, 9, 3)) == 3
+    line = families.Span.through((2, 5, 3, 7), (4, 5, 7, 9))
+    assert line.unknowns_of((2, 5, 3, 7)) == (2,) and line.unknowns_of((20, 5, 39, 25)) == (20,)
+    assert line.unknowns_of((20, 5, 39, 26)) is None and line.unknowns_of((20, 6, 39, 25)) is None
+    assert families.Span.through((2, 3), (4, 6)) is None
+    assert families.Span.through((2, 3, 1), (4, 6, 2)).unknowns_of((6, 9, 3)) == (3,)
+    assert families.Span.through((2, 3), (2, 3)) is None
+
+
+def test_planes():
+    plane = families.Span.through((16, 3, 7, 10), (16, 5, 7, 12), (16, 5, 8, 13))
+    assert plane.at == (1, 2) and plane.unknowns_of((16, 20, 30, 50)) == (20, 30)
+    assert plane.unknowns_of((16, 20, 30, 51)) is None and plane.unknowns_of((17, 20, 30, 50)) is None
+    assert all(plane.unknowns_of(p) is not None for p in plane.points((4, 9)))
+    assert families.Span.through((1, 2), (2, 3), (3, 4)) is None        # a line
+    space = families.Span.through((9, 8, 7, 24), *plane.points((4, 9)))
+    assert space is None or space.unknowns_of((9, 8, 7, 24)) is not None
 
 
 def test_few_traces(monkeypatch):

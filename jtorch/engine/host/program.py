@@ -160,8 +160,8 @@ class Plan:
                 slots.append(flat.constants.get(v))
         return slots
 
-    def at(self, n: int | None = None) -> HostProgram:
-        """The program, or that for the open size ``n``."""
+    def at(self, n: tuple[int, ...] | None = None) -> HostProgram:
+        """The program, or that for the open sizes' unknowns."""
         slots, code, avals, work = self._slots, self._code, self._out_avals, self._work
         if n is not None:
             shaped = {v: a if a.__class__ is Shaped else _shaped(a, n) for v, a in self._avals.items()}
@@ -173,7 +173,7 @@ class Plan:
             avals = [jax.ShapeDtypeStruct(filled(a.shape, n), a.dtype) for a in avals]
         return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs, work)
 
-    def _constants_at(self, n: int, shaped: dict[int, Shaped]) -> list:
+    def _constants_at(self, n: tuple[int, ...], shaped: dict[int, Shaped]) -> list:
         slots = self._slots.copy()
         if self._late:
             with np.errstate(all="ignore"):
@@ -187,7 +187,7 @@ def _filled_if_closed(aval: Any) -> Any:
     return aval if is_open(aval.shape) else Shaped(aval.shape, aval.dtype)
 
 
-def _shaped(aval: Any, n: int) -> Shaped:
+def _shaped(aval: Any, n: tuple[int, ...]) -> Shaped:
     return Shaped(tuple([d if d.__class__ is int else d.at(n) for d in aval.shape]), aval.dtype)
 
 
@@ -200,8 +200,8 @@ class _Opened:
         self._name, self._params, self.ins, self.outs = step.equation.name, step.equation.params, step.ins, step.outs
         self._open = [name for name, p in self._params.items() if is_open(p)]
 
-    def at(self, n: int, shaped: dict[int, Shaped]) -> Equation:
-        """The equation for the size ``n``, of which ``shaped`` has the avals."""
+    def at(self, n: tuple[int, ...], shaped: dict[int, Shaped]) -> Equation:
+        """The equation for the unknowns ``n``, of which ``shaped`` has the avals."""
         params = self._params
         if self._open:
             params = params.copy()

@@ -1,18 +1,18 @@
 """Sizes that are left open while a function is traced, so that one trace serves for many shapes.
 
-A ``Size`` is an integer that depends on an unknown ``n``, as a polynomial. JAX takes it where it takes the symbolic dimensions
+A ``Size`` is an integer that depends on some unknowns, as a polynomial. JAX takes it where it takes the symbolic dimensions
 of ``jax.export``, which it knows by their attributes and not by their class. Those answer "different" where they can't tell
-whether two sizes are the same, so a trace with them may be wrong for some sizes. Here the unknown notes what was asked and
-how it was answered, and the trace serves for each ``n`` for which all those answers are right. What needs the integer itself
-(an index of C, a loop over it) is a TypeError, as for any other object, and then the function is to be traced for each size.
+whether two sizes are the same, so a trace with them may be wrong for some sizes. Here the unknowns note what was asked and
+how it was answered, and the trace serves for all their values for which all those answers are right. What needs the integer
+itself (an index of C, a loop over it) is a TypeError, as for any other object, and then the function is to be traced for each size.
 """
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from itertools import zip_longest
+from math import prod
 from numbers import Integral
-from operator import eq, ge, gt, index, le, lt
+from operator import add, eq, ge, gt, index, le, lt, mul, sub
 from typing import Any
 
 import numpy as np
@@ -21,32 +21,38 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 
 _numbers = itertools.count()
 
+Powers = tuple[int, ...]                    # of each unknown, in a product of them
+Terms = tuple[tuple[Powers, int], ...]      # of a polynomial: such products, from the last in the alphabet to the first, and how often
 
-class Unknown:
-    """An integer ``n`` that a trace leaves open: an example of it, and what has been asked of it."""
 
-    __slots__ = ("_asked", "_closed", "_raised", "number", "value")
+class Unknowns:
+    """Integers that a trace leaves open: an example of each, and what has been asked of them."""
 
-    def __init__(self, value: int):
-        self.value, self.number = value, next(_numbers)
-        self._asked: dict[tuple, bool] = {}
+    __slots__ = ("_asked", "_closed", "_raised", "number", "values")
+
+    def __init__(self, *values: int):
+        self.values, self.number = values, next(_numbers)
+        self._asked: dict[tuple[Callable, Terms], bool] = {}
         self._closed = False
         self._raised: list[TypeError] = []
 
-    def size(self, *coefficients: int) -> Any:
-        """The polynomial in ``n`` with these coefficients, that of 1 first: an int if it does not depend on ``n``."""
-        count = len(coefficients)
-        while count and not coefficients[count - 1]:
-            count -= 1
-        if count > 1:
-            return Size(self, coefficients[:count])
-        return coefficients[0] if count else 0
+    def size(self, start: int, *steps: int) -> Any:
+        """``start`` and each unknown as often as ``steps`` says: an int if it does not depend on them."""
+        units = [tuple([int(i == k) for i in range(len(self.values))]) for k in range(len(steps))]
+        return self.polynomial({(0,) * len(self.values): start, **dict(zip(units, steps, strict=True))})
 
-    def ask(self, compare: Callable, coefficients: tuple[int, ...]) -> bool:
-        """How the polynomial compares with 0: as it does for the example. It is never 0, see ``Size.__eq__``."""
-        answer = compare is not eq and compare(_evaluate(coefficients, self.value), 0)
+    def polynomial(self, terms: dict[Powers, int]) -> Any:
+        """What has these terms: an int if it does not depend on the unknowns."""
+        kept = sorted([(powers, c) for powers, c in terms.items() if c], reverse=True)
+        if kept and any(kept[0][0]):
+            return Size(self, tuple(kept))
+        return kept[0][1] if kept else 0
+
+    def ask(self, compare: Callable, terms: Terms) -> bool:
+        """How a polynomial compares with 0: as it does for the example. It is never 0, see ``Size.__eq__``."""
+        answer = compare is not eq and compare(_evaluate(terms, self.values), 0)
         if not self._closed:
-            self._asked[compare, coefficients] = answer
+            self._asked[compare, terms] = answer
         return answer
 
     def not_known(self) -> TypeError:
@@ -67,16 +73,13 @@ class Unknown:
             error.__traceback__ = error.__context__ = None
         self._raised.clear()
 
-    def admits(self, n: int) -> bool:
-        """Whether all that was asked has been answered as it is for ``n``."""
-        return all([compare(_evaluate(c, n), 0) is answer for (compare, c), answer in self._asked.items()])
+    def admit(self, values: tuple[int, ...]) -> bool:
+        """Whether all that was asked has been answered as it is for these values."""
+        return all([compare(_evaluate(terms, values), 0) is answer for (compare, terms), answer in self._asked.items()])
 
 
-def _evaluate(coefficients: tuple[int, ...], n: int) -> int:
-    result = 0
-    for c in reversed(coefficients):
-        result = result * n + c
-    return result
+def _evaluate(terms: Terms, values: tuple[int, ...]) -> int:
+    return sum([c * prod(map(pow, values, powers)) for powers, c in terms])
 
 
 def _compared(compare: Callable) -> Callable:
@@ -89,36 +92,43 @@ def _compared(compare: Callable) -> Callable:
 
 
 class Size:
-    """An integer that depends on an unknown. Supports the arithmetic of shapes; see the module."""
+    """An integer that depends on unknowns. Supports the arithmetic of shapes; see the module."""
 
-    __slots__ = ("coefficients", "unknown")
+    __slots__ = ("_start", "_steps", "terms", "unknowns")
     __array_ufunc__ = None      # NumPy's integers leave arithmetic and comparisons to us
 
-    def __init__(self, unknown: Unknown, coefficients: tuple[int, ...]):
-        self.unknown, self.coefficients = unknown, coefficients
+    def __init__(self, unknowns: Unknowns, terms: Terms):
+        self.unknowns, self.terms = unknowns, terms
+        self._steps: tuple[int, ...] | None = None      # of a linear one, which most are
+        if all([sum(powers) <= 1 for powers, _ in terms]):
+            self._start = next((c for powers, c in terms if not any(powers)), 0)
+            self._steps = tuple([next((c for powers, c in terms if powers[k]), 0) for k in range(len(unknowns.values))])
 
-    def at(self, n: int) -> int:
-        """The integer that it is if the unknown is ``n``."""
-        c = self.coefficients
-        return c[0] + c[1] * n if len(c) == 2 else _evaluate(c, n)
+    def at(self, values: tuple[int, ...]) -> int:
+        """The integer that it is for these values of the unknowns."""
+        steps = self._steps
+        if steps is None:
+            return _evaluate(self.terms, values)
+        return self._start + (steps[0] * values[0] if len(steps) == 1 else sum(map(mul, steps, values)))
 
     def _ask(self, compare: Callable) -> bool:
-        return self.unknown.ask(compare, self.coefficients)
+        return self.unknowns.ask(compare, self.terms)
 
-    def _of(self, other) -> tuple[int, ...] | None:
-        """The coefficients of another operand; None if it is no integer or depends on another unknown."""
+    def _of(self, other) -> dict[Powers, int] | None:
+        """The terms of another operand; None if it is no integer or depends on others' unknowns."""
         if other.__class__ is Size:
-            return other.coefficients if other.unknown is self.unknown else None
-        return (index(other),) if isinstance(other, (int, np.integer)) else None
+            return dict(other.terms) if other.unknowns is self.unknowns else None
+        return {(0,) * len(self.unknowns.values): index(other)} if isinstance(other, (int, np.integer)) else None
 
     def __repr__(self):
-        return f"Size({' + '.join([f'{c}n^{k}' if k else str(c) for k, c in enumerate(self.coefficients)])})"
+        products = [f"{c}*{'*'.join([f'n{k}^{p}' for k, p in enumerate(powers) if p])}".rstrip("*") for powers, c in self.terms]
+        return f"Size({' + '.join(products)})"
 
     def __hash__(self):
-        return hash((self.unknown.number, self.coefficients))       # not by address: what JAX's caches compare goes by hashes
+        return hash((self.unknowns.number, self.terms))     # not by address: what JAX's caches compare goes by hashes
 
     def __index__(self):
-        raise self.unknown.not_known()
+        raise self.unknowns.not_known()
 
     def __bool__(self):
         return self != 0
@@ -126,7 +136,7 @@ class Size:
     __lt__, __le__, __gt__, __ge__ = _compared(lt), _compared(le), _compared(gt), _compared(ge)
 
     def __eq__(self, other):
-        """False but for the same polynomial, and an ``n`` for which it is wrong is not admitted.
+        """False but for the same polynomial, and values for which that is wrong are not admitted.
 
         It does not go by the example as the comparisons above do, since JAX's caches compare shapes whose hashes differ.
         """
@@ -144,13 +154,11 @@ class Size:
 
     def __add__(self, other):
         b = self._of(other)
-        if b is None:
-            return NotImplemented
-        return self.unknown.size(*[x + y for x, y in zip_longest(self.coefficients, b, fillvalue=0)])
+        return NotImplemented if b is None else self.unknowns.polynomial(_sum(dict(self.terms), b, 1))
 
     def __sub__(self, other):
         b = self._of(other)
-        return NotImplemented if b is None else self + self.unknown.size(*[-y for y in b])
+        return NotImplemented if b is None else self.unknowns.polynomial(_sum(dict(self.terms), b, -1))
 
     def __rsub__(self, other):
         return -self + other
@@ -159,21 +167,20 @@ class Size:
         b = self._of(other)
         if b is None:
             return NotImplemented
-        product = [0] * (len(self.coefficients) + len(b) - 1)
-        for i, x in enumerate(self.coefficients):
-            for j, y in enumerate(b):
-                product[i + j] += x * y
-        return self.unknown.size(*product)
+        product: dict[Powers, int] = {}
+        for powers, c in self.terms:
+            _sum(product, {_times(powers, q): y for q, y in b.items()}, c)
+        return self.unknowns.polynomial(product)
 
     __radd__, __rmul__ = __add__, __mul__
 
     def __divmod__(self, other):
         b = self._of(other)
-        return NotImplemented if b is None else _divided(self.unknown, self.coefficients, b)
+        return NotImplemented if b is None else _divided(self.unknowns, dict(self.terms), b)
 
     def __rdivmod__(self, other):
         a = self._of(other)
-        return NotImplemented if a is None else _divided(self.unknown, a, self.coefficients)
+        return NotImplemented if a is None else _divided(self.unknowns, a, dict(self.terms))
 
     def __floordiv__(self, other):
         return divmod(self, other)[0]
@@ -211,16 +218,34 @@ class Size:
         return self.dimension_as_value()
 
 
-def _divided(unknown: Unknown, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[Any, Any]:
+def _times(a: Powers, b: Powers) -> Powers:
+    return tuple(map(add, a, b))
+
+
+def _sum(a: dict[Powers, int], b: dict[Powers, int], times: int) -> dict[Powers, int]:
+    """``a``, to which the terms of ``b`` are added so often."""
+    for powers, c in b.items():
+        a[powers] = a.get(powers, 0) + times * c
+    return a
+
+
+def _divided(unknowns: Unknowns, a: dict[Powers, int], b: dict[Powers, int]) -> tuple[Any, Any]:
     """Quotient and remainder, where long division of the polynomials is that of the integers. Else TypeError."""
-    rest, quotient = list(a), [0] * max(len(a) - len(b) + 1, 1)
-    for k in reversed(range(len(a) - len(b) + 1)):
-        quotient[k], left = divmod(rest[k + len(b) - 1], b[-1])
-        if left and len(b) + k > 1:
+    first, quotient = max(b), {}
+    while True:
+        divisible = [powers for powers, c in a.items() if c and all(map(ge, powers, first))]
+        if not divisible:
+            break
+        powers = max(divisible)
+        factor, left = divmod(a[powers], b[first])
+        if left and any(powers):
             raise TypeError("the quotient of two sizes is no polynomial")
-        for j, y in enumerate(b):
-            rest[k + j] -= quotient[k] * y
-    result, divisor, remainder = unknown.size(*quotient), unknown.size(*b), unknown.size(*rest)
+        behind = tuple(map(sub, powers, first))
+        quotient[behind] = factor
+        _sum(a, {_times(behind, q): c for q, c in b.items()}, -factor)
+        if left:
+            break
+    result, divisor, remainder = map(unknowns.polynomial, (quotient, b, a))
     if remainder != 0 and (remainder < 0) is not (divisor < 0):
         result, remainder = result - 1, remainder + divisor
     if divisor == 0 or not (0 <= remainder < divisor or divisor < remainder <= 0):
@@ -256,10 +281,10 @@ def _is_jaxpr_open(jaxpr: Jaxpr) -> bool:
         or any([is_open(p) for e in jaxpr.eqns for p in e.params.values()])
 
 
-def filled(value: Any, n: int) -> Any:
-    """The same with ``n`` for the unknown."""
+def filled(value: Any, values: tuple[int, ...]) -> Any:
+    """The same with these values for the unknowns."""
     if value.__class__ is Size:
-        return value.at(n)
+        return value.at(values)
     if value.__class__ in (tuple, list):
-        return value.__class__([filled(v, n) for v in value])
-    return value.__class__(*[filled(v, n) for v in value]) if isinstance(value, tuple) else value
+        return value.__class__([filled(v, values) for v in value])
+    return value.__class__(*[filled(v, values) for v in value]) if isinstance(value, tuple) else value
