@@ -112,6 +112,8 @@ def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) ->
         alike = (convolved[at] > convolved[cuts[-1]]) == (convolved[-1] > convolved[at])
         worth = policy.WORTH_A_PIECE if alike else policy.OTHER_LOOPS
         if crossing[at] <= policy.MAX_CROSSING and min(before[at] - before[cuts[-1]], before[-1] - before[at]) >= worth:
+            if len(cuts) > 1 and convolved[at] == convolved[cuts[-2]] and before[at] - before[cuts[-2]] < policy.WORTH_A_PIECE:
+                cuts.pop()      # two pieces without convolutions, which are one
             cuts.append(at)
     return cuts
 

@@ -13,6 +13,7 @@ MIN_REPEATS = 8             # a trace comes back so often before it is compiled;
 EARLY_REPEATS = 3           # and if it has cost as much as compiling it is expected to take: the kernels of a large step would be
                             # compiled one by one meanwhile, for nothing
 EAGERNESS = 20              # and has cost 1/20 of what compiling it is expected to take (ski rental would say 1)
+MUCH_COMPILING = 1.0        # seconds: from here on a program is to save 1/20 of it, and not only its calls to cost that
 PASSED = 16                 # or has ended so often on the way to a longer program
 VARIANTS = 4                # ends with other results still held come back so often before they get a program too
 CALL_SECONDS = 15e-6        # what a call costs beside its kernel when it runs at once
@@ -82,9 +83,14 @@ def is_worth_trying(seconds: float) -> bool:
 
 
 def has_paid(count: int, calls: int, work: Work, compiled: int) -> bool:
-    """Whether a trace that has ended ``count`` times, call by call, has cost what compiling ``compiled`` of them is worth."""
-    seconds = count * (work.host + calls * CALL_SECONDS)
-    return seconds * (EAGERNESS if count >= MIN_REPEATS else 1) > compile_seconds(compiled) and count >= EARLY_REPEATS
+    """Whether a trace that has ended ``count`` times, call by call, has cost what compiling ``compiled`` of them is worth.
+
+    Where that takes long, a program would have to have saved as much: one of 600 calls on a few numbers saves a millisecond.
+    """
+    seconds, compiling = work.host + calls * CALL_SECONDS, compile_seconds(compiled)
+    if compiling > MUCH_COMPILING and count >= MIN_REPEATS:
+        seconds = min(seconds, work.host - work.compiled + saved_seconds(calls, 0))
+    return count * seconds * (EAGERNESS if count >= MIN_REPEATS else 1) > compiling and count >= EARLY_REPEATS
 
 
 def saved_seconds(calls: int, walked: int) -> float:

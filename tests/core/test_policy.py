@@ -39,6 +39,9 @@ def test_a_trace_is_compiled_when_it_has_come_back_often_and_has_cost_enough():
     assert policy.has_paid(policy.EARLY_REPEATS, 100, Work(1.0, 1.0), 100)       # as much work as compiling it is
     assert not policy.has_paid(policy.MIN_REPEATS, 1, Work(1e-6, 1e-6), 1)
     assert policy.has_paid(1000, 1, Work(1e-6, 1e-6), 1)
+    tiny, long = Work(1.5e-3, 1e-4), Work(1e-1, 5e-2)
+    assert not policy.has_paid(40, 600, tiny, 600) and policy.has_paid(100, 600, tiny, 600)     # 2.4 s to compile, 1.7 ms saved
+    assert policy.has_paid(policy.MIN_REPEATS, 600, long, 600) and policy.has_paid(40, 60, tiny, 60)
 
 
 def test_products_stay_where_they_are_quicker():
