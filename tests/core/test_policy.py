@@ -122,6 +122,19 @@ FIRES = {
                                               .replace("torch.nn.Linear(256, 4)", "torch.nn.Flatten(), torch.nn.Linear(64 * 64, 4)")
                                               .replace("(64, 256)", "(16, 64, 64)").replace("(64,)", "(16,)")
                                               .replace("range(6)", "range(12)"), "put_off > 5"),
+    "a loop over parts of the input": ("""
+torch.manual_seed(0)
+cell, head = torch.nn.GRUCell(8, 64), torch.nn.Linear(64, 1)
+x, optimizer = torch.randn(32, 60, 8), torch.optim.SGD([*cell.parameters(), *head.parameters()], 1e-3)
+for turn in range(20):
+    h, loss = torch.zeros(32, 64), 0
+    for t in range(60):
+        h = cell(x[:, t], h)
+        loss = loss + head(h).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""", "equal_programs > 20"),
     "a loop of equal turns within a step": ("""
 torch.manual_seed(0)
 field = torch.nn.Sequential(torch.nn.Linear(2, 50), torch.nn.Tanh(), torch.nn.Linear(50, 2))
