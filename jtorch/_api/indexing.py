@@ -80,11 +80,8 @@ def _select(t: Tensor, dim: int, i: int, place: tuple[tuple, int, int] | None = 
     if not -shape[dim] <= i < shape[dim]:
         named = dim if place is None else _place(*place)
         raise IndexError(f"index {i} is out of bounds for dimension {named} with size {shape[dim]}")
-    if dim == 0:
-        rows = _rows(t, i % shape[0], 1, -1)
-        if rows is not None:
-            return rows
-    return call_view(call_of(OPS["select"], (T, dim, i % shape[dim])), (t,))
+    part = _part_of(t, dim, i % shape[dim], 1, -1)
+    return part if part is not None else call_view(call_of(OPS["select"], (T, dim, i % shape[dim])), (t,))
 
 
 def _split(t: Tensor, index: Any, *, written: bool = False, filled: bool = False) -> tuple[Tensor, list[Tensor | None] | None]:
@@ -271,58 +268,85 @@ def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
     if not start and (stop is None or stop >= n) and step == 1 and not always:
         return t
     start, stop, _ = slice(start, stop, step).indices(n)
-    if dim == 0:
-        rows = _rows(t, start, step, len(range(start, stop, step)))
-        if rows is not None:
-            return rows
-    return call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
+    part = _part_of(t, dim, start, step, len(range(start, stop, step)))
+    return part if part is not None else call_view(call_of(OPS["slice"], (T, dim, start, max(stop, start), step)), (t,))
 
 
 MANY = 64       # rows of one storage that are taken by recorded calls
+PARTS = 8       # places of other dims, each of which may be taken by recorded calls: a mask is cut at one place all the time
 
 
-def _rows(t: Tensor, start: int, step: int, count: int) -> Tensor | None:
-    """A row of ``t`` (or ``count`` rows, where that is not -1) as a view that no call is recorded for, or None.
+def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor | None:
+    """``t`` at ``start`` of a dim (or ``count`` from there on, where that is not -1) as a view that no call is recorded for.
 
     A call of each index would be a kernel and a path in the engine's records of its own. So a tensor that has been indexed
-    many times, as a data set is, gives its rows as new inputs of what is computed with them.
+    many times, as a data set is, or by time, gives its parts as new inputs of what is computed with them. None where it does not.
     """
     s, view = t._storage, t._view
-    s.sliced += 1
-    if s.sliced <= MANY or requires_grad(t) or tangents.opened:
+    if not _is_taken_apart(s, dim, (dim, start, step, count)) or requires_grad(t) or tangents.opened:
+        return None
+    if t._inference or t._creation is not None or t._view_op is not None or t._through:
         return None
     aval, stride, offset = (s.aval, None, 0) if view is None else (view.aval, view.stride, view.offset)
     if aval.device is not engine.CPU or aval.traced:
         return None
-    shown, inner, apart, in_order = _shown(aval, stride, step, count)
-    if view is None and count < 0:
+    shown, inner, apart, in_order = _shown(aval, stride, dim, step, count)
+    if view is None and count < 0 and dim == 0:
         s.rows = aval, aval.shape[0], shown, inner, apart
+    offset += start * apart
     value = None
     if s.host is None:
-        source = value_of(t)
-        if source.array is None or source.born is engine.current():
+        part = _content(s, shown, inner, offset, in_order)
+        if part is None:
             return None
-        value = Value(shown, _part(source, start, step, count))
-    made = view_of(t, shown, inner, offset + start * apart, in_order, value)
+        value = Value(shown, part)
+    made = view_of(t, shown, inner, offset, in_order, value)
     if not mode.grad:
         restrict(made, "no_grad")
     return made
 
 
+def _is_taken_apart(s: Any, dim: int, part: tuple) -> bool:
+    """Whether so many parts of a storage have been taken that further ones are no calls."""
+    if dim == 0:
+        s.sliced += 1
+        return s.sliced > MANY
+    if s.parts is None:
+        s.parts = set()
+    if len(s.parts) <= PARTS:
+        s.parts.add(part)
+    return len(s.parts) > PARTS
+
+
 @functools.lru_cache(4096)
-def _shown(aval: engine.Aval, stride: tuple[int, ...] | None, step: int, count: int) -> tuple[engine.Aval, tuple, int, bool]:
-    """The aval of rows of such a tensor, their strides, the step from one row to the next, and whether they are in order."""
+def _shown(aval: engine.Aval, stride: tuple[int, ...] | None, dim: int, step: int,
+           count: int) -> tuple[engine.Aval, tuple, int, bool]:
+    """The aval of parts of such a tensor, their strides, the step from one to the next, and whether they are in order."""
     stride = storage.contiguous_strides(aval.shape) if stride is None else stride
-    shape = aval.shape[1:] if count < 0 else (count, *aval.shape[1:])
-    inner = stride[1:] if count < 0 else (stride[0] * step, *stride[1:])
-    return engine.aval_of(shape, aval.np, aval.device), inner, stride[0], inner == storage.contiguous_strides(shape)
+    shape = (*aval.shape[:dim], *(() if count < 0 else (count,)), *aval.shape[dim + 1:])
+    inner = (*stride[:dim], *(() if count < 0 else (stride[dim] * step,)), *stride[dim + 1:])
+    return engine.aval_of(shape, aval.np, aval.device), inner, stride[dim], inner == storage.contiguous_strides(shape)
 
 
-def _part(source: Value, start: int, step: int, count: int) -> np.ndarray:
-    """Rows of a computed value; copied where it is XLA's memory, which may be given away later."""
+def _content(s: Any, shown: engine.Aval, stride: tuple[int, ...], offset: int, in_order: bool) -> np.ndarray | None:
+    """What a view of a storage shows; None if that is not computed yet, or its memory is another dtype's.
+
+    Copied where it is XLA's memory, which may be given away later, or not in order.
+    """
+    source = s.value
+    if source is None or source.array is None or source.born is engine.current():
+        return None
     array = engine.host_array(source)
-    part = array[start, ...] if count < 0 else array[start:start + count * step:step]
-    return part if source.array.__class__ is np.ndarray else part.copy()
+    if array.dtype != shown.np or not array.flags.c_contiguous:
+        return None
+    if in_order:
+        part = array.reshape(-1)[offset:offset + shown.numel].reshape(shown.shape)
+        return part if source.array.__class__ is np.ndarray else part.copy()
+    if not shown.np.isbuiltin or not shown.numel:      # other dtypes give no buffer
+        return None
+    size = shown.np.itemsize
+    part = np.ndarray(shown.shape, shown.np, array.reshape(-1), offset * size, tuple([n * size for n in stride]))
+    return part.copy("C")
 
 
 def _bound(x: Any) -> int:

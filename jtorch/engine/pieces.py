@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 def of_trace(path: list[State], outs: list[int], work: Work, accelerated: bool) -> list[list[State]]:
     """The pieces of a trace that gives the slots ``outs``."""
-    path = path if accelerated else _in_order(path)
     ends = _of_at_most(policy.MAX_CALLS_THERE, len(path)) if accelerated else _ends(path, outs, work)
     pieces = [path[start:end] for start, end in pairwise([0, *ends])]
     return pieces if accelerated or len(pieces) == 1 else _put_off(pieces)
@@ -86,29 +85,11 @@ def _unawaited(piece: list[State], read: set[int], *, may_move: bool) -> list[St
 
 def compiled_calls(path: list[State], work: Work) -> int:
     """How many of the calls are compiled: of those in pieces that are alike only the first."""
-    path = _in_order(path)
     kernels, seconds, equal = _equal_pieces(path)
     at = [0, *equal, len(path)]
     if not policy.are_worth_starting(len(at), work, _saved(at, kernels, seconds)):
         return len(path)
     return sum(map(len, {tuple(kernels[a:b]) for a, b in pairwise(at)}))
-
-
-def _in_order(path: list[State]) -> list[State]:
-    """The calls, those that show parts of the trace's inputs first where the others repeat themselves then.
-
-    In a loop over ``x[:, t]`` each part is a call of its own: 50 turns of two LSTM cells took 3.9 s to compile, and 1.8 so.
-    """
-    made = {i for s in path for i in range(s.first, s.first + len(s.outs))}
-    parts = {s for s in path if s.call.op.view is not None and made.isdisjoint(s.args)}
-    ordered = [*[s for s in path if s in parts], *[s for s in path if s not in parts]]
-    return ordered if len(parts) > 1 and _saves(ordered) > _saves(path) + policy.SAVED else path
-
-
-def _saves(path: list[State]) -> float:
-    """The seconds of compiling that equal pieces save."""
-    kernels, seconds, equal = _equal_pieces(path)
-    return _saved([0, *equal, len(path)], kernels, seconds)
 
 
 def _equal_pieces(path: list[State]) -> tuple[list[Kernel], list[float], list[int]]:

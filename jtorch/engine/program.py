@@ -58,8 +58,11 @@ def liveness_of(values: list[Value]) -> bytes:
 
 
 def results(path: list[State], held: bytes) -> list[int]:
-    """The slots of what a trace must give, from the last to the first: what somebody holds, and what no later call uses."""
-    kept = set(unconsumed(path))
+    """The slots of what a trace must give, from the last to the first: what somebody holds, and what no later call uses.
+
+    A view that nobody looked at asked for no work; one of a whole data set would be a copy of it.
+    """
+    kept = {s.first for s in unconsumed(path) if s.call.op.view is None} or {s.first for s in unconsumed(path)}
     return [i for i in sorted(made_by(path), reverse=True) if held[i] or i in kept]
 
 
@@ -68,10 +71,10 @@ def made_by(path: list[State]) -> set[int]:
     return {i for s in path for i in range(s.first, s.first + len(s.outs))}
 
 
-def unconsumed(path: list[State]) -> list[int]:
-    """The first slot of each call whose results no later call uses. They stay outputs: asked-for work is done."""
+def unconsumed(path: list[State]) -> list[State]:
+    """The calls whose results no later call uses. They stay outputs: asked-for work is done."""
     used = {i for s in path for i in s.args if i >= 0}
-    return [s.first for s in path if s.outs and not any(i in used for i in range(s.first, s.first + len(s.outs)))]
+    return [s for s in path if s.outs and not any(i in used for i in range(s.first, s.first + len(s.outs)))]
 
 
 _programs: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()      # by what they compute

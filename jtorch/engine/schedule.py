@@ -133,6 +133,5 @@ def is_timing_loop(state: State) -> bool:
     calls = [(s.call, s.args) for s in path]
     if len(set(calls)) == len(calls):
         return False
-    dropped = set(unconsumed(path))
-    repeated = [s for s in path if s.first in dropped and calls.count((s.call, s.args)) > 1]
+    repeated = [s for s in unconsumed(path) if calls.count((s.call, s.args)) > 1]
     return len(repeated) > 1

@@ -80,8 +80,8 @@ def _check_indices(input, indices) -> None:
                   f"(got {len(indices)})", IndexError)
     given = [i for i in indices if i is not None]
     try:
-        np.broadcast_shapes(*[i.shape for i in given])
-    except ValueError:
+        check.broadcast_shapes(*[i.shape for i in given])
+    except RuntimeError:
         raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
                          + ", ".join(str(list(i.shape)) for i in given)) from None
     for i, n in zip(indices, input.shape, strict=False):
@@ -91,7 +91,7 @@ def _check_indices(input, indices) -> None:
 def _slots(input, indices) -> tuple:
     """What ``.at[]`` takes: the indices broadcast, full slices for None."""
     _check_indices(input, indices)
-    shape = np.broadcast_shapes(*[i.shape for i in indices if i is not None])
+    shape = check.broadcast_shapes(*[i.shape for i in indices if i is not None])
     return tuple(slice(None) if i is None else jnp.broadcast_to(small(i, n), shape)
                  for i, n in zip(indices, input.shape, strict=False))
 

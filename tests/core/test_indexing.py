@@ -201,6 +201,42 @@ def test_a_row_is_a_view_however_many_were_taken(xp, claim):
     assert eval(claim, {"X": X, "xp": xp, "raises": raises})
 
 
+# The same for parts of other dims.
+COLUMNS = """
+(c := X[:, 2]).tolist() == [2.0, 5.0, 8.0, 11.0, 14.0] and c.shape == (5,) and c.stride() == (3,) and c.storage_offset() == 2
+(c := X[:, -1]).tolist() == [2.0, 5.0, 8.0, 11.0, 14.0] and not c.is_contiguous() and c.contiguous().stride() == (1,)
+(c := X[:, 1:]).tolist()[4] == [13.0, 14.0] and c.stride() == (3, 1) and c.storage_offset() == 1 and c._base is X
+(c := X[:, ::2]).tolist()[1] == [3.0, 5.0] and c.stride() == (3, 2) and (c @ xp.ones(2)).tolist()[0] == 2.0
+X[:, 1:1].shape == (5, 0) and X[5:, 1].shape == (0,) and X[1:3, 1].tolist() == [4.0, 7.0] and X[::2, 2].stride() == (6,)
+raises(IndexError, lambda: X[:, 3]) and raises(IndexError, lambda: X[:, -4])
+(c := X[:, 1]) is not None and X.mul_(2) is X and c.tolist() == [2.0, 8.0, 14.0, 20.0, 26.0] and c._version == X._version == 1
+(c := X[:, 1]).add_(1) is c and X[:, 1].tolist() == [2.0, 5.0, 8.0, 11.0, 14.0] and X[0, 0] == 0 and X._version == 1
+(c := X[:, 0]) is not None and X.mul_(2) is X and (c + X[:, 1]).tolist()[1] == 14.0
+X[:, 1].data_ptr() == X.data_ptr() + 4 and X[:, 1][2].item() == 7.0 and X[:, 1]._is_view()
+X.requires_grad_() is X and (X[:, 1] * 2).sum().backward() is None and X.grad[1].tolist() == [0.0, 2.0, 0.0]
+(d := X.detach())[:, 1].add_(1) is not None and X[:, 1].tolist()[1] == 5.0 and X._version == d._version == 1
+(c := X[:, 2]) is not None and X.t_() is X and c.tolist()[1] == 5.0 and X[:, 1].tolist() == [3.0, 4.0, 5.0]
+(a := X.numpy()) is not None and a.fill(7) is None and X[:, 1].tolist() == [7.0] * 5
+(c := X[:, 1]) is not None and (a := X.numpy()) is not None and a.fill(7) is None and c.tolist() == [7.0] * 5
+(Y := X.view(3, 5)) is not None and Y[:, 1].tolist() == [1.0, 6.0, 11.0] and Y[1].tolist() == [5.0, 6.0, 7.0, 8.0, 9.0]
+(Y := X.view(xp.int32)) is not None and Y[:, 0].dtype == xp.int32 and Y[0, 0].item() == 0
+(Y := X.t()) is not None and Y[:, 1].tolist() == [3.0, 4.0, 5.0] and Y[1].tolist() == [1.0, 4.0, 7.0, 10.0, 13.0]
+(Y := X.expand(2, 5, 3)) is not None and Y[:, 1].tolist() == [[3.0, 4.0, 5.0]] * 2 and Y[:, 1].stride() == (0, 1)
+(Y := X.bfloat16()) is not None and [Y[:, i % 3].tolist() for i in range(60)] and [Y[:, :i].tolist() for i in range(60)][2][1] == [3.0, 4.0]
+(u := X.unbind(1)[1]) is not None and raises(RuntimeError, lambda: u[1:].mul_(xp.ones(4, requires_grad=True)))
+(Y := X * 3)[:, 1].tolist() == [3.0, 12.0, 21.0, 30.0, 39.0] and xp.stack([X[:, i] for i in (2, 0)]).tolist()[1][1] == 3.0
+"""
+
+
+@pytest.mark.parametrize("claim", COLUMNS.strip().splitlines())
+def test_a_column_is_a_view_however_many_were_taken(xp, claim):
+    X = xp.arange(15.0).reshape(5, 3).clone()
+    assert X.tolist()
+    for start in range(3):
+        assert [X[:, start].shape, X[:, start:].shape, X[:, :start].shape, X[:, start::2].shape]
+    assert eval(claim, {"X": X, "xp": xp, "raises": raises})
+
+
 def raises(error, f):
     with pytest.raises(error):
         f()
@@ -221,6 +257,34 @@ def test_rows_taken_without_a_gradient_cannot_be_written_to_with_one(xp):
         Y = xp.zeros(3, 2)
         assert [Y[0] for _ in range(100)][-1].is_inference()
 
+
+def test_columns_taken_without_a_gradient_cannot_be_written_to_with_one(xp):
+    X = xp.zeros(3, 20)
+    assert X.tolist()
+    with xp.no_grad():
+        columns = [X[:, i] for i in range(20)]
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace with grad mode enabled"):
+        columns[15].mul_(xp.ones(3, requires_grad=True))
+    with xp.inference_mode():
+        assert not X[:, 1].is_inference()
+        Y = xp.zeros(3, 20)
+        assert all([Y[:, i].is_inference() for i in range(20)])
+
+
+def test_a_loop_over_columns_has_one_program():
+    """Each index would be a call of its own."""
+    import jtorch
+    from jtorch._base.config import ENGINE_MODE
+    from jtorch.engine import stats
+    jtorch.engine.forget()
+    data, w = jtorch.randn(8, 600), jtorch.randn(20, 20)
+    before, runs = stats.counters.programs, stats.counters.program_runs
+    for i in range(60):
+        x = data[:, i * 10:i * 10 + 10]
+        for _ in range(10):
+            x = (x @ w[:10, :10]).tanh().exp() * 0.1
+        x.sum().item()
+    assert ENGINE_MODE != "auto" or (stats.counters.programs - before, stats.counters.program_runs - runs >= 30) == (1, True)
 
 
 def test_a_slice_of_nothing_behind_what_was_joined_with_nothing(xp):

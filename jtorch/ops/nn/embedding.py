@@ -83,14 +83,15 @@ def _bag_of(input: jax.Array, offsets: jax.Array | None, include_last_offset: bo
         check.require(offsets is None, "if input is 2D, then offsets has to be None, as input is treated is a "
                       "mini-batch of fixed length sequences. However, found offsets of type <class "
                       "'torch.Tensor'>", ValueError)
-        return jnp.repeat(jnp.arange(input.shape[0]), input.shape[1]), input.shape[0]
+        return jnp.broadcast_to(jnp.arange(input.shape[0])[:, None], input.shape).reshape(-1), input.shape[0]
     check.require(input.ndim == 1, "input has to be 1D or 2D Tensor, but got Tensor of dimension "
                   f"{input.ndim}", ValueError)
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     check.require(offsets.ndim == 1, "offsets has to be a 1D Tensor", ValueError)
     bags = offsets.shape[0] - include_last_offset
-    return jnp.searchsorted(offsets[:bags].astype(jnp.int64), jnp.arange(input.shape[0]), side="right") - 1, bags
+    begun = jnp.zeros(input.shape[0], jnp.int64).at[offsets[:bags]].add(1, mode="drop")     # a search would be a loop
+    return jnp.cumsum(begun) - 1, bags
 
 
 def _bag_maximum(rows: jax.Array, bag: jax.Array, bags: int, kept: jax.Array) -> jax.Array:
@@ -148,7 +149,7 @@ def _bag_error(detail: int, input, weight, *others) -> Exception:
                         f"{weight.shape[0]})")
 
 
-@functional(writes="weight", value_check=(_bag_flag, _bag_error), loops=True)
+@functional(writes="weight", value_check=(_bag_flag, _bag_error))
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
                   norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
