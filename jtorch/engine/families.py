@@ -11,7 +11,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import combinations
-from operator import mul, ne, sub
+from operator import ne
 from typing import Any
 
 import jax
@@ -22,63 +22,12 @@ from jtorch._base import caller
 from jtorch.engine import stats
 from jtorch.engine.host import HostProgram, Plan, Unsupported, has_loop, trace
 from jtorch.engine.host.sizes import Unknowns
+from jtorch.engine.span import Span
 from jtorch.engine.values import Aval
 
 MET, PLANS, FAILURES = 6, 4, 3      # calls remembered, open traces kept and attempts that fail, each per family
 UNKNOWNS, TRACES = 3, 12            # sizes left open at once, and open traces made, each per family
 MAX_FAMILIES = 10_000
-
-
-class Span:
-    """Integers that differ as some of them do, the unknowns: each is ``start`` and the unknowns as often as ``steps`` says."""
-
-    __slots__ = ("at", "rows")
-
-    def __init__(self, at: tuple[int, ...], rows: list[tuple[int, tuple[int, ...]]]):
-        self.at, self.rows = at, rows       # which of the integers are the unknowns; (start, steps) of all
-
-    @classmethod
-    def through(cls, *points: tuple[int, ...]) -> Span | None:
-        """The smallest that has all these points, which are one more than unknowns.
-
-        None if it has more points between, which are no integers' multiples of the differences.
-        """
-        base = points[0]
-        columns = list(zip(*[map(sub, point, base) for point in points[1:]], strict=True))
-        chosen = [pair for pair in combinations(sorted({c: k for k, c in reversed([*enumerate(columns)])}.values()), len(points) - 1)
-                  if _determinant([columns[k] for k in pair])]
-        if not chosen:
-            return None
-        at = min(chosen, key=lambda pair: abs(_determinant([columns[k] for k in pair])))
-        steps = [_combined([columns[k] for k in at], column) for column in columns]
-        if None in steps:
-            return None
-        return cls(at, [(x - sum([base[k] * n for k, n in zip(at, s, strict=True)]), s)     # type: ignore[arg-type]
-                        for x, s in zip(base, steps, strict=True)])
-
-    def unknowns_of(self, ints: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The unknowns of these integers, if they are of it."""
-        n = tuple([ints[k] for k in self.at])
-        return n if all([i == start + sum(map(mul, steps, n)) for i, (start, steps) in zip(ints, self.rows, strict=True)]) else None
-
-    def points(self, n: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """As many of it as ``through`` takes, one of them for the unknowns ``n``."""
-        given = [n, *[tuple([x + (i == k) for i, x in enumerate(n)]) for k in range(len(n))]]
-        return [tuple([start + sum(map(mul, steps, values)) for start, steps in self.rows]) for values in given]
-
-
-def _determinant(columns: list[tuple[int, ...]]) -> int:
-    if not columns:
-        return 1
-    first, *rest = columns
-    return sum([(-1) ** k * x * _determinant([c[:k] + c[k + 1:] for c in rest]) for k, x in enumerate(first) if x])
-
-
-def _combined(columns: list[tuple[int, ...]], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
-    """How often each column goes into ``wanted``, by Cramer's rule; None if that is no integer."""
-    whole = _determinant(columns)
-    parts = [divmod(_determinant([*columns[:k], wanted, *columns[k + 1:]]), whole) for k in range(len(columns))]
-    return None if any([left for _, left in parts]) else tuple([n for n, _ in parts])
 
 
 class Family:

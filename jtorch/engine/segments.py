@@ -216,7 +216,8 @@ class Chain:
     Each end of such a trace compiles some of them, so that none waits for all. Those that have no program yet run call by call.
     """
 
-    def __init__(self, stretches: list[list[State]], outs: list[int], held: bytes, why: str, on: Threads, runs: dict[Kernel, int]):
+    def __init__(self, stretches: list[list[State]], outs: list[int], held: bytes, why: str, on: Threads,
+                 runs: dict[Kernel, int]):
         self.last_run, self.is_long, self.is_whole, self._runs = 0, False, False, runs
         self._pieces = [Piece(piece, kept, held, why, on)
                         for piece, kept in zip(stretches, _kept_behind(stretches, outs), strict=True)]

@@ -4,7 +4,7 @@ A ``Size`` is an integer that depends on some unknowns, as a polynomial. JAX tak
 of ``jax.export``, which it knows by their attributes and not by their class. Those answer "different" where they can't tell
 whether two sizes are the same, so a trace with them may be wrong for some sizes. Here the unknowns note what was asked and
 how it was answered, and the trace serves for all their values for which all those answers are right. What needs the integer
-itself (an index of C, a loop over it) is a TypeError, as for any other object, and then the function is to be traced for each size.
+itself (an index of C, a loop over it) is a TypeError, as for any other object: the function is to be traced for each size then.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 _numbers = itertools.count()
 
 Powers = tuple[int, ...]                    # of each unknown, in a product of them
-Terms = tuple[tuple[Powers, int], ...]      # of a polynomial: such products, from the last in the alphabet to the first, and how often
+Terms = tuple[tuple[Powers, int], ...]      # of a polynomial: such products, the largest powers first, and how often it has each
 
 
 class Unknowns:
