@@ -92,6 +92,12 @@ def full(request) -> bool:
 
 
 @pytest.fixture(autouse=True)
+def unspent_budget() -> None:
+    """What a test compiles does not depend on what those before it have compiled."""
+    importlib.import_module("jtorch.engine").local.recorder.trie.budget.spent = 0.0
+
+
+@pytest.fixture(autouse=True)
 def seed() -> int:
     """Every generator starts each test from the same seed, which is returned."""
     random.seed(0)
