@@ -12,7 +12,7 @@ import numpy as np
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch import engine, storage
+from jtorch import engine, speedups, storage
 from jtorch._api import functions
 from jtorch._api.conversion import in_format
 from jtorch._api.creation import from_host, place_of
@@ -81,6 +81,7 @@ def generator_of(device: devices.device, given: Generator | None = None) -> Gene
 
 
 seam.generator_of = generator_of
+seam.draw_words = speedups.native.draw_words if speedups.native is not None else None
 
 
 def manual_seed(seed: int) -> Generator:

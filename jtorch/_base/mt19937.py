@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import secrets
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -11,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from jtorch._base import seam
+
 DEFAULT_SEED = 67280421310721
 WORDS = 624                         # of MT19937's state
 _FEW = 8192                         # for more words NumPy's integers() is faster than random_raw()
+_BLOCK = 1 << 15                    # numbers made at once, which stay in the processor's cache
 _LOW, _STEP = np.uint32(0xFFFFFF), np.float32(2.0**-24)
 
 # The bytes of torch.get_rng_state(): the layout of PyTorch's C++ struct, padding included.
@@ -116,6 +120,10 @@ class Stream:
         return words.view(np.int32)
 
     def _words(self, n: int) -> np.ndarray:
+        if seam.draw_words is not None and self._memory is not None:
+            words = np.empty(n, np.uint32)
+            seam.draw_words(self._memory, words)
+            return words
         if n < _FEW:
             return self._raw(n).astype(np.uint32)
         return self._integers(0, 1 << 32, n, dtype=np.uint32)
@@ -155,6 +163,20 @@ class Stream:
         high += pairs[1::2]
         high *= 2.0**-53
         return high
+
+    def below(self, n: int, p: float) -> np.ndarray:
+        """``doubles(n) < p``, mostly by the high half of the 53 bits: a quarter of the time."""
+        first, rest = divmod(math.ceil(math.ldexp(p, 53)), 1 << 32)     # exact: x < p where the 53 bits are less than this
+        made = np.empty(n, bool)
+        with self.lock:
+            for at in range(0, n, _BLOCK):
+                some = made[at:at + _BLOCK]
+                pairs = self.words(2 * some.size)
+                high = pairs[0::2] & np.uint32(0x1FFFFF)
+                np.less(high, first, out=some)
+                equal = np.flatnonzero(high == first)
+                some[equal] = pairs[1::2][equal] < rest
+        return made
 
     @contextmanager
     def one_by_one(self, expected: int) -> Iterator[Callable[[], float]]:

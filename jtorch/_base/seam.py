@@ -19,6 +19,9 @@ call: Callable[..., Any]
 state_to_tensor: Callable[[Any], Any]
 state_from_tensor: Callable[[Any], Any]
 
+# Fills an array with the next words of MT19937, (its 624 words and how many are used, array), where the extension is there.
+draw_words: Callable[[Any, Any], None] | None = None
+
 # The default generator of a device: (device) -> Generator. For ``torch.cuda.default_generators``.
 generator_of: Callable[[Any], Any]
 
@@ -39,6 +42,7 @@ FILLED_BY = {
     "call": "dispatch/calls.py",
     "state_to_tensor": "random.py",
     "state_from_tensor": "random.py",
+    "draw_words": "random.py",
     "generator_of": "random.py",
     "autocast": "amp/state.py",
     "forward": "dispatch/forward.py",

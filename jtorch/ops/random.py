@@ -400,7 +400,7 @@ def bernoulli(stream: Stream, size: Shape, dtype: np.dtype = F32, p: float = 0.5
     check.require(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     n = math.prod(size)
     supported(dtype, (*_ALL_TYPES, _BOOL), "bernoulli_scalar_cpu_", n)
-    return (stream.doubles(n) < p).astype(dtype).reshape(size)
+    return stream.below(n, p).astype(dtype).reshape(size)
 
 
 def bernoulli_of(stream: Stream, p: np.ndarray, dtype: np.dtype | None = None) -> np.ndarray:

@@ -87,6 +87,7 @@ static PyMethodDef methods[] = {
     {"plain_view", (PyCFunction)(void (*)(void))speedups_plain_view, METH_FASTCALL, "See jtorch.dispatch.views.plain_view."},
     {"call_view", (PyCFunction)(void (*)(void))speedups_call_view, METH_FASTCALL, "See jtorch.dispatch.views.call_view."},
     {"row_of", (PyCFunction)(void (*)(void))speedups_row_of, METH_FASTCALL, "See jtorch.dispatch.views.row_of."},
+    {"draw_words", (PyCFunction)(void (*)(void))speedups_draw_words, METH_FASTCALL, "See jtorch._base.seam."},
     {"set_detour", speedups_set_detour, METH_O, "See jtorch.dispatch.calls.detour."},
     {"follow", (PyCFunction)(void (*)(void))speedups_follow, METH_FASTCALL, "See jtorch._backward.backward.follow."},
     {"hand_on", (PyCFunction)(void (*)(void))speedups_hand_on, METH_FASTCALL, "See jtorch._backward.backward.hand_on."},

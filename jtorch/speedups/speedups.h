@@ -134,6 +134,7 @@ PyObject *speedups_connect_nodes(PyObject *module, PyObject *given);
 PyObject *speedups_view_of(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_plain_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_call_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
+PyObject *speedups_draw_words(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_row_of(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_connect_views(PyObject *module, PyObject *given);
 

