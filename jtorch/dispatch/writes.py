@@ -39,7 +39,7 @@ from jtorch.dtype import can_cast, of_numpy
 from jtorch.engine import Call, Value, call_of, constant
 from jtorch.no_grad import mode
 from jtorch.ops import check
-from jtorch.ops.registry import OPS, Op, T
+from jtorch.ops.registry import NUMBERS, OPS, Op, T, argument_of
 from jtorch.ops.strided import extent, is_expanded, overlaps
 from jtorch.speedups.constants import LEAF
 from jtorch.storage import check_writable, geometry_of, value_of
@@ -307,7 +307,7 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
         return named(c, out)
     made: Any = list(map(value_of, out[kept:]))
     if c.op.by:
-        made = record(call_of(OPS[c.op.by], (T,) * (2 * len(given) + 1)), [*map(value_of, given), *made, constant(flat[-1])])
+        made = _written_by(c, flat, [*map(value_of, given), *made])
     for t, new in zip(given, made, strict=True):
         storage.write(t, fit(new, storage.aval_of(t)))
     node = out[0]._node
@@ -315,6 +315,17 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
         node.versions = tuple([(counter, version if counter is None else counter.version)
                                for counter, version in node.versions])
     return out[0] if kept == 1 else tuple(out[:kept])
+
+
+def _written_by(c: Call, flat, values: list[Value]) -> Any:
+    """What the op ``by`` makes of values and a number of the call.
+
+    On the CPU the number is a value too; to another device it would go in each run.
+    """
+    op = OPS[c.op.by]
+    number = argument_of(c.op, c.template, flat, op.params[-1].name)
+    last, mark = (constant(number), T) if values[0].aval.device is engine.CPU else (number, NUMBERS[type(number)])
+    return record(call_of(op, (*[T] * len(values), mark)), [*values, last])
 
 
 speedups.connect(globals(), "inplace")

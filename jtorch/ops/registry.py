@@ -18,7 +18,7 @@ anything else          static: a new value is a new kernel
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -329,6 +329,12 @@ def _fill(t, left):
     return thaw(t)
 
 
+def argument_of(op: Op, template: tuple, arrays: Iterable, name: str) -> Any:
+    """The argument of that name in a call of a template on arrays, or what stands for them."""
+    left = iter(arrays)
+    return [_fill(t, left) for t in template][[p.name for p in op.params].index(name)]
+
+
 def _marks(t: tuple) -> bool:
     return any(x.__class__ is Marker or (x.__class__ is tuple and _marks(x)) for x in t)
 
@@ -409,7 +415,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     looks_at_history: that error is raised though the op is not differentiable.
     returns:    field names of the named tuple returned (``values indices``).
     writes:     names of arguments that the last outputs are written into (``running_mean running_var``).
-    by:         an op that makes what is written into them, in a call of its own: of them, the outputs, and the last number.
+    by:         an op that makes what is written into them, in a call of its own: of them, the outputs, and the argument that
+                has the name of its last parameter, a number.
     value_check: (flag, error): ``flag(*args) -> (bad, detail)`` of arrays, ``error(detail, *args) -> Exception``.
     warns:      a function of all arguments, in order, that gives PyTorch's warnings at each call (a body is traced once): the
                 avals of tensors (which come first), other arguments as they are.

@@ -4,6 +4,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
+from libraries import library
 
 from jtorch.ops.nn._standardize import standardize
 
@@ -53,3 +54,20 @@ def test_the_gradient_takes_two_sums_over_all_elements():
     traced = jax.make_jaxpr(gradients)(*arrays(SHAPE, (1, 3, 1), (1, 3, 1), SHAPE))
     sums = [e for e in traced.eqns if e.primitive.name == "reduce_sum" and e.invars[0].aval.shape == SHAPE]
     assert len(sums) == 2
+
+
+@pytest.mark.parametrize("given", [{}, {"momentum": 0.25}, {"momentum": 1}, {"momentum": 0.0}], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_running_statistics_are_those_of_pytorch(torch, dtype, given):
+    def moved(lib):
+        d = getattr(lib, dtype)
+        x, out = lib.arange(24.0, dtype=d).reshape(2, 3, 4) ** 2, []
+        for norm in (lib.nn.functional.batch_norm, lib.nn.functional.instance_norm):
+            for affine in ((), (lib.ones(3, dtype=d), None, True)):
+                mean, var = lib.full((3,), 0.5, dtype=d), lib.ones(3, dtype=d)
+                for _ in range(20):
+                    norm(x, mean, var, *affine, **(given if affine or norm is lib.nn.functional.instance_norm else given | {"training": True}))
+                    x = x + 0.1
+                out += [mean.tolist(), var.tolist()]
+        return out
+    np.testing.assert_allclose(moved(library("jtorch")), moved(torch), rtol=1e-4)
