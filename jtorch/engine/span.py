@@ -5,6 +5,9 @@ from itertools import combinations
 from operator import mul, sub
 
 
+MOST = 8        # integers that differ each in its own way; the lengths of a batch's texts are not what one looks for planes in
+
+
 class Span:
     """Integers of which each is ``start`` and the unknowns, which are some of them, as often as ``steps`` says."""
 
@@ -22,6 +25,8 @@ class Span:
         base = points[0]
         columns = list(zip(*[map(sub, point, base) for point in points[1:]], strict=True))
         different = sorted({column: k for k, column in reversed([*enumerate(columns)])}.values())
+        if len(points) > 2 and len(different) > MOST:
+            return None
         volumes = {at: abs(_determinant([columns[k] for k in at])) for at in combinations(different, len(points) - 1)}
         at = min([at for at, volume in volumes.items() if volume], key=lambda at: volumes[at], default=None)
         if at is None:
