@@ -4,7 +4,6 @@ from __future__ import annotations
 from itertools import combinations
 from operator import mul, sub
 
-
 MOST = 8        # integers that differ each in its own way; the lengths of a batch's texts are not what one looks for planes in
 
 
