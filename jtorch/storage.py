@@ -203,25 +203,32 @@ def value_of(t: Tensor) -> Value:
             return value_of(t)
         return Value(view.aval, storage.host_view(view).copy())
     if view.generation != storage.generation or view.value is None:
-        taken = None if storage.rows is None else _taken(storage, view)
-        view.value = taken or engine.record(engine.call_of(READ, (T, *view.key())), (storage.value or storage.content(),))
+        is_row = storage.rows is not None and view.in_order
+        part = taken(storage, view.aval, view.stride, view.offset, in_order=True) if is_row else None
+        view.value = part or engine.record(engine.call_of(READ, (T, *view.key())), (storage.value or storage.content(),))
         view.generation = storage.generation
     return view.value
 
 
-def _taken(s: Storage, view: View) -> Value | None:
+def taken(s: Storage, aval: Aval, stride: tuple[int, ...], offset: int, in_order: bool) -> Value | None:
     """What a view of computed content shows, as a new input: no call is recorded. None where it takes one.
 
-    Copied where it is XLA's memory, which may be given away later.
+    Copied where it is XLA's memory, which may be given away later, or not in order.
     """
     source = s.value
-    if not view.in_order or source is None or source.array is None or source.born is engine.current():
+    if source is None or source.array is None or source.born is engine.current():
         return None
     array = engine.host_array(source)
-    if view.aval.np != array.dtype or not array.flags.c_contiguous:
+    if aval.np != array.dtype or not array.flags.c_contiguous:
         return None
-    part = array.reshape(-1)[view.offset:view.offset + view.aval.numel].reshape(view.aval.shape)
-    return Value(view.aval, part if source.array.__class__ is np.ndarray else part.copy())
+    flat = array.reshape(-1)
+    if in_order:
+        part = flat[offset:offset + aval.numel].reshape(aval.shape)
+        return Value(aval, part if source.array.__class__ is np.ndarray else part.copy())
+    if not aval.np.isbuiltin or not aval.numel:     # other dtypes give no buffer
+        return None
+    width = aval.np.itemsize
+    return Value(aval, np.ndarray(aval.shape, aval.np, flat, offset * width, [n * width for n in stride]).copy("C"))
 
 
 def aval_of(t: Tensor) -> Aval:

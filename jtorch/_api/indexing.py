@@ -34,7 +34,7 @@ from jtorch.dispatch import (
     view_of,
     write_with_history,
 )
-from jtorch.engine import Value, call_of
+from jtorch.engine import call_of
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.promotion import warn_of_lost
@@ -283,7 +283,7 @@ def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor |
     many times, as a data set is, or by time, gives its parts as new inputs of what is computed with them. None where it does not.
     """
     s, view = t._storage, t._view
-    if not _is_taken_apart(s, dim, (dim, start, step, count)) or requires_grad(t) or tangents.opened:
+    if requires_grad(t) or tangents.opened or not _is_taken_apart(s, dim, (dim, start, step, count)):
         return None
     if t._inference or t._creation is not None or t._view_op is not None or t._through:
         return None
@@ -296,10 +296,9 @@ def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor |
     offset += start * apart
     value = None
     if s.host is None:
-        part = _content(s, shown, inner, offset, in_order)
-        if part is None:
+        value = storage.taken(s, shown, inner, offset, in_order)
+        if value is None:
             return None
-        value = Value(shown, part)
     made = view_of(t, shown, inner, offset, in_order, value)
     if not mode.grad:
         restrict(made, "no_grad")
@@ -326,27 +325,6 @@ def _shown(aval: engine.Aval, stride: tuple[int, ...] | None, dim: int, step: in
     shape = (*aval.shape[:dim], *(() if count < 0 else (count,)), *aval.shape[dim + 1:])
     inner = (*stride[:dim], *(() if count < 0 else (stride[dim] * step,)), *stride[dim + 1:])
     return engine.aval_of(shape, aval.np, aval.device), inner, stride[dim], inner == storage.contiguous_strides(shape)
-
-
-def _content(s: Any, shown: engine.Aval, stride: tuple[int, ...], offset: int, in_order: bool) -> np.ndarray | None:
-    """What a view of a storage shows; None if that is not computed yet, or its memory is another dtype's.
-
-    Copied where it is XLA's memory, which may be given away later, or not in order.
-    """
-    source = s.value
-    if source is None or source.array is None or source.born is engine.current():
-        return None
-    array = engine.host_array(source)
-    if array.dtype != shown.np or not array.flags.c_contiguous:
-        return None
-    if in_order:
-        part = array.reshape(-1)[offset:offset + shown.numel].reshape(shown.shape)
-        return part if source.array.__class__ is np.ndarray else part.copy()
-    if not shown.np.isbuiltin or not shown.numel:      # other dtypes give no buffer
-        return None
-    size = shown.np.itemsize
-    part = np.ndarray(shown.shape, shown.np, array.reshape(-1), offset * size, tuple([n * size for n in stride]))
-    return part.copy("C")
 
 
 def _bound(x: Any) -> int:

@@ -88,9 +88,11 @@ def has_paid(count: int, calls: int, work: Work, compiled: int) -> bool:
     Where that takes long, a program would have to have saved as much: one of 600 calls on a few numbers saves a millisecond.
     """
     seconds, compiling = work.host + calls * CALL_SECONDS, compile_seconds(compiled)
-    if compiling > MUCH_COMPILING and count >= MIN_REPEATS:
+    if count < MIN_REPEATS:
+        return count >= EARLY_REPEATS and count * seconds > compiling
+    if compiling > MUCH_COMPILING:
         seconds = min(seconds, work.host - work.compiled + saved_seconds(calls, 0))
-    return count * seconds * (EAGERNESS if count >= MIN_REPEATS else 1) > compiling and count >= EARLY_REPEATS
+    return count * seconds * EAGERNESS > compiling
 
 
 def saved_seconds(calls: int, walked: int) -> float:

@@ -62,7 +62,8 @@ def results(path: list[State], held: bytes) -> list[int]:
 
     A view that nobody looked at asked for no work; one of a whole data set would be a copy of it.
     """
-    kept = {s.first for s in unconsumed(path) if s.call.op.view is None} or {s.first for s in unconsumed(path)}
+    asked = unconsumed(path)
+    kept = {s.first for s in [s for s in asked if s.call.op.view is None] or asked}
     return [i for i in sorted(made_by(path), reverse=True) if held[i] or i in kept]
 
 
