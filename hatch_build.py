@@ -20,7 +20,8 @@ SPEEDUPS, ONEDNN = Path("jtorch", "speedups"), Path("jtorch", "ops", "nn", "_one
 def build(root: Path) -> Path | None:
     """Compiles the extension beside its sources; None where that does not work."""
     sources = [str(path.relative_to(root)) for path in sorted((root / SPEEDUPS).glob("*.c"))]
-    return _built(root, "jtorch.speedups._speedups", sources, depends=[str(SPEEDUPS / "speedups.h")])
+    return _built(root, "jtorch.speedups._speedups", sources, depends=[str(SPEEDUPS / "speedups.h")],
+                  extra_compile_args=["-ffp-contract=off", "-fno-math-errno"])      # see normals.c
 
 
 def build_onednn(root: Path) -> Path | None:

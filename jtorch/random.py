@@ -81,7 +81,9 @@ def generator_of(device: devices.device, given: Generator | None = None) -> Gene
 
 
 seam.generator_of = generator_of
-seam.draw_words = speedups.native.draw_words if speedups.native is not None else None
+if speedups.native is not None:
+    seam.draw_words, seam.swap_places = speedups.native.draw_words, speedups.native.swap_places
+    seam.normals, seam.fuse = speedups.native.normals, speedups.native.fuse
 
 
 def manual_seed(seed: int) -> Generator:

@@ -56,12 +56,10 @@ class Stream:
     """PyTorch's CPU generator: the same words from the same seed, and the same state bytes.
 
     ``next_normal`` is the second sample of the last pair that was made one at a time; the next single normal uses it.
-    ``ahead`` is for what was computed of the coming words, and lives until the stream goes elsewhere; ``position``, the
-    number of words drawn so far, says where the stream is in it. Who uses both holds the ``lock`` meanwhile.
     """
 
-    __slots__ = ("_bits", "_fresh", "_integers", "_memory", "_raw", "ahead", "lock", "next_float_normal", "next_normal",
-                 "position", "seed_value")
+    __slots__ = ("_bits", "_fresh", "_integers", "_memory", "_raw", "lock", "next_float_normal", "next_normal",
+                 "seed_value")
 
     def __init__(self, seed: int = DEFAULT_SEED):
         self._bits = np.random.MT19937(0)
@@ -79,12 +77,6 @@ class Stream:
             self._fresh = True
             self.next_normal: float | None = None
             self.next_float_normal: float | None = None
-            self._arrive()
-
-    def _arrive(self) -> None:
-        """The stream is elsewhere now: what was ahead no longer is."""
-        self.position = 0
-        self.ahead: Any = None
 
     def seed(self) -> int:
         """Starts the stream of a seed from the system's entropy and returns the seed."""
@@ -98,26 +90,8 @@ class Stream:
     def words(self, n: int) -> np.ndarray:
         """The next ``n`` words of 32 bits."""
         with self.lock:
-            if n:
-                self.position += n
-                self._fresh = False
+            self._fresh = self._fresh and not n
             return self._words(n)
-
-    def skip(self, n: int) -> None:
-        """Draws ``n`` words, at least one, that nobody needs."""
-        with self.lock:
-            self.position += n
-            self._fresh = False
-            self._raw(n, False)
-
-    def peek(self, n: int) -> np.ndarray:
-        """The low 24 bits of the ``n`` words to come, as low_bits gives them, without drawing them."""
-        with self.lock:
-            before = self._saved()
-            words = self._words(n)
-            self._restore(before)
-        words &= _LOW
-        return words.view(np.int32)
 
     def _words(self, n: int) -> np.ndarray:
         if seam.draw_words is not None and self._memory is not None:
@@ -189,13 +163,13 @@ class Stream:
 
     def _feed(self, block: int) -> Generator[float, None, None]:
         while True:
-            before, used = (self._saved(), self._fresh, self.position, self.ahead), 0
+            saved, fresh, used = self._saved(), self._fresh, 0
             try:
                 for value in self.doubles(block).tolist():
                     used += 1
                     yield value
             except GeneratorExit:       # put back what was not asked for
-                saved, self._fresh, self.position, self.ahead = before
+                self._fresh = fresh
                 self._restore(saved)
                 self.words(2 * used)
                 raise
@@ -232,7 +206,6 @@ class Stream:
             self._set_key(s["state"].astype(np.uint32), WORDS if left == 1 else position)
             self.next_normal = float(s["normal"]) if s["normal_valid"] else None
             self.next_float_normal = float(s["float_normal"]) if s["float_normal_valid"] else None
-            self._arrive()
 
     def _set_key(self, key: np.ndarray, used: int) -> None:
         if self._memory is None:

@@ -22,6 +22,13 @@ state_from_tensor: Callable[[Any], Any]
 # Fills an array with the next words of MT19937, (its 624 words and how many are used, array), where the extension is there.
 draw_words: Callable[[Any, Any], None] | None = None
 
+# Where the extension is there: swaps the numbers of an array with those at these places, one after the other, (array, places);
+# fills an array of float32 with the normals of integers of 24 bits, see ``ops/_box_muller.py``:
+# (integers, array); and multiplies an array of float32 or float64 and adds, rounded once and in place: (array, factor, summand).
+swap_places: Callable[[Any, Any], None] | None = None
+normals: Callable[[Any, Any], None] | None = None
+fuse: Callable[[Any, float, float], None] | None = None
+
 # The default generator of a device: (device) -> Generator. For ``torch.cuda.default_generators``.
 generator_of: Callable[[Any], Any]
 
@@ -43,6 +50,9 @@ FILLED_BY = {
     "state_to_tensor": "random.py",
     "state_from_tensor": "random.py",
     "draw_words": "random.py",
+    "swap_places": "random.py",
+    "normals": "random.py",
+    "fuse": "random.py",
     "generator_of": "random.py",
     "autocast": "amp/state.py",
     "forward": "dispatch/forward.py",

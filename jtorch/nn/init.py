@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from jtorch._api import functions
@@ -54,20 +55,35 @@ def _cdf(x: float) -> float:
 @no_grad()
 def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:
-    """Normally distributed numbers, drawn again where they lie outside [a, b]."""
+    """Normally distributed numbers between a and b: drawn again where they lie outside.
+
+    Where less than 0.3 of the distribution lies inside, uniform numbers are drawn again unless the density accepts them.
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warned.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
                     "incorrect.")
-    if _cdf((b - mean) / std) - _cdf((a - mean) / std) <= 0.3:
-        raise NotImplementedError("trunc_normal_ where the interval holds less than 30% of the distribution")
-    tensor.normal_(mean, std, generator=generator)
-    low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
-    while True:
-        outside = (tensor < low) | (tensor > high)
-        if not outside.any():
-            return tensor
-        again = functions.empty_like(tensor).normal_(mean, std, generator=generator)
-        tensor.copy_(functions.where(outside, again, tensor))
+    if tensor.is_meta:
+        return tensor
+    if _cdf((b - mean) / std) - _cdf((a - mean) / std) > 0.3:
+        tensor.normal_(mean, std, generator=generator)
+        low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+        return _drawn_again(tensor, lambda x: (x < low) | (x > high), lambda x: x.normal_(mean, std, generator=generator))
+    highest = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+    def is_refused(x: Tensor) -> Tensor:
+        log_density = x.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(highest)
+        return functions.empty_like(x).uniform_(generator=generator).log_().gt(log_density)
+    return _drawn_again(tensor.uniform_(a, b, generator=generator), is_refused, lambda x: x.uniform_(a, b, generator=generator))
+
+
+def _drawn_again(tensor: Any, is_refused: Callable[[Tensor], Tensor], draw: Callable[[Tensor], Tensor]) -> Tensor:
+    """Draws the numbers again that are refused, as often as it takes. All are drawn and looked at each time."""
+    refused = is_refused(tensor)
+    while refused.any():
+        again = draw(functions.empty_like(tensor))
+        tensor.copy_(functions.where(refused, again, tensor))
+        refused = refused & is_refused(again)
+    return tensor
 
 
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_

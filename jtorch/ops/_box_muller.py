@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jtorch._base import seam
 from jtorch.ops import _libm as libm
 
 F = np.float32
@@ -36,6 +37,10 @@ _EIGHT = np.dtype("V32")            # eight float32, moved as one
 
 def normals32(integers: np.ndarray) -> np.ndarray:
     """Standard normals in float32 from as many (a multiple of 16) 24-bit integers."""
+    if seam.normals is not None:
+        made = np.empty(integers.size, F)
+        seam.normals(integers, made)
+        return made
     u = integers.astype(F).reshape(-1, 2, 8)
     u *= _STEP
     r = _radius(u.take(0, axis=1).reshape(-1))
@@ -43,16 +48,6 @@ def normals32(integers: np.ndarray) -> np.ndarray:
     c *= r
     s *= r
     return _join(c, s)
-
-
-def normals32_of_all(integers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """normals32 of the same integers, and of all but the first and last eight; cheaper than one after the other."""
-    u = integers.astype(F)
-    u *= _STEP
-    r = _radius(u.copy())[:-8]
-    s, c = _sin_cos(u)
-    c, s = (np.multiply(x[8:], r).view(_EIGHT) for x in (c, s))
-    return _join(c[0::2], s[0::2]), _join(c[1::2], s[1::2])
 
 
 def normals64(uniforms: np.ndarray) -> np.ndarray:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 
-from jtorch._base import warned
-from jtorch.ops import _box_muller, _normals_ahead, check
+from jtorch._base import seam, warned
+from jtorch.ops import _box_muller, check
 from jtorch.ops import _libm as libm
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ def _narrow(x: np.ndarray, dtype: np.dtype, size: Shape) -> np.ndarray:
 
 
 def _fused32(x: np.ndarray, b: np.float32, c: np.float32) -> np.ndarray:
-    """``x * b + c`` rounded once, a part at a time, which stays in the processor's cache."""
+    """``x * b + c`` rounded once, perhaps written over ``x``; else a part at a time, which stays in the processor's cache."""
+    if seam.fuse is not None:
+        seam.fuse(x, float(b), float(c))
+        return x
     made = np.empty_like(x)
     for at in range(0, x.size, _box_muller.CHUNK):
         wide = x[at:at + _box_muller.CHUNK].astype(np.float64)
@@ -144,9 +147,7 @@ def normal(stream: Stream, size: Shape, dtype: np.dtype = F32, mean: float = 0.0
         return _narrow(libm.fused(single_normals(stream, n), std, mean), dtype, size)
     last = (n - 16) // _box_muller.CHUNK * _box_muller.CHUNK            # no chunk may be smaller than 16
     if not last:
-        made = _near(stream, n, dtype) if n <= _normals_ahead.SMALL and dtype != F64 else None
-        x = _moved(_blocks(stream, n, dtype) if made is None else made, mean, std)
-        return x.astype(dtype, copy=False).reshape(size)
+        return _moved(_blocks(stream, n, dtype), mean, std).astype(dtype, copy=False).reshape(size)
     out = np.empty(n, dtype)
     for start in range(0, n - 15, _box_muller.CHUNK):
         stop = n if start == last else start + _box_muller.CHUNK
@@ -154,27 +155,17 @@ def normal(stream: Stream, size: Shape, dtype: np.dtype = F32, mean: float = 0.0
     return out.reshape(size)
 
 
-def _skipped(n: int, dtype: np.dtype) -> int:
-    """How many numbers are drawn for nothing before the last 16, which are made anew."""
-    return n % 16 if dtype in (F32, F64) else 0
-
-
-def _near(stream: Stream, n: int, dtype: np.dtype) -> np.ndarray | None:
-    """Standard normals that were computed ahead, where that pays."""
-    with stream.lock:
-        if stream.ahead is None:
-            stream.ahead = _normals_ahead.NormalsAhead()
-        return stream.ahead.take(stream, n, _skipped(n, dtype))
-
-
 def _blocks(stream: Stream, n: int, dtype: np.dtype) -> np.ndarray:
-    """Standard normals, in float64 or float32; ``n`` is at least 16."""
+    """Standard normals, in float64 or float32; ``n`` is at least 16. If it is no multiple of 16 the last 16 are made anew.
+
+    Of float16 and bfloat16 the numbers that these take the place of are not drawn.
+    """
     draw, transform = ((stream.doubles, _box_muller.normals64) if dtype == F64 else
                        (stream.low_bits, _box_muller.normals32))
     whole = n - n % 16
     if n == whole:
         return transform(draw(n))
-    own = whole + _skipped(n, dtype)
+    own = n if dtype in (F32, F64) else whole
     u = draw(own + 16)
     x = transform(np.concatenate((u[:whole], u[own:])))
     return np.concatenate((x[:n - 16], x[whole:]))
@@ -183,7 +174,10 @@ def _blocks(stream: Stream, n: int, dtype: np.dtype) -> np.ndarray:
 def _moved(x: np.ndarray, mean: float, std: float) -> np.ndarray:
     if x.dtype == F64:
         return libm.fused(x, std, mean)
-    return x if (mean, std) == (0, 1) else _fused32(x, np.float32(std), np.float32(mean))
+    if (mean, std) == (0, 1):
+        x += np.float32(0)      # -0 becomes 0
+        return x
+    return _fused32(x, np.float32(std), np.float32(mean))
 
 
 def single_normals(stream: Stream, n: int) -> np.ndarray:

@@ -1,11 +1,11 @@
 """Random choices on the CPU, number for number as PyTorch makes them: randperm and multinomial."""
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jtorch._base import seam
 from jtorch.ops import check, random
 from jtorch.ops.random import BFLOAT16, DIGITS, F32, F64, HALF, INT64
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 _PERMUTED = tuple(np.dtype(n) for n in ("uint8", "int8", "int16", "int32", "int64")) + tuple(DIGITS)
 _LARGE = (2**32 - 1) // 20          # from here on a 32-bit word is too coarse a choice among n
-_FEW = 64                           # swaps that a loop does faster than LAPACK
-_LOAD = 1_000_000                   # swaps in a loop that take as long as loading SciPy
 
 
 def randperm(stream: Stream, n: int, dtype: np.dtype = INT64) -> np.ndarray:
@@ -40,30 +38,16 @@ def _check_fits(n: int, dtype: np.dtype) -> None:
                       f"value cannot be converted to type {dtype.name}_t without overflow")
 
 
-class _Loop:
-    """How many places were swapped in a loop so far because SciPy is not loaded."""
-
-    swaps = 0
-
-
-def _lapack_pays(n: int) -> bool:
-    if "scipy.linalg.lapack" in sys.modules:
-        return True
-    _Loop.swaps += n
-    return _Loop.swaps >= _LOAD
-
-
 def _swapped(n: int, others: np.ndarray) -> np.ndarray:
     """0 … n - 1 after swapping places i and others[i], for each i in order."""
-    if n < _FEW or not _lapack_pays(n):
-        out = list(range(n))
-        for i, j in enumerate(others.tolist()):
-            out[i], out[j] = out[j], out[i]
-        return np.array(out, np.int64)
-    from scipy.linalg import lapack  # row interchanges are just such a series of swaps
-
-    exact, swap = (np.float32, lapack.slaswp) if n < 1 << 24 else (np.float64, lapack.dlaswp)
-    return swap(np.arange(n, dtype=exact).reshape(-1, 1, order="F"), others.astype(np.int32), overwrite_a=1)[:, 0]
+    if seam.swap_places is not None:
+        made = np.arange(n)
+        seam.swap_places(made, others)
+        return made
+    out = list(range(n))
+    for i, j in enumerate(others.tolist()):
+        out[i], out[j] = out[j], out[i]
+    return np.array(out, np.int64)
 
 
 def _inside_out(stream: Stream, n: int) -> np.ndarray:

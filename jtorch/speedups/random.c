@@ -71,3 +71,41 @@ PyObject *speedups_draw_words(PyObject *module, PyObject *const *given, Py_ssize
     PyBuffer_Release(&state);
     return fits ? Py_NewRef(Py_None) : NULL;
 }
+
+static int swap(int64_t *out, const int64_t *others, Py_ssize_t n, Py_ssize_t swaps)
+{
+    for (Py_ssize_t i = 0; i < swaps; i++) {
+        if (others[i] < 0 || others[i] >= n)
+            return -1;
+        int64_t there = out[others[i]];
+        out[others[i]] = out[i];
+        out[i] = there;
+    }
+    return 0;
+}
+
+/* swap_places(out, others): see jtorch._base.seam */
+PyObject *speedups_swap_places(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
+{
+    Py_buffer out, others;
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "swap_places takes numbers and the places to swap them with");
+    if (PyObject_GetBuffer(given[0], &out, PyBUF_WRITABLE) < 0)
+        return NULL;
+    if (PyObject_GetBuffer(given[1], &others, PyBUF_SIMPLE) < 0) {
+        PyBuffer_Release(&out);
+        return NULL;
+    }
+    Py_ssize_t size = sizeof(int64_t);
+    int bad = out.len % size || others.len % size || others.len > out.len;
+    if (!bad) {
+        Py_BEGIN_ALLOW_THREADS
+        bad = swap(out.buf, others.buf, out.len / size, others.len / size);
+        Py_END_ALLOW_THREADS
+    }
+    if (bad)
+        PyErr_SetString(PyExc_ValueError, "swap_places takes numbers of 64 bits, and at most as many places among them");
+    PyBuffer_Release(&others);
+    PyBuffer_Release(&out);
+    return bad ? NULL : Py_NewRef(Py_None);
+}

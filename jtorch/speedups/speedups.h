@@ -134,7 +134,6 @@ PyObject *speedups_connect_nodes(PyObject *module, PyObject *given);
 PyObject *speedups_view_of(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_plain_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_call_view(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
-PyObject *speedups_draw_words(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_row_of(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_connect_views(PyObject *module, PyObject *given);
 
@@ -152,6 +151,14 @@ PyObject *speedups_restore_grad(PyObject *module, PyObject *const *given, Py_ssi
 PyObject *speedups_connect_mode(PyObject *module, PyObject *given);
 PyObject *speedups_connect_calls(PyObject *module, PyObject *given);
 PyObject *speedups_connect_inplace(PyObject *module, PyObject *given);
+
+/* random.c */
+PyObject *speedups_draw_words(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
+PyObject *speedups_swap_places(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
+
+/* normals.c */
+PyObject *speedups_fuse(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
+PyObject *speedups_normals(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 
 /* steps.c */
 PyObject *speedups_hand_on(PyObject *module, PyObject *const *args, Py_ssize_t nargs);

@@ -164,6 +164,8 @@ DRAWN = {
     "bernoulli out": lambda xp, x: xp.bernoulli(numbers(xp, *x.shape), out=x),
     "normal out": lambda xp, x: xp.normal(numbers(xp, *x.shape), numbers(xp, *x.shape), out=x),
     "orthogonal_": lambda xp, x: xp.nn.init.orthogonal_(x),
+    **{f"trunc_normal_ {arguments}": lambda xp, x, arguments=arguments: xp.nn.init.trunc_normal_(x, *arguments) for arguments in
+       ((0., 1., -2., 2.), (0., 1., -.02, .02), (3., 1., 1.5, 2.))},
     "dropout_": lambda xp, x: xp.dropout_(x, 0.3, True),
     "feature_dropout_": lambda xp, x: xp.feature_dropout_(x, 0.3, True),
     "rrelu_": lambda xp, x: xp.nn.functional.rrelu_(x.sub_(0.5), training=True),

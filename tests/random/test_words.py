@@ -1,11 +1,14 @@
-"""The words of MT19937 in C, and what is made of them in a shorter way."""
+"""The words of MT19937 in C, and what is made of them in C or in a shorter way."""
 from __future__ import annotations
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from jtorch._base import seam
 from jtorch._base.mt19937 import Stream
+from jtorch.ops import _box_muller
 
 
 @pytest.mark.skipif(seam.draw_words is None, reason="the extension is not there")
@@ -20,6 +23,41 @@ def test_words_drawn_in_c_are_those_of_numpy(monkeypatch):
     for state, out in ((np.zeros(624, np.uint32), words), (np.zeros(625, np.uint32), np.zeros(3, np.uint8))):
         with pytest.raises(ValueError, match="625 words"):
             draw_words(state, out)
+
+
+@pytest.mark.skipif(seam.normals is None, reason="the extension is not there")
+def test_normals_made_in_c_are_those_of_numpy(monkeypatch):
+    integers = np.concatenate([Stream(3).low_bits(1 << 20), np.arange(16, dtype=np.int32), 0xFFFFFF - np.arange(16, dtype=np.int32)])
+    made = np.empty(integers.size, np.float32)
+    seam.normals(integers, made)
+    monkeypatch.setattr(seam, "normals", None)
+    np.testing.assert_array_equal(made, _box_muller.normals32(integers))
+
+
+@pytest.mark.skipif(seam.fuse is None, reason="the extension is not there")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_with_sums_are_rounded_once(dtype):
+    x = np.random.default_rng(0).normal(size=1001).astype(dtype)
+    b, c = dtype(1 / 3), dtype(-0.7)
+    exact = [Fraction(float(v)) * Fraction(float(b)) + Fraction(float(c)) for v in x]
+    seam.fuse(x, b, c)
+    for v, e in zip(x, exact, strict=True):
+        error = abs(Fraction(float(v)) - e)
+        assert all(error <= abs(Fraction(float(np.nextafter(v, dtype(to)))) - e) for to in (-np.inf, np.inf))
+
+
+@pytest.mark.skipif(seam.fuse is None, reason="the extension is not there")
+def test_wrong_arrays_are_errors():
+    floats, longs = np.zeros(16, np.float32), np.zeros(2, np.int64)
+    for call in (lambda: seam.normals(np.zeros(8, np.int32), floats), lambda: seam.normals(np.zeros(3, np.int32), floats[:3]),
+                 lambda: seam.fuse(longs, 1., 2.), lambda: seam.swap_places(longs, np.array([2, 0])),
+                 lambda: seam.swap_places(longs, np.array([-1])), lambda: seam.swap_places(longs, np.zeros(3, np.int64))):
+        with pytest.raises(ValueError, match="takes"):
+            call()
+    with pytest.raises(TypeError):
+        seam.fuse(floats, "a", 1.)
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        seam.fuse(np.broadcast_to(floats[:1], 4), 1., 1.)
 
 
 @pytest.mark.parametrize("p", [0, 1, 0.5, 0.1, 0.9, 1 / 3, 2.0**-30, 1 - 2.0**-53, 2.0**-60])
