@@ -18,7 +18,7 @@ import jtorch.device as devices
 from jtorch._base.accelerated import traced_for
 from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, out_of_memory, policy, stats, wait
-from jtorch.engine.host import lists, work_of
+from jtorch.engine.host import untraced, work_of
 from jtorch.engine.jax_settings import left_as_found, products_as_chosen
 from jtorch.engine.threads import ELSEWHERE, Threads, pool_for
 from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on, put, spec_of, zero_stride_array
@@ -97,7 +97,7 @@ class Kernel:
         self._details: Any = None
         device = _device_of(call, avals)
         with jax.enable_x64(True):
-            self.on_host = lists.host_program(call.op.name, call.template, avals)
+            self.on_host = untraced.host_program(call.op, call.template, avals)
             if self.on_host is None:
                 self.on_host = families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
             shapes, self.is_tuple = self._shapes()

@@ -49,7 +49,7 @@ class Counters:
     walks: int = 0              # backwards that were known
     open_traces: int = 0        # functions traced with a size left open
     open_sizes: int = 0         # kernels made of these
-    lists: int = 0              # kernels of stack and cat, and of their backward, made without a trace
+    untraced: int = 0           # kernels that run on the host, made without a trace
     onednn: int = 0             # convolutions, of host programs and of what was compiled, that oneDNN computes
     refused: int = 0            # traces that XLA is expected to be slower at
     timing_loops: int = 0

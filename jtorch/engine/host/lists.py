@@ -1,20 +1,20 @@
-"""``stack`` and ``cat``, and their backward, of any number of tensors.
+"""``stack``, ``cat`` and ``pad_sequence``, and their backward, of any number of tensors.
 
-JAX would trace them anew for each number: 2 ms for 37 tensors, and 4 for their backward, where a list grows by one at a time
-or the episodes of a game have other lengths.
+JAX would trace them anew for each number: 2 ms for 37 tensors, and 4 for their backward, where a list grows by one at a time,
+the episodes of a game have other lengths, or a batch of sentences is filled up.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
 import jax
 import numpy as np
 
-from jtorch.engine import cost, stats
-from jtorch.engine.host.program import HostProgram
-from jtorch.ops.registry import T
+from jtorch.engine import cost
+from jtorch.engine.host.program import HostProgram, of_function
+from jtorch.ops.registry import Op, T
 
 _PART = 0.3e-6      # seconds for each tensor
 
@@ -24,11 +24,9 @@ def _work(parts: int, elements: int) -> cost.Work:
     return cost.Work(cost.HOST_STEP + parts * _PART + seconds, seconds * cost.FUSED, parts * cost.COMPILING)
 
 
-def host_program(name: str, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
-    """The program of an op of this name, if it is one of a list of tensors that can be joined; else None."""
-    kind, backward = name.removesuffix(".vjp"), name.endswith(".vjp")
-    if kind not in ("stack", "cat") or not avals:
-        return None
+def joined(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
+    """The program of ``stack`` or ``cat``, or of its backward, if its arguments can be joined; else None."""
+    kind, backward = op.name.removesuffix(".vjp"), op.is_backward
     (tensors, dim), needs = (template[0], template[2]) if backward else (template, ())
     inputs, rank = avals[:len(tensors)], len(avals[0].shape) + (kind == "stack")
     if set(tensors) != {T} or dim.__class__ is not int or not -rank <= dim < rank or not _fit(kind, inputs, dim % rank):
@@ -36,8 +34,30 @@ def host_program(name: str, template: tuple, avals: Sequence[Any]) -> HostProgra
     dim %= rank
     if backward and (avals[-1].np != inputs[0].np or avals[-1].shape != _joined(kind, inputs, dim)):
         return None
-    stats.counters.lists += 1
     return _backward(kind, inputs, dim, needs) if backward else _forward(kind, inputs, dim)
+
+
+def padded(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
+    """The program of ``pad_sequence``, or of its backward, if the sequences are alike; else None."""
+    backward = op.is_backward
+    tensors, batch_first, _, left = template[0] if backward else template
+    inputs = avals[:len(tensors)]
+    if not all([a.shape for a in inputs]) or not _fit("cat", inputs, 0):
+        return None
+    longest = max([a.shape[0] for a in inputs])
+    ends = [(longest - a.shape[0], longest) if left else (0, a.shape[0]) for a in inputs]
+    places = [(i, slice(*e)) if batch_first else (slice(*e), i) for i, e in enumerate(ends)]
+    first = (len(inputs), longest) if batch_first else (longest, len(inputs))
+    shape, dtype = (*first, *inputs[0].shape[1:]), inputs[0].np
+    if backward:
+        return _parts(len(avals) - 1, inputs, places, template[2]) if (avals[-1].shape, avals[-1].np) == (shape, dtype) else None
+
+    def pad(*arrays):
+        made = np.full(shape, arrays[-1].astype(dtype), dtype)
+        for place, x in zip(places, arrays, strict=False):      # behind them there is the number
+            made[place] = x
+        return made
+    return _joining(pad, len(inputs) + 1, jax.ShapeDtypeStruct(shape, dtype))
 
 
 def _fit(kind: str, inputs: Sequence[Any], dim: int) -> bool:
@@ -56,7 +76,7 @@ def _joined(kind: str, inputs: Sequence[Any], dim: int) -> tuple[int, ...]:
 
 
 def _forward(kind: str, inputs: Sequence[Any], dim: int) -> HostProgram:
-    n, shape = len(inputs), _joined(kind, inputs, dim)
+    shape = _joined(kind, inputs, dim)
     one = (*shape[:dim], 1, *shape[dim + 1:])
 
     def cat(*arrays):
@@ -64,21 +84,24 @@ def _forward(kind: str, inputs: Sequence[Any], dim: int) -> HostProgram:
 
     def stack(*arrays):
         return np.concatenate([x.reshape(one) for x in arrays], dim)
-    outs = [jax.ShapeDtypeStruct(shape, inputs[0].np)]
-    code = [(stack if kind == "stack" else cat, None, tuple(range(n)), n)]
-    return HostProgram((True,) * n, outs, False, [None] * (n + 1), code, [n], _work(n, outs[0].size))
+    return _joining(stack if kind == "stack" else cat, len(inputs), jax.ShapeDtypeStruct(shape, inputs[0].np))
+
+
+def _joining(join: Callable, n: int, out: jax.ShapeDtypeStruct) -> HostProgram:
+    return of_function(join, (True,) * n, [out], _work(n, out.size), is_tuple=False)
 
 
 def _backward(kind: str, inputs: Sequence[Any], dim: int, needs: tuple[int, ...]) -> HostProgram:
-    n, before = len(inputs), (slice(None),) * dim
+    before = (slice(None),) * dim
     ends = accumulate([1 if kind == "stack" else a.shape[dim] for a in inputs], initial=0)
-    places = [(*before, a if kind == "stack" else slice(a, b)) for a, b in pairwise(ends)]
+    return _parts(len(inputs), inputs, [(*before, a if kind == "stack" else slice(a, b)) for a, b in pairwise(ends)], needs)
+
+
+def _parts(n: int, inputs: Sequence[Any], places: list[tuple], needs: tuple[int, ...]) -> HostProgram:
+    """What of the gradient, which is behind ``n`` arguments, lies at the places of the inputs that need theirs."""
     wanted = [places[i] for i in needs]
 
     def parts(gradient):
         return [gradient[place] for place in wanted]
-    outs = [jax.ShapeDtypeStruct(inputs[i].shape, inputs[i].np) for i in needs]
-    slots = list(range(n + 1, n + 1 + len(needs)))
-    code = [(parts, None, (n,), tuple(slots))]
-    return HostProgram((False,) * n + (True,), outs, True, [None] * (n + 1 + len(needs)), code, slots,
-                       _work(len(needs), sum([o.size for o in outs])))
+    outs = [inputs[i].sds for i in needs]
+    return of_function(parts, (False,) * n + (True,), outs, _work(len(needs), sum([o.size for o in outs])), is_tuple=True)

@@ -109,6 +109,15 @@ def build(closed: ClosedJaxpr, is_tuple: bool = True) -> HostProgram:
     return Plan(closed, is_tuple).at()
 
 
+def of_function(fn: Callable, used: Sequence[bool], outs: Sequence[jax.ShapeDtypeStruct], work: cost.Work, *,
+                is_tuple: bool) -> HostProgram:
+    """The program of one function of the arrays that are used, which returns an array or (``is_tuple``) a list of them."""
+    n, sources = len(used), [k for k, is_used in enumerate(used) if is_used]
+    targets = list(range(n, n + len(outs)))
+    step = (fn, None, tuple(sources), tuple(targets)) if is_tuple else _instruction(fn, sources, targets)
+    return HostProgram(tuple(used), list(outs), is_tuple, [None] * (n + len(outs)), [step], targets, work)
+
+
 def work_of(closed: ClosedJaxpr) -> cost.Work:
     """About what a jaxpr takes, whether there are rules for its equations or not."""
     flat = Flat()

@@ -1,0 +1,82 @@
+"""Reads and writes of the places that a view shows in a storage or in its base, and their backward.
+
+Where the places are is part of the call, so each would be a JAX trace of its own: a loop over ``x[i][j] = number`` took 0.9 ms
+for each place that it had not met, and 4 with its backward.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jtorch.engine import cost
+from jtorch.engine.host.program import HostProgram, of_function
+from jtorch.ops.registry import Op
+from jtorch.ops.strided import extent, is_contiguous, overlaps
+
+
+def written(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
+    """The program of ``_write_view`` or ``_write_through``, or of its backward; None unless the view's places are distinct."""
+    geometry, (content, value) = (template[0] if op.is_backward else template)[2:], avals[:2]
+    shown = _shown(geometry, content, [value, avals[-1]])
+    if shown is None or value.shape != geometry[-4]:
+        return None
+    if not op.is_backward:
+        return of_function(lambda content, value: _with_part(shown, content, value), (True, True), [content.sds],
+                           _work(content.numel), is_tuple=False)
+    needs = template[2]
+    return of_function(lambda gradient: _gradients_of_write(shown, gradient, needs), (False, False, True),
+                       [(content, value)[i].sds for i in needs], _work(2 * content.numel), is_tuple=True)
+
+
+def read(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
+    """The program of ``_read_view`` or ``_read_through``, or of its backward; None unless the view's places are distinct."""
+    geometry, content = (template[0] if op.is_backward else template)[1:], avals[0]
+    shown = _shown(geometry, content, [avals[-1]])
+    if shown is None:
+        return None
+    if not op.is_backward:
+        out = jax.ShapeDtypeStruct(geometry[-4], content.np)
+        return of_function(lambda content: shown(np.ascontiguousarray(content)), (True,), [out], _work(0), is_tuple=False)
+    return of_function(lambda gradient: [_with_part(shown, np.zeros(content.shape, content.np), gradient)], (False, True),
+                       [content.sds], _work(content.numel), is_tuple=True)
+
+
+def _shown(geometry: tuple, content: Any, others: list) -> Callable | None:
+    """What shows the view's places in a contiguous array; None where they are not distinct, or not all inside.
+
+    ``geometry``: the size and strides of a base, if it is one that is looked through, then size, strides, offset and dtype.
+    """
+    *base, size, stride, offset, dtype = geometry
+    if {content.dtype, *[a.dtype for a in others]} != {dtype} or (base and not _is_whole(content, *base)) or 0 in size \
+            or not 0 <= offset <= content.numel - extent(size, stride) or overlaps(size, stride):
+        return None
+    steps, start, np_dtype = tuple([s * content.np.itemsize for s in stride]), offset * content.np.itemsize, content.np
+    return lambda array: np.ndarray(size, np_dtype, array, start, steps)
+
+
+def _is_whole(base: Any, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether a base's elements lie one behind the other."""
+    return base.shape == size and is_contiguous(size, stride)
+
+
+def _work(elements: int) -> cost.Work:
+    seconds = elements * cost.CHEAP
+    return cost.Work(cost.HOST_STEP + seconds, seconds * cost.FUSED, cost.COMPILING)
+
+
+def _with_part(shown: Callable, content: np.ndarray, value: np.ndarray) -> np.ndarray:
+    made = np.array(content, order="C")
+    shown(made)[...] = value
+    return made
+
+
+def _gradients_of_write(shown: Callable, gradient: np.ndarray, needs: tuple[int, ...]) -> list[np.ndarray]:
+    """The gradient without that of what was written over, and that of what was written."""
+    made = np.array(gradient, order="C")
+    part = shown(made)
+    both = made, part.copy()
+    part[...] = 0
+    return [both[i] for i in needs]

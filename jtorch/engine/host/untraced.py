@@ -1,0 +1,26 @@
+"""Ops whose host programs are made without a JAX trace, since their calls differ from one another in ever new ways."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jtorch.engine import stats
+from jtorch.engine.host.lists import joined, padded
+from jtorch.engine.host.parts import cut
+from jtorch.engine.host.places import read, written
+from jtorch.engine.host.program import HostProgram
+from jtorch.ops.registry import Op
+
+_MAKERS = {
+    "stack": joined, "cat": joined, "_pad_sequence": padded,
+    "_read_view": read, "_read_through": read, "_write_view": written, "_write_through": written,
+    **dict.fromkeys(["select", "slice", "narrow", "unbind", "split", "split_with_sizes", "chunk", "tensor_split"], cut),
+}
+
+
+def host_program(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
+    """The program of a call, if it is one of such an op and its arguments are of the usual kind; else None."""
+    make = _MAKERS.get(op.name.removesuffix(".vjp"))
+    made = make(op, template, avals) if make is not None and avals else None
+    stats.counters.untraced += made is not None
+    return made
