@@ -7,6 +7,7 @@ for 1.1 without them, and takes 8 ms less (see ``convolutions.py``).
 """
 from __future__ import annotations
 
+from collections import Counter
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,8 @@ def _ends(path: list[State], outs: list[int], work: Work) -> list[int]:
     """The ends of the pieces, as numbers of calls; the last is that of the trace."""
     kernels, seconds, equal = _equal_pieces(path)
     convolutions = [k.work.convolutions for k in kernels]
-    cuts = {*equal, *_free(seconds, convolutions, _crossing(path, set(outs)))} - {0, len(path)}
+    free = _free(seconds, convolutions, _crossing(path, set(outs)))
+    cuts = {*equal, *_outside_of_alike([0, *equal, len(path)], kernels, free)} - {0, len(path)}
     saved = _saved([0, *sorted(cuts), len(path)], kernels, seconds)
     if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, saved):
         cuts = set()
@@ -102,6 +104,14 @@ def _saved(ends: list[int], kernels: list[Kernel], seconds: list[float]) -> floa
     """The seconds of compiling that pieces between these ends save, since those that are alike are compiled once."""
     each = {tuple(kernels[a:b]): sum(seconds[a:b]) for a, b in pairwise(ends)}
     return sum(seconds) - sum(each.values())
+
+
+def _outside_of_alike(ends: list[int], kernels: list[Kernel], cuts: list[int]) -> list[int]:
+    """The cuts that are not inside one of several pieces that are alike, which would no longer be."""
+    pieces = list(pairwise(ends))
+    counts = Counter([tuple(kernels[a:b]) for a, b in pieces])
+    inside = {at for a, b in pieces if counts[tuple(kernels[a:b])] > 1 for at in range(a + 1, b)}
+    return [at for at in cuts if at not in inside]
 
 
 def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) -> list[int]:

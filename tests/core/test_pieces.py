@@ -195,3 +195,10 @@ def test_what_ran_on_the_host_is_not_traced_again(monkeypatch):
         x.logit().mul(0.1).add(0.4).logit().mul(0.1).sum().item()
     assert ENGINE_MODE == "eager" or stats.counters.programs > before
     assert len(traced) == 1
+
+
+def test_no_cut_goes_through_pieces_that_are_alike():
+    """Where little crosses is everywhere in a loop on a few numbers; cut there, no two of its turns were alike any more."""
+    kernels = [*"ab", *"xyz" * 3, *"cdef"]
+    alike = [0, 2, 5, 8, 11, len(kernels)]
+    assert pieces._outside_of_alike(alike, kernels, [0, 1, 2, 4, 5, 7, 10, 11, 13]) == [0, 1, 2, 5, 11, 13]
