@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,7 +15,11 @@ import ml_dtypes
 import numpy as np
 
 import jtorch.dtype as dtypes
+from jtorch._base import seam
 from jtorch._nodes import tangents
+from jtorch.engine import Value
+from jtorch.engine.mapped import is_mapped
+from jtorch.storage import aval_of, value_of
 
 
 @dataclass
@@ -250,6 +255,9 @@ def _add_suffixes(text: str, suffixes: list[str], indent: int, force_newline: bo
 
 def tensor_str(t, *, indent: int = 0, tensor_contents: str | None = None) -> str:
     """What ``repr(t)`` says. ``indent`` is the column it starts at; ``tensor_contents`` replaces the values' text."""
+    value = value_of(t) if aval_of(t).traced else None
+    if value is not None and is_mapped(value):
+        return _of_samples(value)
     kind = type(t).__name__
     plain = kind in ("Tensor", "Parameter")
     prefix = "tensor(" if plain else f"{kind}("
@@ -260,6 +268,12 @@ def tensor_str(t, *, indent: int = 0, tensor_contents: str | None = None) -> str
     if not _is_parameter(t):
         return text
     return "Parameter containing:\n" + (text if plain else f"Parameter({text})")
+
+
+def _of_samples(value: Value) -> str:
+    """What stands for all samples of a ``vmap``."""
+    inside = textwrap.indent(tensor_str(seam.wrap(value.array.value)), "    ")
+    return f"BatchedTensor(lvl={value.array.level.depth}, bdim=0, value=\n{inside}\n)"
 
 
 def tensor_format(t, spec: str) -> str:

@@ -23,7 +23,7 @@ from jtorch._nodes.hooks import RemovableHandle
 from jtorch._storage.typed import LEGACY, TypedStorage, warn_removal
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.device import device as Device
-from jtorch.engine import Value
+from jtorch.engine import Value, mapped
 from jtorch.no_grad import mode
 from jtorch.ops.layout import is_channels_last
 from jtorch.ops.strided import is_contiguous
@@ -382,7 +382,7 @@ class Tensor(Bound):
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         value = value_of(self)
         engine.read(value)
-        return engine.host_array(value).item() if not aval.traced else value.array
+        return engine.host_array(value).item() if not aval.traced else mapped.traced(value, mapped.ITEM)
 
     def tolist(self) -> Any:
         """The elements as (nested lists of) Python numbers."""
@@ -431,7 +431,7 @@ class Tensor(Bound):
         """The elements as a ``jax.Array`` (immutable, as they are now), without a copy."""
         value = value_of(self)
         if value.aval.traced:
-            return value.array
+            return mapped.traced(value)
         engine.read(value)
         return engine.device_array(value)
 
@@ -441,6 +441,7 @@ class Tensor(Bound):
             found = "no values" if n == 0 else "more than one value"
             raise advised(RuntimeError(f"Boolean value of Tensor with {found} is ambiguous"),
                           "Say which is meant: .any() or .all(); to choose element by element, torch.where(condition, a, b).")
+        mapped.refuse_choice(value_of(self))
         try:
             return bool(self.item())
         except TypeError as error:      # JAX's, under jax.jit

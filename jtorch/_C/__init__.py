@@ -40,6 +40,7 @@ from jtorch.device import accelerator_type as _accelerator_type
 from jtorch.device import device as device
 from jtorch.device import get_default_device as _default_device
 from jtorch.dtype import dtype as dtype
+from jtorch.engine.mapped import is_running as _a_vmap_is_running
 from jtorch.futures import Future as Future
 from jtorch.no_grad import mode as _mode
 from jtorch.ops.linalg import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch's name)
@@ -81,7 +82,7 @@ def _log_api_usage_once(event: str) -> None:
 
 def _are_functorch_transforms_active() -> bool:
     """Whether the caller runs inside ``vmap`` or a derivative of ``torch.func``."""
-    return _mode.transformed or not _trace_state_clean()
+    return _mode.transformed or _a_vmap_is_running() or not _trace_state_clean()
 
 
 def _get_accelerator(check: bool | None = None) -> device:

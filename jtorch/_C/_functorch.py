@@ -6,12 +6,17 @@ from typing import Any
 import jax
 
 from jtorch._base.not_built import placeholder
+from jtorch.engine.mapped import is_mapped
+from jtorch.storage import value_of
 from jtorch.tensor import Tensor
 
 
 def is_batchedtensor(t: Any) -> bool:
     """Whether a tensor stands for all samples of a ``vmap`` that is being run."""
-    return isinstance(t, Tensor) and isinstance(t.detach().jax(), jax.core.Tracer)
+    if not isinstance(t, Tensor):
+        return False
+    value = value_of(t.detach())
+    return is_mapped(value) or isinstance(value.array, jax.core.Tracer)
 
 
 is_functorch_wrapped_tensor = is_batchedtensor

@@ -15,7 +15,7 @@ from jtorch._nodes.hooks import as_tensor
 from jtorch.autograd import _parts as parts
 from jtorch.autograd._calls import stack
 from jtorch.autograd.graph import GradientEdge
-from jtorch.engine import Aval, Value
+from jtorch.engine import Aval, Value, mapped
 from jtorch.engine.values import ones_of
 from jtorch.tape import Edge
 from jtorch.tensor import Tensor
@@ -24,11 +24,12 @@ Tensors = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]
 
 
 def _ones_like(aval: Aval, t: Any) -> Value:
-    if aval.traced:
+    value = storage.value_of(t) if aval.traced else None
+    if value is not None and not mapped.is_mapped(value):
         import jax.numpy as jnp
-        array = jnp.ones_like(storage.value_of(t).array)
+        array = jnp.ones_like(value.array)
         return Value(engine.traced_aval(array), array)
-    return ones_of(aval)
+    return ones_of(aval if value is None else engine.aval_of(aval.shape, aval.np, aval.device))
 
 
 def _as_tuple(x: Any) -> tuple:

@@ -36,7 +36,7 @@ from jtorch.dispatch.calls import (
 )
 from jtorch.dispatch.returns import named
 from jtorch.dtype import can_cast, of_numpy
-from jtorch.engine import Call, Value, call_of, constant
+from jtorch.engine import Call, Value, call_of, constant, mapped
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.registry import NUMBERS, OPS, Op, T, argument_of
@@ -296,6 +296,13 @@ def _lead_past(target: Tensor, node: OpNode, base: Tensor, before: Value, edge: 
         node.raw_edges = ((past, 0), *others)
 
 
+_STATISTICS_OF_SAMPLES = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
+    "batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you are "
+    "using a prebuilt module and do not need eval mode, please see the functorch website for resources on how to patch your "
+    "module to work with vmap")
+
+
 def call_writing(c: Call, flat, targets: list[Tensor | None]):
     """Calls an op whose last results are written into some of its arguments (``writes``), where it gives such results."""
     out = call(c, flat)
@@ -306,6 +313,9 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     if kept < 1:
         return named(c, out)
     made: Any = list(map(value_of, out[kept:]))
+    if made[0].aval.traced and mapped.is_mapped(made[0]) and not all([mapped.is_mapped(value_of(t)) for t in given]):
+        raise RuntimeError(_STATISTICS_OF_SAMPLES if c.op.by else
+                           f"vmap: {c.op.name} can't write for each sample into a tensor that is the same for all")
     if c.op.by:
         made = _written_by(c, flat, [*map(value_of, given), *made])
     for t, new in zip(given, made, strict=True):

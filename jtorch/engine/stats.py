@@ -49,6 +49,7 @@ class Counters:
     walks: int = 0              # backwards that were known
     open_traces: int = 0        # functions traced with a size left open
     open_sizes: int = 0         # kernels made of these
+    mapped: int = 0             # calls for all samples of a vmap
     untraced: int = 0           # kernels that run on the host, made without a trace
     onednn: int = 0             # convolutions, of host programs and of what was compiled, that oneDNN computes
     refused: int = 0            # traces that XLA is expected to be slower at

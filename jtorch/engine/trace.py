@@ -21,7 +21,7 @@ import numpy as np
 from jtorch import speedups
 from jtorch._base import caller  # noqa: F401  (for the extension)
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import memory, one_by_one, policy, schedule, stats, wait
+from jtorch.engine import mapped, memory, one_by_one, policy, schedule, stats, wait
 from jtorch.engine.host import HostProgram, new_quiet_context, quiet_contexts  # noqa: F401  (for the extension, as Kernel and Aval)
 from jtorch.engine.kernel import Call, Kernel, are_too_many, clear_calls, flatten, kernel_of  # noqa: F401
 from jtorch.engine.one_by_one import NUMBER_AVALS, number
@@ -235,8 +235,10 @@ def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], 
 
 
 def _run_traced(call: Call, args):
-    """Under a JAX transformation the op runs at once on the tracers, unrecorded."""
+    """Under a JAX transformation the op runs at once on tracers, unrecorded; under ``vmap`` it is recorded for all samples."""
     import jax
+    if any(map(mapped.is_mapped, args)):
+        return mapped.record(record, call, args)
     for a in args:
         if a.__class__ is Value and a.array is None:
             finish(a)

@@ -1,8 +1,9 @@
 """vmap: a function of one sample as a function of a batch. See torch.func.vmap.
 
-Where nobody wants a gradient of the result, ``jax.vmap`` runs the function once for the whole batch: operations are then
-called on tracers, each at once. Where the arguments, or tensors that the function captures, require a gradient outside, or
-each sample is to draw numbers of its own, the function is called sample by sample and the results are stacked.
+Where nobody wants a gradient of the result, the function is called once, on tensors that stand for all samples: see
+``engine/mapped.py``; or on tracers of ``jax.vmap``, where it calls what only JAX can map (``Tensor.jax``, a custom function).
+Where the arguments, or tensors that the function captures, require a gradient outside, or each sample is to draw numbers of its
+own, the function is called sample by sample and the results are stacked.
 """
 from __future__ import annotations
 
@@ -18,8 +19,11 @@ from jtorch._api.creation import from_jax
 from jtorch._base.pytree import flatten, spread, unflatten
 from jtorch._nodes.tangents import is_dual
 from jtorch.autograd._calls import stack
+from jtorch.engine import mapped
+from jtorch.engine.mapped import DEPENDS_ON_DATA, NeedsTracers
 from jtorch.func._levels import tracking
-from jtorch.tensor import Tensor
+from jtorch.storage import value_of
+from jtorch.tensor import Tensor, wrap
 
 
 def _name(func: Any) -> str:
@@ -130,7 +134,10 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
         if chunk_size is not None and chunk_size < batch.size:
             return _in_chunks(functools.partial(func, **kwargs), batch, out_dims, randomness, chunk_size, in_dims)
         if not batch.size or (randomness != "different" and not batch.wants_gradient()):
-            found = _at_once(func, batch, kwargs, out_dims, randomness)
+            try:
+                found = _recorded(func, batch, kwargs, out_dims, randomness)
+            except NeedsTracers:
+                found = _traced(func, batch, kwargs, out_dims, randomness)
             if found is not None:
                 return found
         return _one_by_one(func, batch, kwargs, out_dims, randomness)
@@ -167,20 +174,43 @@ def _in_chunks(func: Callable, batch: _Batch, out_dims: Any, randomness: str, si
                       for d, *xs in zip(dims, *[leaves for leaves, _ in made], strict=True)], form)
 
 
-# ---------------------------------------------------------------- the two ways
+# ---------------------------------------------------------------- the three ways
 
-_DEPENDENT = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-              "yet, please shout over at https://github.com/pytorch/functorch/issues/257 .")
+def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
+    """The results of calls that are recorded for all samples; None where a captured tensor turns out to require a gradient."""
+    with mapped.Level() as level, random.restricted(randomness):
+        leaves = [x if d is None else wrap(mapped.of_samples(value_of(_led(x.detach(), d)), level))
+                  for d, x in zip(batch.dims, batch.leaves, strict=True)]
+        found, form = flatten(func(*unflatten(leaves, batch.form), **kwargs))
+    dims = _out_dims(out_dims, found, form, func)
+    if any([isinstance(t, Tensor) and _is_part_of_more(t) for t in found]):
+        return None
+    return unflatten([_of_all(t, d, level, batch.size, func) for t, d in zip(found, dims, strict=True)], form)
 
 
-def _at_once(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
+def _led(t: Tensor, dim: int) -> Tensor:
+    """The tensor with a dim in front of the others."""
+    return t if dim == 0 else t.movedim(dim, 0)
+
+
+def _of_all(t: Any, dim: int | None, level: mapped.Level, size: int, func: Callable) -> Any:
+    """A result for all samples, the batch along ``dim``."""
+    found = mapped.samples_of(value_of(t.detach()), level) if isinstance(t, Tensor) else None
+    if dim is None:
+        if found is not None:
+            raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None")
+        return t
+    return _moved(wrap(found) if found is not None else t.detach().expand(size, *t.shape), dim)
+
+
+def _traced(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
     """The results of ``jax.vmap``; None where a captured tensor turns out to require a gradient."""
     seen: dict[str, Any] = {}
-    mapped = [i for i, d in enumerate(batch.dims) if d is not None]
+    places = [i for i, d in enumerate(batch.dims) if d is not None]
 
     def pure(*arrays):
         leaves = list(batch.leaves)
-        for i, a in zip(mapped, arrays, strict=True):
+        for i, a in zip(places, arrays, strict=True):
             leaves[i] = from_jax(a)
         with random.restricted(randomness):
             out = func(*unflatten(leaves, batch.form), **kwargs)
@@ -191,9 +221,9 @@ def _at_once(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomn
 
     try:
         with jax.enable_x64(True):
-            arrays = jax.vmap(pure, tuple([batch.dims[i] for i in mapped]))(*[batch.leaves[i].detach().jax() for i in mapped])
+            arrays = jax.vmap(pure, tuple([batch.dims[i] for i in places]))(*[batch.leaves[i].detach().jax() for i in places])
     except jax.errors.JAXTypeError as e:
-        raise RuntimeError(_DEPENDENT) from e
+        raise RuntimeError(DEPENDS_ON_DATA) from e
     if seen["tracked"]:
         return None
     left = iter(arrays)

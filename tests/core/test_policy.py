@@ -153,6 +153,10 @@ for turn in range(20):
     "early starts": (LOOP, "early_starts_used > 5"),
     "known backwards": (LOOP, "walks > 5"),
     "open sizes": ("for n in range(3, 30): torch.ones(n, 4).softmax(1).sum().item()", "open_traces > 0 and counters.open_sizes > 20"),
+    "untraced ops": ("x = torch.zeros(30, 4)\nfor k in range(30): x[k][k % 4] = 1.0\nx.sum().item()", "untraced > 25"),
+    "vmap": ("w = torch.ones(64, 800)\nfor _ in range(20):\n"
+             "    w = w - torch.vmap(torch.func.grad(lambda v: v.sin().exp().sum()))(w)\n    w.sum().item()",
+             "mapped > 50 and counters.program_runs > 5"),
     "departures": (LOOP + "for _ in range(3): (model(x) * 2).sum().item()", "departures > 0"),
     "timing loops": ("a = torch.ones(8, 8)\nfor _ in range(200):\n    for _ in range(20): _ = a.exp()\n    a.sum().item()", "timing_loops == 1"),
     "refusals": ("a = torch.ones(256, 256)\nfor _ in range(200): (a @ a)[0, 0].item()", "refused > 0 and counters.programs == 0"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import jtorch
+
 
 def close(a, b):
     np.testing.assert_allclose(a.detach().numpy(), np.asarray(b), rtol=1e-5, atol=1e-6)
@@ -236,3 +238,40 @@ def test_errors(torch, source):
 def test_values_that_decide_under_vmap(xp):
     with pytest.raises(RuntimeError, match="vmap: It looks like you're"):
         xp.func.vmap(lambda x: x if x.sum() > 0 else -x)(xp.ones(2, 2))
+
+
+def test_numbers_of_samples_are_aligned_with_the_samples(xp):
+    """``x / y`` with a number ``y`` a sample: NumPy would align it with the last dim."""
+    x, y = xp.arange(1.0, 10.0).view(3, 3), xp.tensor([1.0, 2.0, 4.0])
+    for f in (xp.div, xp.fmod, xp.remainder, xp.floor_divide):
+        assert xp.equal(xp.vmap(f)(x, y), xp.stack([f(a, b) for a, b in zip(x, y, strict=True)]))
+
+
+def test_a_loop_goes_on_until_all_samples_are_done(xp):
+    x, n = xp.linspace(0.1, 0.9, 6).view(2, 3), xp.tensor([2, 5])
+    made = xp.vmap(xp.special.hermite_polynomial_he)(x, n)
+    assert xp.equal(made, xp.stack([xp.special.hermite_polynomial_he(a, m) for a, m in zip(x, n, strict=True)]))
+
+
+def test_what_a_tensor_inside_is_shown_as(xp):
+    shown = []
+    xp.vmap(xp.vmap(lambda a: (shown.append(repr(a)), a)[1]))(xp.arange(2.0).view(1, 2))
+    assert shown == ["BatchedTensor(lvl=2, bdim=0, value=\n    BatchedTensor(lvl=1, bdim=0, value=\n        tensor([[0., 1.]])\n"
+                     "    )\n)"]
+
+
+def test_running_statistics_of_samples_are_an_error(xp):
+    norm, x = xp.nn.BatchNorm1d(3), xp.randn(2, 4, 3)
+    with pytest.raises(RuntimeError, match="Batch norm got a batched tensor as input while the running_mean"):
+        xp.vmap(norm)(x)
+    assert norm.running_mean.tolist() == [0, 0, 0]
+    assert norm.eval()(x[0]).shape == (4, 3)
+
+
+def test_where_only_jax_can_map_its_tracers_are_used():
+    import jax.numpy as jnp
+    x = jtorch.arange(6.0).view(2, 3)
+    made = jtorch.vmap(lambda a: jtorch.from_jax(jnp.flip((2 * a).jax())))(x)
+    assert jtorch.equal(made, (2 * x).flip(1))
+    with pytest.raises(ValueError, match="can not return a BatchedTensor when out_dim is None"):
+        jtorch.vmap(lambda a: a, out_dims=None)(x)

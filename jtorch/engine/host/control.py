@@ -30,15 +30,23 @@ def _cond(e: Equation) -> Callable:
 def _while(e: Equation) -> Callable:
     nc, nb = e.params["cond_nconsts"], e.params["body_nconsts"]
     test, body = build(e.params["cond_jaxpr"]).run, build(e.params["body_jaxpr"]).run
-    single = len(e.outs) == 1
+    single, mapped = len(e.outs) == 1, bool(e.params["cond_jaxpr"].out_avals[0].shape)
+    goes_on = np.any if mapped else bool        # under vmap there is a flag for each sample
 
     def loop(*operands):
         test_consts, body_consts = operands[:nc], operands[nc:nc + nb]
         carry = list(operands[nc + nb:])
-        while test([*test_consts, *carry])[0]:
-            carry = body([*body_consts, *carry])
+        while goes_on(going := test([*test_consts, *carry])[0]):
+            after = body([*body_consts, *carry])
+            carry = _where(going, after, carry) if mapped else after
         return carry[0] if single else carry
     return loop
+
+
+def _where(chosen: np.ndarray, values: list, others: list) -> list:
+    """For the samples that are chosen the values, for the others those."""
+    at = [chosen.reshape(chosen.shape + (1,) * (np.ndim(v) - chosen.ndim)) for v in values]
+    return [np.where(c, v, o) for c, v, o in zip(at, values, others, strict=True)]
 
 
 def _scan_counts(params: dict) -> tuple[int, int]:

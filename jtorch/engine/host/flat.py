@@ -57,11 +57,12 @@ class Flat:
 
     def _equation(self, eqn, ins: list[int]) -> list[int]:
         name, params = eqn.primitive.name, eqn.params
-        if name in CALLS and params.get("name") in ON_HOST:
-            known = ON_HOST[params["name"]]
-            return self._append(Stand(known, eqn.outvars), known, {}, ins)
         if name in CALLS:
-            return self.inline(next(params[p] for p in CALL_PARAMS if p in params), ins)
+            inside = next(params[p] for p in CALL_PARAMS if p in params)
+            known = ON_HOST.get(params.get("name"))
+            if known is not None and (self._are_of_one_rank(ins) or _broadcasts_as_numpy(inside)):
+                return self._append(Stand(known, eqn.outvars), known, {}, ins)
+            return self.inline(inside, ins)
         if name in IDENTITIES:
             return ins
         if name == "call_hi_primitive":     # from JAX 0.12 on: functions that are traced when they are lowered
@@ -80,6 +81,9 @@ class Flat:
             rest = first + n.solve + n.transpose_solve
             return self.inline(params["jaxprs"].solve, ins[first:first + n.solve] + ins[rest:])
         return self._append(eqn, name, params, ins)
+
+    def _are_of_one_rank(self, ins: list[int]) -> bool:
+        return len({len(self.avals[i].shape) for i in ins} - {0}) < 2
 
     def _append(self, eqn, name: str, params: dict, ins: list[int]) -> list[int]:
         outs = [self.new(v.aval) for v in eqn.outvars]
@@ -114,6 +118,19 @@ class Flat:
             return [self.narrow.get(i, i) for i in ins]
         wide = next((i for i in ins if self.avals[i].shape == shape), None)     # one must stay for the shape's sake
         return ins if wide is None else [i if i == wide else self.narrow.get(i, i) for i in ins]
+
+
+def _broadcasts_as_numpy(jaxpr: Any) -> bool:
+    """Whether arrays of fewer dims are aligned with the last dims, and not with the first as one number a sample is."""
+    for eqn in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        if eqn.primitive.name in CALLS:
+            if not _broadcasts_as_numpy(next(eqn.params[p] for p in CALL_PARAMS if p in eqn.params)):
+                return False
+        elif eqn.primitive.name == "broadcast_in_dim":
+            dims, rank = tuple(eqn.params["broadcast_dimensions"]), len(eqn.params["shape"])
+            if dims != tuple(range(rank - len(dims), rank)):
+                return False
+    return True
 
 
 class Stand:

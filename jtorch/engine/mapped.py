@@ -1,0 +1,140 @@
+"""Values of one sample under ``torch.vmap``: each stands for those of all samples, which lie along a first dim of another value.
+
+A call on them is recorded as a call on all samples at once, an op of its own whose function is ``jax.vmap`` of the op's. So what
+a mapped function calls runs on the host or in programs as anything else does, and JAX traces each op once, not at each call.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jtorch.engine import stats
+from jtorch.engine.kernel import Call, call_of
+from jtorch.engine.values import Aval, Value
+from jtorch.ops.registry import Op
+
+DEPENDS_ON_DATA = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
+                   "that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")
+ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
+        "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, "
+        "please file a bug report.")
+
+
+class NeedsTracers(Exception):
+    """What a mapped function does is done on JAX's tracers, in whose place it has these values."""
+
+
+class _Local(threading.local):
+    depth = 0       # how many are being run by the thread, one inside the other
+
+
+_local = _Local()
+
+
+class Level:
+    """A ``vmap`` while it is being run."""
+
+    __slots__ = ("depth",)
+
+    def __enter__(self) -> Level:
+        self.depth = _local.depth = _local.depth + 1
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _local.depth -= 1
+
+
+def is_running() -> bool:
+    """Whether the thread runs a ``vmap``."""
+    return _local.depth > 0
+
+
+class Mapped:
+    """What a value of one sample has in place of an array: the value of all samples, along a first dim."""
+
+    __slots__ = ("level", "value")
+
+    def __init__(self, level: Level, value: Value):
+        self.level, self.value = level, value
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise RuntimeError(DEPENDS_ON_DATA)
+
+
+def of_samples(value: Value, level: Level) -> Value:
+    """The value of one sample, of that of all."""
+    whole = value.aval
+    aval = Aval(whole.shape[1:], whole.np, whole.device)     # of its own, so that no trace ever matches it
+    aval.traced = True
+    return Value(aval, Mapped(level, value))
+
+
+def level_of(value: Any) -> Level | None:
+    """The innermost ``vmap`` whose sample a value is of."""
+    return value.array.level if value.__class__ is Value and value.array.__class__ is Mapped else None
+
+
+def samples_of(value: Value, level: Level) -> Value | None:
+    """The value of all samples of a ``vmap``; None if it is the same for all."""
+    return value.array.value if level_of(value) is level else None
+
+
+def is_mapped(value: Any) -> bool:
+    """Whether a value is of one sample."""
+    return level_of(value) is not None
+
+
+def traced(value: Value, refused: str = "") -> Any:
+    """The JAX tracer of a value under a transformation. A sample's has none: RuntimeError if it says why, or NeedsTracers."""
+    if not is_mapped(value):
+        return value.array
+    raise RuntimeError(refused) if refused else NeedsTracers
+
+
+def refuse_choice(value: Value) -> None:
+    """RuntimeError where a sample's value is to decide what is done."""
+    if is_mapped(value):
+        raise RuntimeError(DEPENDS_ON_DATA)
+
+
+def record(record_call: Callable, call: Call, args: Sequence[Any]) -> Any:
+    """Records ``call`` for all samples of the innermost ``vmap`` that one of ``args`` is of."""
+    level = max([found for found in map(level_of, args) if found is not None], key=lambda found: found.depth)
+    which = tuple([level_of(a) is level for a in args])
+    stats.counters.mapped += 1
+    out = record_call(_batched(call, which), [a.array.value if one else a for a, one in zip(args, which, strict=True)])
+    return [of_samples(v, level) for v in out] if out.__class__ is list else of_samples(out, level)
+
+
+class BatchedOp(Op):
+    """An op on all samples at once. Its template also says which arguments are mapped."""
+
+    __slots__ = ()
+
+    @property
+    def is_backward(self) -> bool:      # type: ignore[override]
+        """Whether it is the backward of another op."""
+        return self.body.is_backward    # type: ignore[attr-defined]
+
+    def function_of(self, template: tuple) -> Callable:
+        """The function of the arrays, mapped ones with a dim more in front."""
+        alone, which = template
+        return jax.vmap(self.body.function_of(alone), [0 if one else None for one in which])    # type: ignore[attr-defined]
+
+    def read_from(self, template: tuple, count: int) -> int:
+        """See Op.read_from."""
+        return self.body.read_from(template[0], count)      # type: ignore[attr-defined]
+
+
+_ops: dict[Op, BatchedOp] = {}
+
+
+def _batched(call: Call, which: tuple[bool, ...]) -> Call:
+    op = _ops.get(call.op)
+    if op is None:
+        op = _ops[call.op] = BatchedOp(f"{call.op.name}.batched", call.op, (), "", loops=call.op.loops)     # type: ignore[arg-type]
+    return call_of(op, (call.template, which), call.creates)
