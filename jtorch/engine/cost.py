@@ -58,6 +58,12 @@ FREE = frozenset({"reshape", "squeeze", "broadcast_in_dim", "slice", "transpose"
                   "split"})
 
 
+def of_copying(elements: int) -> Work:
+    """The work of a step that copies so many elements."""
+    seconds = elements * CHEAP
+    return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
+
+
 def of_equation(e: Equation) -> Work:
     """The work of one equation of a jaxpr, of known sizes."""
     if e.name == "dot_general":

@@ -105,14 +105,8 @@ FOR_FMA static void fuse_doubles_there(double *x, double b, double c, Py_ssize_t
 PyObject *speedups_normals(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
     Py_buffer integers, out;
-    if (nargs != 2)
-        return PyErr_Format(PyExc_TypeError, "normals takes integers and the numbers to fill");
-    if (PyObject_GetBuffer(given[0], &integers, PyBUF_SIMPLE) < 0)
+    if (two_arrays(given, nargs, "normals takes integers and the numbers to fill", &integers, PyBUF_SIMPLE, &out, PyBUF_WRITABLE) < 0)
         return NULL;
-    if (PyObject_GetBuffer(given[1], &out, PyBUF_WRITABLE) < 0) {
-        PyBuffer_Release(&integers);
-        return NULL;
-    }
     int fits = integers.len == out.len && out.len % (BLOCK * (Py_ssize_t)sizeof(float)) == 0;
     if (fits) {
         Py_BEGIN_ALLOW_THREADS

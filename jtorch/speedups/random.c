@@ -48,18 +48,28 @@ static void draw(uint32_t *state, uint32_t *out, Py_ssize_t n)
     }
 }
 
+/* The memory of two arrays, the only arguments of a function that ``takes`` them: 0, or -1 with an error. */
+int two_arrays(PyObject *const *given, Py_ssize_t nargs, const char *takes, Py_buffer *a, int a_flags, Py_buffer *b, int b_flags)
+{
+    if (nargs != 2) {
+        PyErr_SetString(PyExc_TypeError, takes);
+        return -1;
+    }
+    if (PyObject_GetBuffer(given[0], a, a_flags) < 0)
+        return -1;
+    if (PyObject_GetBuffer(given[1], b, b_flags) < 0) {
+        PyBuffer_Release(a);
+        return -1;
+    }
+    return 0;
+}
+
 /* draw_words(state, out): see jtorch._base.seam */
 PyObject *speedups_draw_words(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
     Py_buffer state, out;
-    if (nargs != 2)
-        return PyErr_Format(PyExc_TypeError, "draw_words takes a state and the words to fill");
-    if (PyObject_GetBuffer(given[0], &state, PyBUF_WRITABLE) < 0)
+    if (two_arrays(given, nargs, "draw_words takes a state and the words to fill", &state, PyBUF_WRITABLE, &out, PyBUF_WRITABLE) < 0)
         return NULL;
-    if (PyObject_GetBuffer(given[1], &out, PyBUF_WRITABLE) < 0) {
-        PyBuffer_Release(&state);
-        return NULL;
-    }
     int fits = state.len == (WORDS + 1) * (Py_ssize_t)sizeof(uint32_t) && out.len % (Py_ssize_t)sizeof(uint32_t) == 0;
     if (fits) {
         Py_BEGIN_ALLOW_THREADS
@@ -88,14 +98,9 @@ static int swap(int64_t *out, const int64_t *others, Py_ssize_t n, Py_ssize_t sw
 PyObject *speedups_swap_places(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
     Py_buffer out, others;
-    if (nargs != 2)
-        return PyErr_Format(PyExc_TypeError, "swap_places takes numbers and the places to swap them with");
-    if (PyObject_GetBuffer(given[0], &out, PyBUF_WRITABLE) < 0)
+    if (two_arrays(given, nargs, "swap_places takes numbers and the places to swap them with", &out, PyBUF_WRITABLE, &others,
+                   PyBUF_SIMPLE) < 0)
         return NULL;
-    if (PyObject_GetBuffer(given[1], &others, PyBUF_SIMPLE) < 0) {
-        PyBuffer_Release(&out);
-        return NULL;
-    }
     Py_ssize_t size = sizeof(int64_t);
     int bad = out.len % size || others.len % size || others.len > out.len;
     if (!bad) {

@@ -153,6 +153,7 @@ PyObject *speedups_connect_calls(PyObject *module, PyObject *given);
 PyObject *speedups_connect_inplace(PyObject *module, PyObject *given);
 
 /* random.c */
+int two_arrays(PyObject *const *given, Py_ssize_t nargs, const char *takes, Py_buffer *a, int a_flags, Py_buffer *b, int b_flags);
 PyObject *speedups_draw_words(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 PyObject *speedups_swap_places(PyObject *module, PyObject *const *given, Py_ssize_t nargs);
 

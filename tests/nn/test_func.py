@@ -247,6 +247,7 @@ def test_numbers_of_samples_are_aligned_with_the_samples(xp):
         assert xp.equal(xp.vmap(f)(x, y), xp.stack([f(a, b) for a, b in zip(x, y, strict=True)]))
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_a_loop_goes_on_until_all_samples_are_done(xp):
     x, n = xp.linspace(0.1, 0.9, 6).view(2, 3), xp.tensor([2, 5])
     made = xp.vmap(xp.special.hermite_polynomial_he)(x, n)

@@ -33,8 +33,8 @@ def cut(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
         return _backward(base, [places[i] for i in template[3]])
     outs = [jax.ShapeDtypeStruct(tuple(size), base.np) for size, _, _ in shown]
     if several:
-        return of_function(lambda x: [x[place] for place in places], (True,), outs, _work(0), is_tuple=True)
-    return of_function(lambda x, place=places[0]: x[place], (True,), outs, _work(0), is_tuple=False)
+        return of_function(lambda x: [x[place] for place in places], (True,), outs, cost.of_copying(0), is_tuple=True)
+    return of_function(lambda x, place=places[0]: x[place], (True,), outs, cost.of_copying(0), is_tuple=False)
 
 
 def _place(shape: tuple[int, ...], stride: tuple[int, ...], size: tuple, step: tuple, offset: int) -> tuple[Any, ...]:
@@ -56,9 +56,4 @@ def _backward(base: Any, places: list[tuple]) -> HostProgram:
         for place, gradient in zip(places, gradients, strict=True):
             made[place] = gradient
         return [made]
-    return of_function(placed, (False,) + (True,) * len(places), [base.sds], _work(base.numel), is_tuple=True)
-
-
-def _work(elements: int) -> cost.Work:
-    seconds = elements * cost.CHEAP
-    return cost.Work(cost.HOST_STEP + seconds, seconds * cost.FUSED, cost.COMPILING)
+    return of_function(placed, (False,) + (True,) * len(places), [base.sds], cost.of_copying(base.numel), is_tuple=True)

@@ -25,10 +25,10 @@ def written(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None
         return None
     if not op.is_backward:
         return of_function(lambda content, value: _with_part(shown, content, value), (True, True), [content.sds],
-                           _work(content.numel), is_tuple=False)
+                           cost.of_copying(content.numel), is_tuple=False)
     needs = template[2]
     return of_function(lambda gradient: _gradients_of_write(shown, gradient, needs), (False, False, True),
-                       [(content, value)[i].sds for i in needs], _work(2 * content.numel), is_tuple=True)
+                       [(content, value)[i].sds for i in needs], cost.of_copying(2 * content.numel), is_tuple=True)
 
 
 def read(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
@@ -39,9 +39,9 @@ def read(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
         return None
     if not op.is_backward:
         out = jax.ShapeDtypeStruct(geometry[-4], content.np)
-        return of_function(lambda content: shown(np.ascontiguousarray(content)), (True,), [out], _work(0), is_tuple=False)
+        return of_function(lambda content: shown(np.ascontiguousarray(content)), (True,), [out], cost.of_copying(0), is_tuple=False)
     return of_function(lambda gradient: [_with_part(shown, np.zeros(content.shape, content.np), gradient)], (False, True),
-                       [content.sds], _work(content.numel), is_tuple=True)
+                       [content.sds], cost.of_copying(content.numel), is_tuple=True)
 
 
 def _shown(geometry: tuple, content: Any, others: list) -> Callable | None:
@@ -60,11 +60,6 @@ def _shown(geometry: tuple, content: Any, others: list) -> Callable | None:
 def _is_whole(base: Any, size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     """Whether a base's elements lie one behind the other."""
     return base.shape == size and is_contiguous(size, stride)
-
-
-def _work(elements: int) -> cost.Work:
-    seconds = elements * cost.CHEAP
-    return cost.Work(cost.HOST_STEP + seconds, seconds * cost.FUSED, cost.COMPILING)
 
 
 def _with_part(shown: Callable, content: np.ndarray, value: np.ndarray) -> np.ndarray:
