@@ -274,6 +274,7 @@ def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
 
 MANY = 64       # rows of one storage that are taken by recorded calls
 PARTS = 8       # places of other dims, each of which may be taken by recorded calls: a mask is cut at one place all the time
+BATCHES = 1     # and slices of one length from others of the first dim: what is cut there twice is a data set
 
 
 def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor | None:
@@ -283,7 +284,7 @@ def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor |
     many times, as a data set is, or by time, gives its parts as new inputs of what is computed with them. None where it does not.
     """
     s, view = t._storage, t._view
-    if requires_grad(t) or tangents.opened or not _is_taken_apart(s, dim, (dim, start, step, count)):
+    if requires_grad(t) or tangents.opened or not _is_taken_apart(s, (dim, start, step, count)):
         return None
     if t._inference or t._creation is not None or t._view_op is not None or t._through:
         return None
@@ -305,16 +306,20 @@ def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor |
     return made
 
 
-def _is_taken_apart(s: Any, dim: int, part: tuple) -> bool:
-    """Whether so many parts of a storage have been taken that further ones are no calls."""
+def _is_taken_apart(s: Any, part: tuple[int, int, int, int]) -> bool:
+    """Whether so many parts (dim, start, step, count) of a storage have been taken that further ones are no calls."""
+    dim, _, step, count = part
     if dim == 0:
         s.sliced += 1
-        return s.sliced > MANY
+        if s.sliced > MANY or count < 0:
+            return s.sliced > MANY
     if s.parts is None:
         s.parts = set()
     if len(s.parts) <= PARTS:
         s.parts.add(part)
-    return len(s.parts) > PARTS
+    if dim == 0 and sum([p[0] == 0 and p[2:] == (step, count) for p in s.parts]) > BATCHES:
+        s.sliced = MANY
+    return len(s.parts) > PARTS or s.sliced >= MANY
 
 
 @functools.lru_cache(4096)

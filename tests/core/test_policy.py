@@ -153,6 +153,17 @@ for turn in range(20):
     "early starts": (LOOP, "early_starts_used > 5"),
     "known backwards": (LOOP, "walks > 5"),
     "open sizes": ("for n in range(3, 30): torch.ones(n, 4).softmax(1).sum().item()", "open_traces > 0 and counters.open_sizes > 20"),
+    "slices of a data set": ("""
+torch.manual_seed(0)
+data, labels = torch.randn(6 * 64 + 17, 32), torch.randint(0, 4, (6 * 64 + 17,))
+model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4))
+optimizer = torch.optim.Adam(model.parameters())
+for epoch in range(20):
+    for i in range(0, len(data), 64):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(data[i:i + 64]), labels[i:i + 64]).backward()
+        optimizer.step()
+""", "program_runs > 90 and counters.programs < 4"),
     "untraced ops": ("x = torch.zeros(30, 4)\nfor k in range(30): x[k][k % 4] = 1.0\nx.sum().item()", "untraced > 25"),
     "vmap": ("w = torch.ones(64, 800)\nfor _ in range(20):\n"
              "    w = w - torch.vmap(torch.func.grad(lambda v: v.sin().exp().sum()))(w)\n    w.sum().item()",

@@ -39,7 +39,8 @@ def read(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
         return None
     if not op.is_backward:
         out = jax.ShapeDtypeStruct(geometry[-4], content.np)
-        return of_function(lambda content: shown(np.ascontiguousarray(content)), (True,), [out], cost.of_copying(0), is_tuple=False)
+        return of_function(lambda content: shown(np.ascontiguousarray(content)), (True,), [out], cost.of_copying(0),
+                           is_tuple=False)
     return of_function(lambda gradient: [_with_part(shown, np.zeros(content.shape, content.np), gradient)], (False, True),
                        [content.sds], cost.of_copying(content.numel), is_tuple=True)
 
