@@ -50,6 +50,7 @@ class Storage:
     shared: Any = None      # the segment whose memory other processes have too; True where it is a file's, or nothing
     owned = False           # whether the host memory is known by its address, but to no NumPy array
     sliced = 0              # how often rows were taken of it by an index
+    starts: dict[tuple, int] | None = None      # where the first slice of rows of each length began
     parts: set[tuple] | None = None     # by which indices of other dims
     rows: Any = None        # what the rows have in common that an int takes, once many were taken: see jtorch._api.indexing
 

@@ -274,7 +274,6 @@ def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
 
 MANY = 64       # rows of one storage that are taken by recorded calls
 PARTS = 8       # places of other dims, each of which may be taken by recorded calls: a mask is cut at one place all the time
-BATCHES = 1     # and slices of one length from others of the first dim: what is cut there twice is a data set
 
 
 def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor | None:
@@ -308,18 +307,24 @@ def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor |
 
 def _is_taken_apart(s: Any, part: tuple[int, int, int, int]) -> bool:
     """Whether so many parts (dim, start, step, count) of a storage have been taken that further ones are no calls."""
-    dim, _, step, count = part
+    dim, start, step, count = part
     if dim == 0:
         s.sliced += 1
-        if s.sliced > MANY or count < 0:
-            return s.sliced > MANY
+        if count >= 0 and s.sliced <= MANY and _is_cut_elsewhere(s, start, (step, count)):
+            s.sliced = MANY + 1
+        return s.sliced > MANY
     if s.parts is None:
         s.parts = set()
     if len(s.parts) <= PARTS:
         s.parts.add(part)
-    if dim == 0 and sum([p[0] == 0 and p[2:] == (step, count) for p in s.parts]) > BATCHES:
-        s.sliced = MANY
-    return len(s.parts) > PARTS or s.sliced >= MANY
+    return len(s.parts) > PARTS
+
+
+def _is_cut_elsewhere(s: Any, start: int, length: tuple[int, int]) -> bool:
+    """Whether a slice of this length was taken from another start before, as batches of a data set are."""
+    if s.starts is None:
+        s.starts = {}
+    return len(s.starts) < PARTS and s.starts.setdefault(length, start) != start
 
 
 @functools.lru_cache(4096)
