@@ -17,9 +17,6 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch._base import seam
 from jtorch._nodes import tangents
-from jtorch.engine import Value
-from jtorch.engine.mapped import is_mapped
-from jtorch.storage import aval_of, value_of
 
 
 @dataclass
@@ -255,9 +252,6 @@ def _add_suffixes(text: str, suffixes: list[str], indent: int, force_newline: bo
 
 def tensor_str(t, *, indent: int = 0, tensor_contents: str | None = None) -> str:
     """What ``repr(t)`` says. ``indent`` is the column it starts at; ``tensor_contents`` replaces the values' text."""
-    value = value_of(t) if aval_of(t).traced else None
-    if value is not None and is_mapped(value):
-        return _of_samples(value)
     kind = type(t).__name__
     plain = kind in ("Tensor", "Parameter")
     prefix = "tensor(" if plain else f"{kind}("
@@ -270,9 +264,9 @@ def tensor_str(t, *, indent: int = 0, tensor_contents: str | None = None) -> str
     return "Parameter containing:\n" + (text if plain else f"Parameter({text})")
 
 
-def _of_samples(value: Value) -> str:
-    """What stands for all samples of a ``vmap``."""
-    inside = textwrap.indent(tensor_str(seam.wrap(value.array.value)), "    ")
+def str_of_samples(value: Any) -> str:
+    """What ``repr`` says of a tensor that stands for all samples of a ``vmap``."""
+    inside = textwrap.indent(repr(seam.wrap(value.array.value)), "    ")
     return f"BatchedTensor(lvl={value.array.level.depth}, bdim=0, value=\n{inside}\n)"
 
 

@@ -501,8 +501,9 @@ class Tensor(Bound):
     __hash__ = object.__hash__
 
     def __repr__(self, *, tensor_contents=None) -> str:
-        from jtorch._tensor_str import tensor_str
-        return tensor_str(self)
+        from jtorch._tensor_str import str_of_samples, tensor_str
+        value = value_of(self) if storage.aval_of(self).traced else None
+        return tensor_str(self) if value is None or not mapped.is_mapped(value) else str_of_samples(value)
 
     def __format__(self, spec: str) -> str:
         from jtorch._tensor_str import tensor_format

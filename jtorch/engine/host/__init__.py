@@ -8,11 +8,12 @@ under one. Unsupported is raised where there is no such function, or where compi
 ``program.py``    the equations -> a list of calls: constants, slots
 ``sizes.py``      sizes that a trace leaves open
 ``rules.py``      the table of rules and what a rule is
-``lists.py``      ops of lists of tensors, without a jaxpr
+``untraced.py``   ops whose programs are made without a jaxpr: lists of tensors (``lists.py``),
+                  parts of one (``parts.py``), places of its memory (``places.py``)
 the other files   the rules, by kind
 ================  ==================================================================
 """
-from jtorch.engine.host import contract, control, elementwise, index, linalg, lists, reduce, shape, windows  # noqa: F401
+from jtorch.engine.host import contract, control, elementwise, index, linalg, reduce, shape, untraced, windows  # noqa: F401
 from jtorch.engine.host.program import (
     HostProgram,
     Plan,
