@@ -313,7 +313,7 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     if kept < 1:
         return named(c, out)
     made: Any = list(map(value_of, out[kept:]))
-    if made[0].aval.traced and mapped.is_mapped(made[0]) and not all([mapped.is_mapped(value_of(t)) for t in given]):
+    if mapped.is_mapped(made[0]) and not all([mapped.is_mapped(value_of(t)) for t in given]):
         raise RuntimeError(_STATISTICS_OF_SAMPLES if c.op.by else
                            f"vmap: {c.op.name} can't write for each sample into a tensor that is the same for all")
     if c.op.by:

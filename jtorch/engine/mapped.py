@@ -14,7 +14,7 @@ import numpy as np
 
 from jtorch.engine import stats
 from jtorch.engine.kernel import Call, call_of
-from jtorch.engine.values import Aval, Value
+from jtorch.engine.values import Value, traced_aval
 from jtorch.ops.registry import Op
 
 DEPENDS_ON_DATA = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
@@ -68,9 +68,7 @@ class Mapped:
 def of_samples(value: Value, level: Level) -> Value:
     """The value of one sample, of that of all."""
     whole = value.aval
-    aval = Aval(whole.shape[1:], whole.np, whole.device)     # of its own, so that no trace ever matches it
-    aval.traced = True
-    return Value(aval, Mapped(level, value))
+    return Value(traced_aval(jax.ShapeDtypeStruct(whole.shape[1:], whole.np), whole.device), Mapped(level, value))
 
 
 def level_of(value: Any) -> Level | None:
@@ -101,9 +99,13 @@ def refuse_choice(value: Value) -> None:
         raise RuntimeError(DEPENDS_ON_DATA)
 
 
-def record(record_call: Callable, call: Call, args: Sequence[Any]) -> Any:
-    """Records ``call`` for all samples of the innermost ``vmap`` that one of ``args`` is of."""
-    level = max([found for found in map(level_of, args) if found is not None], key=lambda found: found.depth)
+def innermost(args: Sequence[Any]) -> Level | None:
+    """The innermost ``vmap`` that one of the arguments of a call is of a sample of."""
+    return max([found for found in map(level_of, args) if found is not None], key=lambda found: found.depth, default=None)
+
+
+def record(record_call: Callable, call: Call, args: Sequence[Any], level: Level) -> Any:
+    """Records ``call`` for all samples of a ``vmap``."""
     which = tuple([level_of(a) is level for a in args])
     stats.counters.mapped += 1
     out = record_call(_batched(call, which), [a.array.value if one else a for a, one in zip(args, which, strict=True)])

@@ -236,9 +236,10 @@ def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], 
 
 def _run_traced(call: Call, args):
     """Under a JAX transformation the op runs at once on tracers, unrecorded; under ``vmap`` it is recorded for all samples."""
+    level = mapped.innermost(args)
+    if level is not None:
+        return mapped.record(record, call, args, level)
     import jax
-    if any(map(mapped.is_mapped, args)):
-        return mapped.record(record, call, args)
     for a in args:
         if a.__class__ is Value and a.array is None:
             finish(a)

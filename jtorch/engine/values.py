@@ -91,9 +91,9 @@ def aval_of(shape: tuple[int, ...], np_dtype: np.dtype, device: devices.device, 
     return found
 
 
-def traced_aval(tracer) -> Aval:
-    """An aval of its own for a JAX tracer, so that no trace ever matches it."""
-    aval = Aval(tuple(tracer.shape), np.dtype(tracer.dtype), CPU)
+def traced_aval(tracer, device: devices.device | None = None) -> Aval:
+    """An aval of its own for a JAX tracer, or what else has its shape and dtype, so that no trace ever matches it."""
+    aval = Aval(tuple(tracer.shape), np.dtype(tracer.dtype), CPU if device is None else device)
     aval.traced = True
     return aval
 

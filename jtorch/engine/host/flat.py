@@ -58,7 +58,7 @@ class Flat:
     def _equation(self, eqn, ins: list[int]) -> list[int]:
         name, params = eqn.primitive.name, eqn.params
         if name in CALLS:
-            inside = next(params[p] for p in CALL_PARAMS if p in params)
+            inside = _called(params)
             known = ON_HOST.get(params.get("name"))
             if known is not None and (self._are_of_one_rank(ins) or _broadcasts_as_numpy(inside)):
                 return self._append(Stand(known, eqn.outvars), known, {}, ins)
@@ -120,11 +120,16 @@ class Flat:
         return ins if wide is None else [i if i == wide else self.narrow.get(i, i) for i in ins]
 
 
+def _called(params: dict) -> Any:
+    """The jaxpr that a primitive only wraps."""
+    return next(params[p] for p in CALL_PARAMS if p in params)
+
+
 def _broadcasts_as_numpy(jaxpr: Any) -> bool:
     """Whether arrays of fewer dims are aligned with the last dims, and not with the first as one number a sample is."""
     for eqn in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         if eqn.primitive.name in CALLS:
-            if not _broadcasts_as_numpy(next(eqn.params[p] for p in CALL_PARAMS if p in eqn.params)):
+            if not _broadcasts_as_numpy(_called(eqn.params)):
                 return False
         elif eqn.primitive.name == "broadcast_in_dim":
             dims, rank = tuple(eqn.params["broadcast_dimensions"]), len(eqn.params["shape"])
