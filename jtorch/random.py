@@ -167,8 +167,9 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
         array = host(g.stream)
         return Value(aval, np.ascontiguousarray(array, dtype.np).reshape(shape) if place is engine.CPU
                      else engine.put(np.asarray(array, dtype.np), place))
-    with jax.enable_x64(True), jax.default_device(devices.jax_device(place)):
-        return Value(aval, accelerator(g.next_key()).astype(dtype.np))
+    at = devices.jax_device(place)
+    with jax.enable_x64(True), jax.default_device(at):      # which alone JAX takes for a wish: a later program may find it elsewhere
+        return Value(aval, accelerator(jax.device_put(g.next_key(), at)).astype(dtype.np))
 
 
 def _finish(value: Value, requires_grad_: bool = False) -> Tensor:

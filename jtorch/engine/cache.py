@@ -104,23 +104,30 @@ def program(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Thr
     """
     memory.trim_now_and_then()      # kernels come by the dozen, and take little; for a program memory was trimmed just now
     start = time.perf_counter()
-    made = _read_or_compiled(name_of, lower, on, devices.all_jax_devices(device or devices.interned("cpu")), tries)
+    made = begun(name_of, lower, on, device, tries)()
     if jax.default_backend() == "cpu":
         temporaries.keep_those_of(made)
     memory.trim_behind(time.perf_counter() - start)
     return made
 
 
-def _read_or_compiled(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, places: list[jax.Device],
-                      tries: bool) -> Any:
+def begun(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, device: devices.device | None,
+          tries: bool) -> Callable[[], Any]:
+    """The same in two steps: what is not on disk has been lowered, and the call that is given compiles it, in any thread."""
+    places = devices.all_jax_devices(device or devices.interned("cpu"))
     keeps = _directory is not None and _usable(_directory)
     name = name_of() if keeps else None
     path = _path(name, on, places) if name is not None else None
     found = _load(path, on, places) if path is not None else None
     if found is not None:
         stats.counters.read_untraced += 1
-        return found
+        return lambda: found
     lowered = lower()
+    return lambda: _compiled(lowered, path, on, places, tries)
+
+
+def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Device], tries: bool) -> Any:
+    keeps, found = _directory is not None and _usable(_directory), None
     text = lowered.as_text()
     options = _options(text, on, places[0].platform, tries)
     if keeps and path is None:

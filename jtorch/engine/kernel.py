@@ -85,7 +85,7 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "foreign", "is_tuple", "on_host", "outs", "runs",
+    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "foreign", "is_tuple", "met", "on_host", "outs", "runs",
                  "turns", "used")
 
     def __init__(self, call: Call, avals: tuple):
@@ -93,6 +93,7 @@ class Kernel:
         self._work: cost.Work | None = None
         self.turns: float | None = UNKNOWN      # how often a thread runs it on the host; None: always
         self.compiled: Any = None
+        self.met = 0            # traces with it that an accelerator has been given
         self.check: Any = None
         self._details: Any = None
         device = _device_of(call, avals)

@@ -85,10 +85,11 @@ class Program:
     """Calls of a trace compiled together: all of them, or a stretch.
 
     ``outs`` are the slots that it gives. ``spare`` says of a slot whether its value may be overwritten (donated).
-    ``on``: the threads that it runs on, if its device is the CPU.
+    ``on``: the threads that it runs on, if its device is the CPU. Unless it ``compiles`` now somebody else has it compiled.
     """
 
-    def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str, on: Threads):
+    def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str, on: Threads, *,
+                 compiles: bool = True):
         self.path, self.outs = path, outs
         self.line, self.runs, self.why = path[-1].line, 0, why
         self.last_run = 0       # the least recently run goes first
@@ -106,17 +107,29 @@ class Program:
         self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
         self.is_of_virtual_devices = is_mesh_of_cpus(self.device)
         self.soon_read = self._soon_read()
-        structure = self._structure()
-        key = structure, on
-        same = _programs.get(key)
+        self.key = self._structure(), on
+        if compiles and not self.takes_equal():
+            start = time.perf_counter()
+            self.become(self._compiled(), time.perf_counter() - start)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it can run."""
+        return hasattr(self, "executable")
+
+    def takes_equal(self) -> bool:
+        """Whether one that computes the same has been compiled, which this one then takes."""
+        same = _programs.get(self.key)
         if same is not None:
             self.executable: launch.Executable = same.executable
             stats.counters.equal_programs += 1
-            return
-        start = time.perf_counter()
-        self.executable = launch.Executable(self._compile(structure, on), len(self.donated))
-        _programs[key] = self
-        stats.program_compiled(self, why, time.perf_counter() - start)
+        return same is not None
+
+    def become(self, compiled: Any, seconds: float) -> None:
+        """Notes what it has been compiled to, and how long that took."""
+        self.executable = launch.Executable(compiled, len(self.donated))
+        _programs[self.key] = self
+        stats.program_compiled(self, self.why, seconds)
 
     def summary(self) -> str:
         """What was compiled, in a few words."""
@@ -246,22 +259,32 @@ class Program:
         calls = tuple([(s.call, tuple([names[i] if i >= 0 else self.where[-i - 1] for i in s.args])) for s in self.path])
         return calls, tuple([names[i] for i in self.outs]), tuple([self.avals[i] for i in self.order]), len(self.donated)
 
-    def _compile(self, structure: tuple, on: Threads):
+    def _compiled(self) -> Any:
+        """What XLA makes of it, or has made of it in an earlier process."""
+        memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
+        on = self.key[1] if self.device is CPU else ELSEWHERE
+        with traced_for(self.device.type == "mesh"):
+            return for_xla(lambda: cache.program(self._name, self._lowered, on, self.device, self._is_worth_trying()))
+
+    def begun(self) -> Callable[[], Any]:
+        """The same for an accelerator in two steps: the call that is given compiles it, in any thread."""
+        return for_xla(lambda: cache.begun(self._name, self._lowered, ELSEWHERE, self.device, tries=False))
+
+    def _name(self) -> str | None:
+        return name_of(self.key[0])
+
+    def _lowered(self) -> Any:
         device = self.device
         packed = [aval_of((len(self.floats),), np.dtype(np.float64), device)] * self.has_floats
         packed += [aval_of((len(self.ints),), np.dtype(np.int64), device)] * self.has_ints
         avals = packed + [self.avals[i] for i in self.order]
         placed = [(a if a.device is device else aval_of(a.shape, a.np, device)).placed for a in avals]
         donated = tuple(range(len(packed), len(packed) + len(self.donated)))
-        memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
         place = {} if placed else placed_on(device)
         if device.type == "mesh":
             flags = [sharding_of(device)] if self.checks else []
             place = {"out_shardings": (*[self.avals[i].placed.sharding for i in self.outs], *flags)}
-        jitted = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place)
-        with traced_for(device.type == "mesh"):
-            return for_xla(lambda: cache.program(lambda: name_of(structure), lambda: jitted.lower(*placed),
-                                                 on if device is CPU else ELSEWHERE, device, self._is_worth_trying()))
+        return jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place).lower(*placed)
 
     def _is_worth_trying(self) -> bool:
         return self.device is CPU or policy.is_worth_trying(sum([s.kernel.work.compiled for s in self.path]))

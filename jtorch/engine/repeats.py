@@ -42,25 +42,29 @@ class Run(NamedTuple):
         return (together + self.times % together) * self.seconds + policy.PIECE_COSTS * (self.times // together)
 
 
-def cuts(items: Sequence[Hashable], seconds: Sequence[float]) -> list[int]:
-    """The places at which to cut between equal pieces, in order; none if little would be saved. ``seconds`` to compile each."""
+def cuts(items: Sequence[Hashable], seconds: Sequence[float], longest: int | None = None) -> list[int]:
+    """The places at which to cut between equal pieces, in order; none if little would be saved. ``seconds`` to compile each.
+
+    ``longest``: of a period, in items.
+    """
     names: dict[Hashable, int] = {}
-    found = _runs(np.array([names.setdefault(x, len(names)) for x in items]), np.cumsum([0.0, *seconds]), 0)
+    found = _runs(np.array([names.setdefault(x, len(names)) for x in items]), np.cumsum([0.0, *seconds]), 0, longest or len(items))
     places = [run.cuts() for run in found]
     return sorted({at for some in places if len(some) > 2 for at in some})
 
 
-def _runs(items: np.ndarray, before: np.ndarray, at: int) -> list[Run]:
+def _runs(items: np.ndarray, before: np.ndarray, at: int, longest: int) -> list[Run]:
     """The run that saves most, and those in front of it and behind; ``at`` is where the items stand, ``before`` the seconds
     in front of each place.
     """
     if before[at + len(items)] - before[at] <= policy.SAVED:
         return []
-    best = max((_longest(items, period, before[at:]) for period in range(1, len(items) // 3 + 1)), key=_merit, default=None)
+    periods = range(1, min(len(items) // 3, longest) + 1)
+    best = max((_longest(items, period, before[at:]) for period in periods), key=_merit, default=None)
     if best is None or best.saved < policy.SAVED:
         return []
     here = best._replace(start=at + best.start)
-    return [*_runs(items[:best.start], before, at), here, *_runs(items[best.stop:], before, here.stop)]
+    return [*_runs(items[:best.start], before, at, longest), here, *_runs(items[best.stop:], before, here.stop, longest)]
 
 
 def _merit(run: Run) -> tuple[float, int]:

@@ -81,6 +81,8 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
         return None
     if not natural and (ENGINE_MODE != "hot" or state.depth > policy.MAX_CUT):
         return None
+    if profile.chains.get(held) is not None and state.depth > policy.MAX_CALLS_THERE:     # it would be several programs, too
+        return None
     if ENGINE_MODE == "hot":
         return "JTORCH_ENGINE=hot"
     profile.seen[held] = times = profile.seen.get(held, 0) + 1
@@ -100,6 +102,7 @@ def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> seg
     trie.budget.spent += policy.compile_seconds(profile.compiled_calls(state)) - profile.reserved
     profile.reserved = 0.0
     profile.programs[held] = made
+    profile.chains.pop(held, None)
     trie.programs[made] = (state, held)
     if len(trie.programs) > policy.MAX_PROGRAMS:
         _drop(trie, min(trie.programs, key=lambda p: p.last_run))

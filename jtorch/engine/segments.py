@@ -185,21 +185,46 @@ class Piece:
         """``kept``: the slots that are wanted behind it."""
         self.path, self.kind = path, tuple([s.kernel for s in path])
         self.program: Program | None = None
-        self.seconds = sum([policy.call_compile_seconds(s.kernel.work) for s in path])      # to compile
-        self._arguments: Any = sorted(made_by(path) & kept, reverse=True), _spare(held, kept), why, on
+        spare = _spare(held, kept)
+        self._arguments: Any = sorted(made_by(path) & kept, reverse=True), spare, why, on
+        self._let_go = [i for i in dict.fromkeys([i for s in path for i in s.args]) if i >= 0 and spare(i)]
+
+    @property
+    def seconds(self) -> float:
+        """About what it takes to compile."""
+        return sum([policy.call_compile_seconds(s.kernel.work) for s in self.path])
 
     def compile(self) -> None:
         """Makes its program."""
         self.program = Program(self.path, *self._arguments)
         self._arguments = None
 
-    def run(self, trace: Trace, runs: dict[Kernel, int]) -> None:
-        """Computes what it gives."""
+    def planned(self) -> Program:
+        """Its program, which somebody else has compiled."""
+        self.program = Program(self.path, *self._arguments, compiles=False)
+        return self.program
+
+    def keep_compiled(self) -> None:
+        """Drops its program if it could not be compiled."""
+        if self.program is not None and not self.program.is_compiled:
+            self.program = None
+
+    def run(self, trace: Trace, runs: dict[Kernel, int]) -> list:
+        """Computes what it gives, and lets go of what nobody wants behind it. Gives what is to be looked at for wrong values."""
+        flags: list = []
         if self.program is not None:
             wait.for_latest()
-            self.program.raise_if_bad(self.program.launch(trace))
+            flags = self.program.launch(trace)[-1:]
         else:
             one_by_one.run(self.path, trace.values, trace.numbers, runs)
+        for i in self._let_go:
+            trace.values[i].array = None
+        return flags
+
+    def raise_if_bad(self, flags: list) -> None:
+        """Raises the error that wrong values call for, where a program has noted some."""
+        if self.program is not None:
+            self.program.raise_if_bad(flags)
 
 
 def _kept_behind(stretches: list[list[State]], outs: list[int]) -> list[frozenset[int]]:
@@ -247,8 +272,9 @@ class Chain:
 
     def run(self, trace: Trace) -> None:
         """Computes the held values of the trace."""
-        for piece in self._pieces:
-            piece.run(trace, self._runs)
+        flags = [piece.run(trace, self._runs) for piece in self._pieces]
+        for piece, found in zip(self._pieces, flags, strict=True):
+            piece.raise_if_bad(found)
 
     def drop(self) -> None:
         """Nothing to take back when the programs are dropped."""

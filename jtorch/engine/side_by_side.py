@@ -1,10 +1,12 @@
-"""Kernels of an accelerator, compiled side by side: a call there costs up to a second of compiling before it is run first."""
+"""What an accelerator is to run, compiled side by side: a call there costs up to a second of compiling before it is run first."""
 from __future__ import annotations
 
 import contextlib
 import os
 import warnings
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,35 +17,50 @@ from jtorch.engine.jax_settings import left_as_found
 
 if TYPE_CHECKING:
     from jtorch.engine.kernel import Kernel
+    from jtorch.engine.program import Program
     from jtorch.engine.trie import State
 
 
 def compile_missing(path: list[State]) -> None:
-    """Compiles what an accelerator is to run and has not run yet: JAX traces it here, XLA takes a thread for each kernel.
-
-    What cannot be compiled says so when it is its turn.
-    """
+    """Compiles the kernels that an accelerator is to run and has not run yet. What cannot be compiled says so at its turn."""
     wanted = {s.kernel: None for s in path if s.kernel.compiled is None and s.kernel.is_accelerated}
-    if len(wanted) < 2:
-        return
-    start, lowered = perf_counter(), {}
-    for kernel in wanted:
-        with contextlib.suppress(Exception):
-            lowered[kernel] = kernel.lowered()
+    if len(wanted) > 1:
+        _compile(wanted, _begun)
+
+
+def compile_programs(programs: list[Program]) -> None:
+    """Compiles programs of an accelerator, those that compute the same once. One that cannot be compiled has none then."""
+    firsts = {p.key: p for p in reversed(programs) if not p.takes_equal()}
+    _compile(firsts.values(), lambda program: program.begun())
+    for program in programs:
+        if not program.is_compiled:
+            program.takes_equal()
+
+
+def _begun(kernel: Kernel) -> Callable[[], Any]:
+    return partial(kernel.of_xla, kernel.lowered())
+
+
+def _compile(wanted: Iterable[Kernel | Program], begin: Callable[[Any], Callable[[], Any]]) -> None:
+    """JAX traces them here, one after the other; XLA takes a thread for each."""
+    start = perf_counter()
     with left_as_found(), warnings.catch_warnings():        # which is of the process, and not to be left by several threads
         warnings.simplefilter("ignore")
         pool = ThreadPoolExecutor(os.cpu_count())
         try:
-            begun = {kernel: pool.submit(_compiled, kernel, text) for kernel, text in lowered.items()}
-            for kernel, made in begun.items():
+            making = {}
+            for each in wanted:
                 with contextlib.suppress(Exception):
-                    kernel.become(made.result(), perf_counter() - start)
+                    making[each] = pool.submit(_made, begin(each))
+            for each, made in making.items():
+                with contextlib.suppress(Exception):
+                    each.become(made.result(), perf_counter() - start)
                     start = perf_counter()
                     stats.counters.side_by_side += 1
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _compiled(kernel: Kernel, lowered: Any) -> Any:
+def _made(make: Callable[[], Any]) -> Any:
     with jax.enable_x64(True):
-        return kernel.of_xla(lowered)
+        return make()

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
+import jtorch.device as devices
 from jtorch import speedups
 from jtorch._base import caller  # noqa: F401  (for the extension)
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import mapped, memory, one_by_one, policy, schedule, stats, wait
+from jtorch.engine import alike, mapped, memory, one_by_one, policy, schedule, stats, wait
 from jtorch.engine.host import HostProgram, new_quiet_context, quiet_contexts  # noqa: F401  (for the extension, as Kernel and Aval)
 from jtorch.engine.kernel import Call, Kernel, are_too_many, clear_calls, flatten, kernel_of  # noqa: F401
 from jtorch.engine.one_by_one import NUMBER_AVALS, number
@@ -362,6 +363,8 @@ def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool) -> None:
     """Runs a trace that was held back: its program, or what it holds call by call."""
     held = liveness_of(trace.values)
     found = schedule.program_of(recorder.trie, trace, held, natural, read)
+    if found is None and devices.is_accelerator(trace.state.device):
+        found = alike.chain_of(recorder.trie, trace.state, held)
     if found is None:
         stats.counters.caught_up += 1
         catch_up(trace, trace.state, held=held)

@@ -1,6 +1,7 @@
 """The trie of a thread's traces: a state stands for all calls since a trace began, and its children for one call more."""
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import jtorch.device as devices
@@ -11,6 +12,7 @@ from jtorch.engine.cost import NOTHING, Work
 from jtorch.engine.policy import Budget
 
 if TYPE_CHECKING:
+    from jtorch.engine.alike import Alike
     from jtorch.engine.segments import Compiled, Early
 
 
@@ -71,11 +73,12 @@ class State:
 class Profile:
     """How often traces have ended at a state, and what has been compiled for them."""
 
-    __slots__ = ("_compiled_calls", "_work", "count", "programs", "refused", "reserved", "seen", "why")
+    __slots__ = ("_compiled_calls", "_work", "chains", "count", "programs", "refused", "reserved", "seen", "why")
 
     def __init__(self):
         self.count = 0                      # ends of traces that ran call by call
         self.programs: dict[bytes, Compiled] = {}   # by which values were still held
+        self.chains: dict[bytes, Alike | None] = {}     # what serves before there is a program, see ``alike``; None: nothing does
         self.seen: dict[bytes, int] = {}    # ends of traces that were held back, by the same
         self.why: str | None = None         # why there is to be a program, once that is settled
         self.reserved = 0.0                # of the budget, while the first program is still to come
@@ -92,7 +95,8 @@ class Profile:
     def compiled_calls(self, state: State) -> int:
         """How many of the calls on the way to ``state`` are compiled, see ``pieces``."""
         if self._compiled_calls is None:
-            self._compiled_calls = pieces.compiled_calls(state.path(), self.work(state))
+            self._compiled_calls = state.depth if devices.is_accelerator(state.device) else \
+                pieces.compiled_calls(state.path(), self.work(state))
         return self._compiled_calls
 
     @property
@@ -120,7 +124,7 @@ class Trie:
     A thread has its own, so that what it decides does not depend on what others do.
     """
 
-    __slots__ = ("budget", "programs", "root", "runs", "states", "turn")
+    __slots__ = ("budget", "pieces", "programs", "root", "runs", "states", "turn")
 
     def __init__(self):
         self.budget, self.turn = Budget(), 0        # how many programs it has run
@@ -135,6 +139,7 @@ class Trie:
     def _begin(self) -> None:
         self.root, self.states = State(None, None, (), None, 0), 0
         self.programs: dict[Compiled, tuple[State, bytes]] = {}     # with where they hang
+        self.pieces: Counter[tuple] = Counter()     # of an accelerator's traces, see ``alike``
         self.runs: dict[Any, int] = {}      # of kernels that will be compiled when they have run often enough
 
     def __del__(self, take_apart: Any = _take_apart):
