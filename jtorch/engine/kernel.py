@@ -122,9 +122,9 @@ class Kernel:
         return flatten(out), isinstance(out, (tuple, list))
 
     def function(self) -> Callable:
-        """What it computes, for JAX: traced already where it runs on the host."""
+        """What it computes, for JAX: traced already where it runs on the host, and without the jits inside for one accelerator."""
         call = self.call
-        if self.on_host is None:
+        if self.on_host is None and not self.is_accelerated:
             return call.fn
         return families.traced(call.op.function_of, call.template, call.fn, self.avals, loops=call.op.loops)
 

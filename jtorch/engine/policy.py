@@ -62,6 +62,7 @@ MUCH_SAVED = 3.0            # seconds of compiling less, for which pieces may do
 SAVED = 0.5                 # seconds of compiling that repeat others in a stretch, from which on it is cut
 
 FIRST_LENGTH = 512          # calls in a trace; a longer one is cut off, and is never compiled
+LENGTH_THERE = 2048         # behind a first cut on an accelerator, where each leaves pieces that are like no others
 MAX_LENGTH = 4096           # what that grows to where ends come a few cuts apart: a long training step is one trace
 MAX_CUT = 1000              # calls in a cut-off trace that ``hot`` compiles: XLA takes minutes for one with thousands of outputs
 MAX_STATES = 200_000        # states in a thread's trie; beyond that it starts anew

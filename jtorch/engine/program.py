@@ -94,8 +94,9 @@ class Program:
         self.line, self.runs, self.why = path[-1].line, 0, why
         self.last_run = 0       # the least recently run goes first
         self.is_long = False    # whether a run takes so long that freed memory may be given back behind it
-        taken, read = {i for s in path for i in s.args if i >= 0} - made_by(path), {i for s in path for i in s.read}
-        self.ins, self.left_out = sorted(taken & read), sorted(taken - read)        # of what is left out only shapes are used
+        made, read = made_by(path), {i for s in path for i in s.read}
+        taken = dict.fromkeys([i for s in path for i in s.args if i >= 0 and i not in made])    # in the order of these calls
+        self.ins, self.left_out = [i for i in taken if i in read], [i for i in taken if i not in read]      # only their shapes are used
         stats.counters.left_out += len(self.left_out)
         self.avals = self._avals()
         self.donated = self._donated(spare)

@@ -186,6 +186,7 @@ class Piece:
         self.path, self.kind = path, tuple([s.kernel for s in path])
         self.program: Program | None = None
         spare = _spare(held, kept)
+        self._wanted = bytes([one or i in kept for i, one in enumerate(held)])      # by slot
         self._arguments: Any = sorted(made_by(path) & kept, reverse=True), spare, why, on
         self._let_go = [i for i in dict.fromkeys([i for s in path for i in s.args]) if i >= 0 and spare(i)]
 
@@ -211,15 +212,15 @@ class Piece:
 
     def run(self, trace: Trace, runs: dict[Kernel, int]) -> list:
         """Computes what it gives, and lets go of what nobody wants behind it. Gives what is to be looked at for wrong values."""
-        flags: list = []
+        given: list = []
         if self.program is not None:
             wait.for_latest()
-            flags = self.program.launch(trace)[-1:]
+            given = self.program.launch(trace)
         else:
-            one_by_one.run(self.path, trace.values, trace.numbers, runs)
+            one_by_one.run(self.path, trace.values, trace.numbers, runs, self._wanted)
         for i in self._let_go:
             trace.values[i].array = None
-        return flags
+        return given[-1:] if self.program is not None and self.program.checks else []       # arrays that are shared are copied
 
     def raise_if_bad(self, flags: list) -> None:
         """Raises the error that wrong values call for, where a program has noted some."""

@@ -365,6 +365,8 @@ def _run(recorder: Recorder, trace: Trace, natural: bool, read: bool) -> None:
     found = schedule.program_of(recorder.trie, trace, held, natural, read)
     if found is None and devices.is_accelerator(trace.state.device):
         found = alike.chain_of(recorder.trie, trace.state, held)
+        if not natural:
+            recorder.longest = max(recorder.longest, policy.LENGTH_THERE)
     if found is None:
         stats.counters.caught_up += 1
         catch_up(trace, trace.state, held=held)

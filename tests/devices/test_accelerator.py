@@ -106,6 +106,95 @@ print(y.tolist(), kept.tolist(), len(alive) > 50, most[0] <= 5)
     assert printed == "[52.0, 52.0, 52.0, 52.0] [2.0, 2.0, 2.0, 2.0] True True\n"
 
 
+GENERATION = BEGINNING + """
+from jtorch.engine.program import Program
+copies, unshared = [], Program._unshared
+Program._unshared = lambda self, arrays: copies.append(self) or unshared(self, arrays)
+F = torch.nn.functional
+def model_on(device):
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    return torch.nn.TransformerEncoder(layer, 6, enable_nested_tensor=False).eval().to(device)
+def generated(model, device, count=6):
+    x = torch.linspace(-1, 1, 8, device=device).reshape(1, 1, 8)
+    with torch.no_grad():
+        for _ in range(count):
+            x = torch.cat([x, model(x)[:, -1:]], 1)
+    return x.tolist()
+def cached(model, device, count=8):
+    x, before = torch.linspace(-1, 1, 8, device=device).reshape(1, 1, 8), [None] * 6
+    made = []
+    with torch.no_grad():
+        for _ in range(count):
+            for k, layer in enumerate(model.layers):
+                h = layer.norm1(x)
+                before[k] = h if before[k] is None else torch.cat([before[k], h], 1)
+                x = x + layer.self_attn(h, before[k], before[k])[0]
+                x = x + layer.linear2(F.relu(layer.linear1(layer.norm2(x))))
+            made.append((x.tolist(), counters.programs, counters.kernels))
+    return made
+"""
+
+
+def test_sequences_that_grow_run_in_pieces_from_the_first_time(run_python):
+    """A layer is one program for each length, which the layers share; nothing that a piece hands on is copied first."""
+    printed = run_python(GENERATION + """
+model = model_on("cuda")
+there, again = generated(model, "cuda"), generated(model, "cuda")
+np.testing.assert_allclose(there, generated(model_on("cpu"), "cpu"), rtol=2e-4, atol=1e-5)
+print(there == again, counters.alike >= 1, counters.kernels < 10, counters.programs < 30, counters.equal_programs > 20, len(copies))
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "True True True True True 0\n"
+
+
+def test_what_a_cache_of_keys_leaves_as_it_is_is_compiled_once(run_python):
+    """From the fourth token on two programs a token are new, of what the length of the cache is part of: six layers share them."""
+    printed = run_python(GENERATION + """
+there, here = (cached(model_on(device), device) for device in ("cuda", "cpu"))
+np.testing.assert_allclose([x for x, *_ in there], [x for x, *_ in here], rtol=2e-4, atol=1e-5)
+print([b[1] - a[1] for a, b in zip(there[3:], there[4:])], {b[2] - a[2] for a, b in zip(there[3:], there[4:])}, len(copies))
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "[2, 2, 2, 2] {0} 0\n"
+
+
+def test_traces_that_repeat_themselves_in_another_way_each_time_are_not_compiled_for_ever(run_python):
+    """When their kernels have been met a few times these are compiled for themselves, and serve whatever comes."""
+    printed = run_python(BEGINNING + """
+import random
+draw, made = random.Random(0), []
+ways = [lambda x: x + 1, lambda x: x * 0.5, torch.tanh, torch.relu, lambda x: x.flip(0)]
+for _ in range(25):
+    x = torch.linspace(-1, 1, 7, device="cuda")
+    for _ in range(4):
+        some = [draw.choice(ways) for _ in range(draw.randint(2, 4))]
+        for _ in range(draw.randint(4, 6)):
+            for way in some:
+                x = way(x)
+    x.tolist()
+    made.append(counters.programs + counters.kernels)
+print(made[-1] - made[14] < made[14] - made[0], made[-1] - made[-6], counters.alike > 10)
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    print(printed)
+    assert printed.startswith("True ") and printed.endswith(" True\n")
+
+
+def test_a_wrong_index_in_a_trace_that_repeats_itself(run_python):
+    """It is told of behind the trace, all of which has been computed."""
+    printed = run_python(BEGINNING + """
+w, i = torch.arange(6.0, device="cuda").reshape(3, 2), torch.tensor([0, 7], device="cuda")
+x = torch.ones(2, 2, device="cuda")
+for k in range(8):
+    x = torch.tanh(x) * 0.5 + w[i if k == 5 else i * 0]
+y = x * 2
+try:
+    print(y.shape, y.tolist())
+except IndexError as error:
+    print(str(error)[:39], counters.alike)
+print(w.tolist(), len(y.tolist()))
+""", {**ENV, "JTORCH_ENGINE": "auto"})
+    assert printed == "index 7 is out of bounds for dimension  1\n[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]] 2\n"
+
+
 def test_wrong_values_are_found_on_the_device(run_python):
     """Nothing large goes to the host for it, and what was called before stands."""
     printed = run_python(BEGINNING + """
