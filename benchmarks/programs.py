@@ -125,7 +125,7 @@ def _vae(torch: Any, count: int = 300) -> Iterator[float]:
 
 # ---------------------------------------------------------------- sequences
 
-def _cached_generation(torch: Any, count: int = 200, layers: int = 4, width: int = 128, heads: int = 4) -> Iterator[float]:
+def cached_generation(torch: Any, count: int = 200, layers: int = 4, width: int = 128, heads: int = 4) -> Iterator[float]:
     """A token a turn, with the keys and values of those before it."""
     nn = torch.nn
     torch.manual_seed(0)
@@ -212,7 +212,7 @@ PROGRAMS: dict[str, Program] = {
     "GPT, 100 steps": partial(_steps, gpt, 100),
     "language model, 60 steps of varying lengths": partial(
         _steps, partial(language_model_step, layers=2, lengths=tuple(8 + 3 * i % 41 for i in range(60))), 60),
-    "generation of 200 tokens with a cache": _cached_generation,
+    "generation of 200 tokens with a cache": cached_generation,
     "ResNet, 30 steps": _small_resnet,
     "U-Net, 30 steps": _unet,
     "REINFORCE, 30 episodes": _reinforce,
