@@ -168,7 +168,7 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
         return Value(aval, np.ascontiguousarray(array, dtype.np).reshape(shape) if place is engine.CPU
                      else engine.put(np.asarray(array, dtype.np), place))
     at = devices.jax_device(place)
-    with jax.enable_x64(True), jax.default_device(at):      # which alone JAX takes for a wish: a later program may find it elsewhere
+    with jax.enable_x64(True), jax.default_device(at):      # a wish only: a program may find the array elsewhere
         return Value(aval, accelerator(jax.device_put(g.next_key(), at)).astype(dtype.np))
 
 

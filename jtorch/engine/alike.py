@@ -1,8 +1,8 @@
 """Traces of an accelerator that repeat themselves: programs of their pieces, from the first time on.
 
 Kernel by kernel, each call costs an accelerator up to a second of compiling and 50 µs to start. Where sequences grow, as in
-generation, shapes are others in each turn, and no trace comes back often enough to become one program. But the layers of a net are
-alike in each: a piece of some calls is compiled once, and started as often as there are layers.
+generation, shapes are others in each turn, and no trace comes back often enough to become one program. But the layers of a net
+are alike in each: a piece of some calls is compiled once, and started as often as there are layers.
 """
 from __future__ import annotations
 
@@ -89,6 +89,6 @@ class Alike(Chain):
 
     def _is_worth_it(self, kind: tuple[Kernel, ...], times: int) -> bool:
         """Whether a piece is to be a program. Kernels that are there, or are met again and again, serve other traces, too."""
-        if all([kernel.compiled is not None or kernel.met >= policy.FEW_MET for kernel in kind]):
+        if all([kernel.compiled is not None or kernel.met >= policy.OFTEN_MET for kernel in kind]):
             return len(kind) > 1 and self._counts[kind] >= policy.OFTEN
         return times > 1 or len(kind) <= policy.SHORT

@@ -85,8 +85,8 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "foreign", "is_tuple", "met", "on_host", "outs", "runs",
-                 "turns", "used")
+    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "foreign", "is_tuple", "met", "on_host", "outs",
+                 "runs", "turns", "used")
 
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals, self.runs = call, avals, 0
@@ -122,7 +122,7 @@ class Kernel:
         return flatten(out), isinstance(out, (tuple, list))
 
     def function(self) -> Callable:
-        """What it computes, for JAX: traced already where it runs on the host, and without the jits inside for one accelerator."""
+        """What it computes, for JAX: traced already where it runs on the host; for an accelerator without the jits inside."""
         call = self.call
         if self.on_host is None and not self.is_accelerated:
             return call.fn

@@ -48,8 +48,8 @@ MUCH_WORK = 1.0             # seconds that a CPU would take: less is done in abo
 CALL_COMPILES = 0.004       # seconds that a call adds to what its program takes to compile, beside what it does
 CALL_COMPILES_THERE = 0.1   # the same for an accelerator, whatever it does
 LONGEST_ALIKE = 200         # calls in a period of an accelerator's trace that is run in pieces
-FEW_MET = 3                 # calls in a row of it, met in earlier traces, that are a piece apart from new ones; also traces from which
-                            # on a kernel is compiled for itself, and no longer a reason to make a piece a program
+FEW_MET = 3                 # calls in a row of it, met in earlier traces, that are a piece apart from new ones
+OFTEN_MET = 3               # traces with it from which on a kernel is compiled for itself, and makes no piece a program
 OFTEN = 8                   # times that a piece without new calls has to come before it is a program
 SHORT = 40                  # calls in a piece that comes once, up to which it is one program rather than as many kernels
 AT_ONCE = 0.75              # seconds of compiling at one end of a trace; of pieces that take longer some wait for the next

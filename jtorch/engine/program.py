@@ -96,7 +96,7 @@ class Program:
         self.is_long = False    # whether a run takes so long that freed memory may be given back behind it
         made, read = made_by(path), {i for s in path for i in s.read}
         taken = dict.fromkeys([i for s in path for i in s.args if i >= 0 and i not in made])    # in the order of these calls
-        self.ins, self.left_out = [i for i in taken if i in read], [i for i in taken if i not in read]      # only their shapes are used
+        self.ins, self.left_out = [i for i in taken if i in read], [i for i in taken if i not in read]      # only shapes of these
         stats.counters.left_out += len(self.left_out)
         self.avals = self._avals()
         self.donated = self._donated(spare)

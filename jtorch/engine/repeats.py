@@ -48,7 +48,8 @@ def cuts(items: Sequence[Hashable], seconds: Sequence[float], longest: int | Non
     ``longest``: of a period, in items.
     """
     names: dict[Hashable, int] = {}
-    found = _runs(np.array([names.setdefault(x, len(names)) for x in items]), np.cumsum([0.0, *seconds]), 0, longest or len(items))
+    numbers = np.array([names.setdefault(x, len(names)) for x in items])
+    found = _runs(numbers, np.cumsum([0.0, *seconds]), 0, longest or len(items))
     places = [run.cuts() for run in found]
     return sorted({at for some in places if len(some) > 2 for at in some})
 
