@@ -6,16 +6,17 @@ has started early writes over nothing, and if the guess was wrong its results ar
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import jtorch.device as devices
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import one_by_one, pieces, policy, stats, wait
+from jtorch.engine import one_by_one, pieces, policy, stats, temporaries, wait
 from jtorch.engine.cost import Work
+from jtorch.engine.handed_on import handed_on
 from jtorch.engine.program import Program, made_by, results
 from jtorch.engine.threads import Threads, pool_for
-from jtorch.engine.values import Value, is_ones
+from jtorch.engine.values import CPU, Aval, Value, is_ones
 
 if TYPE_CHECKING:
     from jtorch.engine.kernel import Kernel
@@ -42,7 +43,8 @@ def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     takes_much = not accelerated and _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
     cut = pieces.of_trace(path, outs, work, accelerated)
     if len(cut) > 1:
-        return Chain(cut, outs, held, why, Threads(inline=takes_much, pool=pool), runs)
+        cut, more = handed_on(cut, len(held)) if trace.state.device is CPU else (cut, [])
+        return Chain(cut, outs, held + bytes(len(more)), why, Threads(inline=takes_much, pool=pool), runs, more)
     if takes_much:
         return Program(path, outs, _spare(held), why, Threads(inline=True, pool=pool))
     stretch = max(_stretches(path, trace), key=len)
@@ -188,6 +190,7 @@ class Piece:
         spare = _spare(held, kept)
         self._wanted = bytes([one or i in kept for i, one in enumerate(held)])      # by slot
         self._arguments: Any = sorted(made_by(path) & kept, reverse=True), spare, why, on
+        self.gives = sum([a.nbytes for s in path for i, a in enumerate(s.outs, s.first) if i in kept])     # bytes
         self._let_go = [i for i in dict.fromkeys([i for s in path for i in s.args]) if i >= 0 and spare(i)]
 
     @property
@@ -243,10 +246,14 @@ class Chain:
     """
 
     def __init__(self, stretches: list[list[State]], outs: list[int], held: bytes, why: str, on: Threads,
-                 runs: dict[Kernel, int]):
+                 runs: dict[Kernel, int], more: Sequence[Aval] = ()):
+        """``more``: of slots behind the trace's own."""
+        self._more = more
         self.last_run, self.is_long, self.is_whole, self._runs = 0, False, False, runs
         self._pieces = [Piece(piece, kept, held, why, on)
                         for piece, kept in zip(stretches, _kept_behind(stretches, outs), strict=True)]
+        if on.inline:
+            temporaries.keep(self, sum([p.gives for p in self._pieces]))
         self.compile_some()
 
     @property
@@ -273,6 +280,7 @@ class Chain:
 
     def run(self, trace: Trace) -> None:
         """Computes the held values of the trace."""
+        trace.values += [Value(aval) for aval in self._more]
         flags = [piece.run(trace, self._runs) for piece in self._pieces]
         for piece, found in zip(self._pieces, flags, strict=True):
             piece.raise_if_bad(found)

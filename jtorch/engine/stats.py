@@ -36,6 +36,7 @@ class Counters:
     later_pieces: int = 0       # of these, pieces of a trace that were compiled at a later end than its first ones
     put_off: int = 0            # calls, as of running statistics, that are compiled with a trace's last piece
     equal_programs: int = 0     # that were compiled already, for another stretch of calls
+    handed_on: int = 0          # calls of backward that begin with what forward has computed, in another piece of a trace
     left_out: int = 0           # values that programs do not take, since they use their shapes only
     loaded: int = 0             # of the programs and kernels, those read from disk
     read_untraced: int = 0      # of these, programs known by their calls, so that JAX did not trace them

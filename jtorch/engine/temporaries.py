@@ -35,9 +35,13 @@ _kept = 0               # the largest that malloc has been told of
 
 def keep_those_of(compiled: Any) -> None:
     """Has malloc keep the temporary memory of ``compiled``, a program on the CPU, as long as somebody may run it."""
-    needed = _needed(compiled)
+    keep(compiled, _needed(compiled))
+
+
+def keep(of: Any, needed: int) -> None:
+    """Has malloc keep so many bytes as long as there is what needs them: a program, or a chain of some that hand them on."""
     if MAPPED // 2 < needed <= LARGEST and _may_be_set():
-        _in_use[compiled] = needed
+        _in_use[of] = needed
     _tell(max(_in_use.values(), default=0))
 
 

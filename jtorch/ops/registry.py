@@ -184,6 +184,7 @@ class Op:
     autocast: Autocast | None = None
     loops: bool = False
     layout: Any = None          # a Layout: which strides results have
+    in_parts: Callable | None = None
     lies: Callable | None = None    # of a template: how each result lies on a mesh, as which argument (its number) or a sharding
     tested: bool = True
     _functions: dict = field(default_factory=dict)
@@ -428,6 +429,10 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     autocast:   what autocast does to its arguments: by default what PyTorch's lists (``autocast.py``) say.
     loops:      there may be a loop in the body, in JAX's functions too (or in its derivative): it is traced with the jits inside.
                 Without them, which is quicker, a loop would be unrolled.
+    in_parts:   the op as two calls, for where its backward is part of another program than itself: what backward would compute
+                again, and backward from that. A function of the template, of what is asked of the vjp (needs, given) and of its
+                avals, that gives for both the name of an op, its template, and which of the vjp's arguments (and of the first's
+                result, which comes last) it takes, by number; or None.
     lies:       how results lie on a mesh, where that is not XLA's choice: a function of the template that gives, for each of
                 them, the number of the argument that it lies as, a sharding, or None.
     tested:     False keeps the op out of the generated matrix.

@@ -83,6 +83,60 @@ def test_what_pieces_between_read_is_there(torch, monkeypatch):
     assert ENGINE_MODE != "auto" or stats.counters.put_off > before
 
 
+@pytest.mark.parametrize("kind", ["plain", "causal", "masked", "bool mask", "double"])
+def test_attention_s_weights_are_handed_on_to_backward(torch, monkeypatch, kind):
+    """Where backward is in another piece than forward it does not compute them again."""
+    monkeypatch.setattr(pieces, "_ends", lambda path, outs, work: [len(path) // 3, len(path) // 2, len(path) - 1, len(path)])
+    drawn = np.random.default_rng(0).normal(size=(3, 2, 5, 4)).astype(np.float64 if kind == "double" else np.float32)
+
+    def trained(torch):
+        x, y = (torch.tensor(drawn + k, requires_grad=True) for k in range(2))
+        mask = {"masked": torch.linspace(-1, 1, 25).reshape(5, 5), "bool mask": torch.ones(5, 5, dtype=torch.bool).tril()}.get(kind)
+        losses = []
+        for _ in range(30):
+            h = torch.nn.functional.scaled_dot_product_attention(x * 0.9, y * 1.1, y.tanh(), attn_mask=mask,
+                                                                 is_causal=kind == "causal", scale=0.3)
+            loss = (h + x).square().mean()
+            loss.backward()
+            with torch.no_grad():
+                for p in (x, y):
+                    p -= p.grad
+                    p.grad = None
+            losses.append(loss.item())
+        return losses, x.tolist(), y.tolist()
+    before = stats.counters.handed_on
+    for found, expected in zip(trained(library("jtorch")), trained(torch), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-6)
+    assert ENGINE_MODE == "eager" or stats.counters.handed_on > before
+
+
+@pytest.mark.parametrize("kind", ["a mask with a gradient", "fixed keys", "many keys", "grouped"])
+def test_attention_that_is_computed_again(torch, monkeypatch, kind):
+    monkeypatch.setattr(pieces, "_ends", lambda path, outs, work: [len(path) // 3, len(path) // 2, len(path) - 1, len(path)])
+    drawn = np.random.default_rng(0).normal(size=(2, 2, 20, 2)).astype(np.float32)
+
+    def trained(torch):
+        x = torch.tensor(drawn[:, :, :5], requires_grad=True)
+        keys = torch.tensor(drawn if kind == "many keys" else drawn[:, :1, :5] if kind == "grouped" else drawn[:, :, :5])
+        keys.requires_grad_(kind != "fixed keys")
+        mask = torch.zeros(5, 5, requires_grad=True) if kind == "a mask with a gradient" else None
+        losses = []
+        for _ in range(30):
+            h = torch.nn.functional.scaled_dot_product_attention(x * 0.9, keys * 1, keys.tanh(), attn_mask=mask,
+                                                                 enable_gqa=kind == "grouped")
+            loss = (h + x).square().mean()
+            loss.backward()
+            with torch.no_grad():
+                x -= x.grad
+            x.grad = None
+            losses.append(loss.item())
+        return losses, x.tolist(), *[t.grad.tolist() for t in (keys, mask) if t is not None and t.grad is not None]
+    before = stats.counters.handed_on
+    for found, expected in zip(trained(library("jtorch")), trained(torch), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-6)
+    assert stats.counters.handed_on == before
+
+
 def test_one_end_compiles_one_piece():
     if ENGINE_MODE != "auto":
         pytest.skip("all are compiled at the first end, or nothing is")

@@ -114,6 +114,17 @@ for turn in range(25):
 FIRES = {
     "programs": (LOOP, "program_runs > 10 and counters.programs > 0"),
     "equal pieces of a trace": (LOOP.replace("range(6)", "range(60)"), "equal_programs > 2 and counters.programs < 9"),
+    "attention's weights handed on to backward": ("""
+from jtorch.engine import pieces
+pieces._ends = lambda path, outs, work: [len(path) // 2, len(path)]
+x = torch.randn(2, 4, 16, 8, requires_grad=True)
+for _ in range(40):
+    (torch.nn.functional.scaled_dot_product_attention(x, x * 2, x * 3) + x).square().mean().backward()
+    with torch.no_grad():
+        x -= x.grad
+    x.grad = None
+    x.sum().item()
+""", "handed_on > 0"),
     "what later pieces read the shapes of": (LOOP.replace("range(6)", "range(60)").replace(
         "torch.nn.ReLU())", "torch.nn.Unflatten(1, (16, 16)), torch.nn.Flatten(), torch.nn.ReLU())"), "left_out > 50"),
     "compiling at several ends": (LOOP.replace("_ in range(6)", "k in range(40)").replace("Linear(256, 256)", "Linear(256 + k, 257 + k)")

@@ -16,7 +16,10 @@ from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import ATTENDED
 from jtorch.ops.nn import fused_attention
 from jtorch.ops.nn._common import functional
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.registry import Tensor, T, op
+
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+FEW_KEYS = 8        # for each number of a query: their weights are not much beside it
 
 
 def _check(query: jax.Array, key: jax.Array, value: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> None:
@@ -100,7 +103,19 @@ def _weights(query: jax.Array, key: jax.Array, attn_mask: jax.Array | None, is_c
     return safe_softmax(_masked(scores, attn_mask, is_causal)).astype(query.dtype)
 
 
-@functional(backward_name="ScaledDotProductFlashAttentionForCpuBackward0", layout=ATTENDED)
+def _in_parts(template: tuple, asked: tuple, avals: tuple) -> tuple | None:
+    """Attention as two calls between which its weights are known, see ``Op.in_parts``: where that is quicker, and they are few."""
+    query, key, value, mask, _, is_causal, scale, enable_gqa = template
+    (needs, given), n = asked, 4 if mask is T else 3
+    shapes = [a.shape for a in avals[:3]]
+    if needs != (0, 1, 2) or enable_gqa or len({s[:-2] for s in shapes}) > 1 or {a.np for a in avals[:3]} not in ({F32}, {F64}) \
+            or shapes[1][-2] > FEW_KEYS * shapes[0][-1]:
+        return None
+    return (("_attention_weights", (T, T, mask, is_causal, scale), (0, 1, 3) if mask is T else (0, 1)),
+            ("_attention_gradients", (T, T, T, T, T, scale), (0, 1, 2, n, n + 1)))
+
+
+@functional(backward_name="ScaledDotProductFlashAttentionForCpuBackward0", layout=ATTENDED, in_parts=_in_parts)
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
                                  enable_gqa: bool = False):
@@ -117,6 +132,28 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if attn_mask is not None:
         return plain(query, key, value)
     return fused_attention.attention(plain, factor, is_causal, query, key, value)
+
+
+@op(name="_attention_weights", function=False, method=False, out=False, tested=False)
+def attention_weights(query: Tensor, key: Tensor, attn_mask: Tensor | None = None, is_causal: bool = False, *,
+                      scale: float | None = None):
+    """What scaled_dot_product_attention multiplies the values by."""
+    return _weights(query, key, attn_mask, is_causal, _scale(query, scale))
+
+
+@op(name="_attention_gradients", function=False, method=False, out=False, tested=False)
+def attention_gradients(query: Tensor, key: Tensor, value: Tensor, gradient: Tensor, weights: Tensor, *,
+                        scale: float | None = None):
+    """Those of query, key and value, once the weights are known."""
+    of_weights = _products(gradient, value, -1, -1)
+    of_scores = from_result.of_softmax(of_weights, weights, weights, -1) * _scale(query, scale)
+    return _products(of_scores, key, -1, -2), _products(of_scores, query, -2, -2), _products(weights, gradient, -2, -2)
+
+
+def _products(a: jax.Array, b: jax.Array, i: int, j: int) -> jax.Array:
+    """The products of matrices, summed along these dims."""
+    each = tuple(range(a.ndim - 2))
+    return lax.dot_general(a, b, (((a.ndim + i,), (b.ndim + j,)), (each, each)))
 
 
 @op(name="_attention_with_dropout_mask", function=False, method=False, out=False, tested=False)
