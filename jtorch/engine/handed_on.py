@@ -31,8 +31,8 @@ class Part(NamedTuple):
 
 def handed_on(pieces: list[list[State]], free: int) -> tuple[list[list[State]], list[Aval]]:
     """The pieces with what they hand on in addition, in slots from ``free`` on, and the avals of these."""
-    forwards = {(s.call.op, s.call.template, s.args): (at, s) for at, piece in enumerate(pieces) for s in piece
-                if s.call.op.in_parts is not None}
+    forwards: dict[tuple, tuple[int, State]] = {(s.call.op, s.call.template, s.args): (at, s) for at, piece in enumerate(pieces)
+                                                for s in piece if s.call.op.in_parts is not None}
     if not forwards:
         return pieces, []
     made: dict[State, State] = {}       # what is computed in addition behind a call of forward
@@ -53,9 +53,9 @@ def handed_on(pieces: list[list[State]], free: int) -> tuple[list[list[State]], 
     return out, [s.outs[0] for s in made.values()]
 
 
-def _forward_of(s: State) -> tuple | None:
-    """What the call of forward is known by that a call of backward belongs to."""
+def _forward_of(s: State) -> tuple:
+    """What the call of forward is known by that a call of backward belongs to; nothing for others."""
     if not s.call.op.is_backward:
-        return None
+        return ()
     forward, given, *_ = s.call.template
     return s.call.op.body, forward, s.args[:len(s.args) - len(given)]

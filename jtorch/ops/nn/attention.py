@@ -16,7 +16,7 @@ from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import ATTENDED
 from jtorch.ops.nn import fused_attention
 from jtorch.ops.nn._common import functional
-from jtorch.ops.registry import Tensor, T, op
+from jtorch.ops.registry import T, Tensor, op
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 FEW_KEYS = 8        # for each number of a query: their weights are not much beside it
@@ -104,12 +104,12 @@ def _weights(query: jax.Array, key: jax.Array, attn_mask: jax.Array | None, is_c
 
 
 def _in_parts(template: tuple, asked: tuple, avals: tuple) -> tuple | None:
-    """Attention as two calls between which its weights are known, see ``Op.in_parts``: where that is quicker, and they are few."""
-    query, key, value, mask, _, is_causal, scale, enable_gqa = template
-    (needs, given), n = asked, 4 if mask is T else 3
-    shapes = [a.shape for a in avals[:3]]
-    if needs != (0, 1, 2) or enable_gqa or len({s[:-2] for s in shapes}) > 1 or {a.np for a in avals[:3]} not in ({F32}, {F64}) \
-            or shapes[1][-2] > FEW_KEYS * shapes[0][-1]:
+    """Attention as two calls between which its weights are known, see ``Op.in_parts``: where they are few, and not of 16 bits."""
+    mask, _, is_causal, scale, enable_gqa = template[3:]
+    query, key, value = avals[:3]
+    n = 4 if mask is T else 3
+    if asked[0] != (0, 1, 2) or enable_gqa or query.np not in (F32, F64) or key.shape[-2] > FEW_KEYS * query.shape[-1] \
+            or not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
         return None
     return (("_attention_weights", (T, T, mask, is_causal, scale), (0, 1, 3) if mask is T else (0, 1)),
             ("_attention_gradients", (T, T, T, T, T, scale), (0, 1, 2, n, n + 1)))
