@@ -55,7 +55,8 @@ def handed_on(pieces: list[list[State]], free: int) -> tuple[list[list[State]], 
 
 def _forward_of(s: State) -> tuple:
     """What the call of forward is known by that a call of backward belongs to; nothing for others."""
-    if not s.call.op.is_backward:
+    op = s.call.op
+    if not op.is_backward or op.body.in_parts is None:      # type: ignore[attr-defined]
         return ()
     forward, given, *_ = s.call.template
-    return s.call.op.body, forward, s.args[:len(s.args) - len(given)]
+    return op.body, forward, s.args[:len(s.args) - len(given)]
