@@ -19,7 +19,7 @@ from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import T, Tensor, op
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
-FEW_KEYS = 8        # for each number of a query: their weights are not much beside it
+FEW_KEYS = 4        # for each number of a query: their weights are a fourth of what a layer keeps for backward then
 
 
 def _check(query: jax.Array, key: jax.Array, value: jax.Array, attn_mask: jax.Array | None, is_causal: bool) -> None:
