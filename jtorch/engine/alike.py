@@ -70,14 +70,15 @@ class Alike(Chain):
         """Compiles side by side what is new and short or comes again in it, and what has come often."""
         times = Counter([p.kind for p in self._pieces])
         self._counts.update(times)
-        wanted = [p for p in self._pieces if self._is_worth_it(p.kind, times[p.kind])]
-        programs = [p.planned() for p in wanted]
+        planned = {p: p.planned() for p in self._pieces if self._is_worth_it(p.kind, times[p.kind])}
+        programs = [*planned.values()]
         self._plan_reads(programs)
         compile_programs(programs)
-        for piece in wanted:
-            piece.keep_compiled()
+        for piece, program in planned.items():
+            if program.is_compiled:     # else it runs call by call
+                piece.program = program
         self.is_whole = True
-        return len(wanted)
+        return len(programs)
 
     def _plan_reads(self, programs: list[Program]) -> None:
         """Numbers go to the host unasked if they are few in all, and not for the next piece alone."""

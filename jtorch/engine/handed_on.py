@@ -40,7 +40,9 @@ def handed_on(pieces: list[list[State]], free: int) -> tuple[list[list[State]], 
     for at, piece in enumerate(pieces):
         for s in piece:
             first, forward = forwards.get(_forward_of(s), (at, s))
-            parts = forward.call.op.in_parts(forward.call.template, s.call.template[2:], s.kernel.avals) if first < at else None
+            if first == at:     # or it has none
+                continue
+            parts = forward.call.op.in_parts(forward.call.template, s.call.template[2:], s.kernel.avals)
             if parts is None:
                 continue
             more, rest = Part(*parts[0]), Part(*parts[1])

@@ -63,7 +63,7 @@ def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     return Split(early, Program(rest, [i for i in outs if i not in made], _spare(held, made), why, on))
 
 
-def _spare(held: bytes, kept: Set[int] = frozenset()) -> Callable[[int], bool]:
+def _spare(held: bytes | bytearray, kept: Set[int] = frozenset()) -> Callable[[int], bool]:
     """Which slots a program may overwrite: those that nobody holds but the trace, and that are not ``kept``."""
     return lambda i: not held[i] and i not in kept
 
@@ -187,8 +187,10 @@ class Piece:
         """``kept``: the slots that are wanted behind it."""
         self.path, self.kind = path, tuple([s.kernel for s in path])
         self.program: Program | None = None
-        spare = _spare(held, kept)
-        self._wanted = bytes([one or i in kept for i, one in enumerate(held)])      # by slot
+        wanted = bytearray(held)        # by slot, as ``held``
+        for i in kept:
+            wanted[i] = 1
+        self._wanted, spare = bytes(wanted), _spare(wanted)
         self._arguments: Any = sorted(made_by(path) & kept, reverse=True), spare, why, on
         self.gives = sum([a.nbytes for s in path for i, a in enumerate(s.outs, s.first) if i in kept])     # bytes
         self._let_go = [i for i in dict.fromkeys([i for s in path for i in s.args]) if i >= 0 and spare(i)]
@@ -204,14 +206,8 @@ class Piece:
         self._arguments = None
 
     def planned(self) -> Program:
-        """Its program, which somebody else has compiled."""
-        self.program = Program(self.path, *self._arguments, compiles=False)
-        return self.program
-
-    def keep_compiled(self) -> None:
-        """Drops its program if it could not be compiled."""
-        if self.program is not None and not self.program.is_compiled:
-            self.program = None
+        """What may become its program, once somebody else has compiled it."""
+        return Program(self.path, *self._arguments, compiles=False)
 
     def run(self, trace: Trace, runs: dict[Kernel, int]) -> list:
         """Computes what it gives, and lets go of what nobody wants behind it. Gives what is to be looked at for wrong values."""

@@ -31,11 +31,11 @@ class Counters:
     kernels: int = 0
     programs: int = 0
     compile_seconds: float = 0.0
-    side_by_side: int = 0       # kernels of an accelerator that were compiled together with others
-    alike: int = 0              # traces of an accelerator that are run in pieces, since they repeat themselves
+    side_by_side: int = 0       # kernels and programs of an accelerator that were compiled together with others
     later_pieces: int = 0       # of these, pieces of a trace that were compiled at a later end than its first ones
     put_off: int = 0            # calls, as of running statistics, that are compiled with a trace's last piece
     equal_programs: int = 0     # that were compiled already, for another stretch of calls
+    alike: int = 0              # traces of an accelerator that are run in pieces, since they repeat themselves
     handed_on: int = 0          # calls of backward that begin with what forward has computed, in another piece of a trace
     left_out: int = 0           # values that programs do not take, since they use their shapes only
     loaded: int = 0             # of the programs and kernels, those read from disk

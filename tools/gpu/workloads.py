@@ -29,7 +29,7 @@ def by_hand(name: str, sizes: dict[str, Any]) -> Callable[[], Step]:
 
 def _with_a_cache(torch: Any, sizes: dict[str, Any]) -> Step:
     """Tokens of a model that is made anew in each step."""
-    device = "cuda" if torch.empty(0).is_cuda else "cpu"
+    device = torch.get_default_device()
 
     def step():
         with torch.device(device):
