@@ -1,6 +1,6 @@
 """Builds what is written in C where there is a compiler; without one jtorch is installed without it.
 
-That is the extension in ``jtorch/speedups``, and what calls oneDNN in ``jtorch/ops/nn/_onednn``, where its headers are (see
+That is the extension in ``jtorch/speedups``, and what calls oneDNN in ``jtorch/ops/_onednn``, where its headers are (see
 ``build-system`` in pyproject.toml).
 """
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SPEEDUPS, ONEDNN = Path("jtorch", "speedups"), Path("jtorch", "ops", "nn", "_onednn")
+SPEEDUPS, ONEDNN = Path("jtorch", "speedups"), Path("jtorch", "ops", "_onednn")
 
 
 def build(root: Path) -> Path | None:
@@ -29,7 +29,8 @@ def build_onednn(root: Path) -> Path | None:
     headers = [folder for folder in (_headers_of_oneDNN(), _headers_of_jaxlib()) if folder is not None]
     if len(headers) < 2:
         return None
-    return _built(root, "jtorch.ops.nn._onednn._convolution", [str(ONEDNN / "convolution.cc")], include_dirs=headers,
+    sources = [str(path.relative_to(root)) for path in sorted((root / ONEDNN).glob("*.cc"))]
+    return _built(root, "jtorch.ops._onednn._handlers", sources, depends=[str(ONEDNN / "onednn.h")], include_dirs=headers,
                   extra_compile_args=["-std=c++17", "-Wno-return-type", "-Wno-sign-compare"])
 
 

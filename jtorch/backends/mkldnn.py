@@ -5,7 +5,7 @@ import types
 
 from jtorch.backends import _flags, precision
 from jtorch.backends._flags import Computed, Flag
-from jtorch.ops.nn import _onednn
+from jtorch.ops import _onednn
 
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 

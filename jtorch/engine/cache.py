@@ -28,6 +28,7 @@ import jtorch.device as devices
 from jtorch._base import caller
 from jtorch.engine import convolutions, memory, stats, temporaries, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
+from jtorch.ops import _onednn
 
 MAX_BYTES = 512 * 2**20     # the files used longest ago go first
 FORMAT = "2"
@@ -136,6 +137,7 @@ def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Dev
     if found is None:
         found = threads.compiled(lowered, on, options)
         stats.counters.onednn += convolutions.by_onednn(text)
+        stats.counters.onednn_products += _onednn.products_in(text)
         if path is not None:
             _save(path, found, "@lapack_" in text)
     return found

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 
-from jtorch.ops.nn import _onednn
+from jtorch.ops import _onednn
 
 EIGEN = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE"}
 OLDER_LOOPS = {"xla_cpu_use_fusion_emitters": False}
@@ -42,7 +42,7 @@ def options(text: str) -> dict[str, str | bool]:
 
 def by_onednn(text: str) -> int:
     """How many of the convolutions in a program of that text oneDNN computes, which XLA knows nothing of."""
-    return text.count(f"@{_onednn.HANDLER}")
+    return text.count(f"@{_onednn.CONVOLUTION}")
 
 
 def are_in(text: str) -> bool:

@@ -20,7 +20,7 @@ from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, out_of_memory, policy, stats, wait
 from jtorch.engine.host import untraced, work_of
 from jtorch.engine.jax_settings import left_as_found, products_as_chosen
-from jtorch.engine.threads import ELSEWHERE, Threads, pool_for
+from jtorch.engine.threads import ELSEWHERE, Threads, lowered, pool_for
 from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on, put, spec_of, zero_stride_array
 from jtorch.ops.registry import Op
 
@@ -220,12 +220,14 @@ class Kernel:
         traced = self._traced()
         if self._work is None and self.on_host is None:     # or it would be traced once more
             self._work = self._work_of(traced)
-        return for_xla(traced.lower)
+        return for_xla(lambda: lowered(traced, self._threads()) if self.on_cpu else traced.lower())
 
     def of_xla(self, lowered: Any) -> Any:
         """What XLA makes of it, or has made of it in an earlier process."""
-        on = Threads(inline=True, pool=pool_for(self.work.host)) if self.on_cpu else ELSEWHERE
-        return cache.kernel(lowered, on, self.outs[0].device if self.outs else None)
+        return cache.kernel(lowered, self._threads(), self.outs[0].device if self.outs else None)
+
+    def _threads(self) -> Threads:
+        return Threads(inline=True, pool=pool_for(self.work.host)) if self.on_cpu else ELSEWHERE
 
     def become(self, compiled: Any, seconds: float) -> None:
         """Notes what it has been compiled to, and how long that took."""

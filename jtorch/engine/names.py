@@ -25,7 +25,7 @@ from jtorch._base import float32_products
 from jtorch.device import device
 from jtorch.engine.kernel import Call
 from jtorch.engine.values import Aval
-from jtorch.ops.nn import _onednn
+from jtorch.ops import _onednn
 from jtorch.ops.registry import OPS, Frozen, Marker, Op
 
 PACKAGE = Path(__file__).parent.parent

@@ -285,7 +285,8 @@ class Program:
         if device.type == "mesh":
             flags = [sharding_of(device)] if self.checks else []
             place = {"out_shardings": (*[self.avals[i].placed.sharding for i in self.outs], *flags)}
-        return jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place).lower(*placed)
+        traced = jax.jit(self._trace, donate_argnums=donated, keep_unused=True, **place).trace(*placed)
+        return threads.lowered(traced, self.key[1]) if device is CPU else traced.lower()
 
     def _is_worth_trying(self) -> bool:
         return self.device is CPU or policy.is_worth_trying(sum([s.kernel.work.compiled for s in self.path]))

@@ -38,15 +38,16 @@ def compiled(trace: Trace, held: bytes, why: str, read: bool, runs: dict[Kernel,
 
 def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why: str, read: bool, work: Work,
               runs: dict[Kernel, int]) -> Compiled:
-    pool = pool_for(work.host)
+    on = Threads(pool=pool_for(work.host), beside=work.compiled < policy.LONG)
+    waited_for = on._replace(inline=True, beside=False)
     accelerated = devices.is_accelerator(trace.state.device)
     takes_much = not accelerated and _bytes(made_by(path) - set(outs), trace) > policy.MUCH_MEMORY
     cut = pieces.of_trace(path, outs, work, accelerated)
     if len(cut) > 1:
         cut, more = handed_on(cut, len(held)) if trace.state.device is CPU else (cut, [])
-        return Chain(cut, outs, held + bytes(len(more)), why, Threads(inline=takes_much, pool=pool), runs, more)
+        return Chain(cut, outs, held + bytes(len(more)), why, waited_for if takes_much else on, runs, more)
     if takes_much:
-        return Program(path, outs, _spare(held), why, Threads(inline=True, pool=pool))
+        return Program(path, outs, _spare(held), why, waited_for)
     stretch = max(_stretches(path, trace), key=len)
     first, rest = path[:stretch.stop + 1], path[stretch.stop + 1:]
     made = made_by(first)
@@ -54,9 +55,8 @@ def _compiled(trace: Trace, path: list[State], outs: list[int], held: bytes, why
     overlaps = ENGINE_MODE == "hot" or work.compiled > policy.OVERLAPPED
     crosses = policy.MAX_CROSSING + policy.PER_SECOND * work.host
     if len(stretch) < policy.MIN_AHEAD or not overlaps or _bytes(crossing, trace) > crosses:
-        inline = read or (work.host < policy.INLINE and ENGINE_MODE != "hot")
-        return Program(path, outs, _spare(held), why, Threads(inline, pool))
-    on = Threads(pool=pool)
+        is_awaited = read or (work.host < policy.INLINE and ENGINE_MODE != "hot")
+        return Program(path, outs, _spare(held), why, waited_for if is_awaited else on)
     early = Early.of(path[stretch.start], first, sorted(made & set(outs) | crossing, reverse=True), stretch, why, on)
     if not rest:
         return Split(early, None)

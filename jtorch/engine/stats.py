@@ -54,6 +54,7 @@ class Counters:
     mapped: int = 0             # calls for all samples of a vmap
     untraced: int = 0           # kernels that run on the host, made without a trace
     onednn: int = 0             # convolutions, of host programs and of what was compiled, that oneDNN computes
+    onednn_products: int = 0    # products of matrices, in programs that were compiled, that oneDNN computes
     refused: int = 0            # traces that XLA is expected to be slower at
     timing_loops: int = 0
     kept_temporaries: int = 0   # times malloc was told how much to keep

@@ -19,14 +19,18 @@ import jax
 
 from jtorch.engine import policy
 from jtorch.engine.host import blas
-from jtorch.ops.nn import _onednn
+from jtorch.ops import _onednn
 
 
 class Threads(NamedTuple):
-    """``inline``: in the calling thread, which waits. ``pool``: with large operations spread over the processor's cores."""
+    """``inline``: in the calling thread, which waits. ``pool``: with large operations spread over the processor's cores.
+
+    ``beside``: while the calling thread goes on, most of the time.
+    """
 
     inline: bool = False
     pool: bool = True
+    beside: bool = False
 
     @property
     def options(self) -> dict[str, bool]:
@@ -48,6 +52,11 @@ def use(n: int) -> None:
 def pool_for(seconds: float) -> bool:
     """Whether a program or kernel whose work takes so long spreads over the pool."""
     return seconds > policy.POOL and _allowed[0] != 1
+
+
+def lowered(traced: Any, on: Threads) -> Any:
+    """``traced.lower()`` for the CPU and these threads."""
+    return _onednn.lowered(traced, spreads=on.pool, beside=on.beside)
 
 
 def compiled(lowered: Any, on: Threads, options: dict[str, Any]) -> Any:

@@ -61,11 +61,11 @@ def extension() -> Check:
 
 
 def onednn() -> Check:
-    """Whether oneDNN computes convolutions."""
-    from jtorch.ops.nn import _onednn
+    """Whether oneDNN computes convolutions and products."""
+    from jtorch.ops import _onednn
     found = _onednn.version()
-    absent = 'oneDNN is not used; pip install "jtorch-jax[onednn]" makes convolutions on x86 CPUs under Linux quicker'
-    yield None, f"convolutions on the CPU are oneDNN's ({found})" if found else absent
+    absent = 'oneDNN is not used; pip install "jtorch-jax[onednn]" makes convolutions and products on x86 CPUs under Linux quicker'
+    yield None, f"convolutions and products on the CPU are oneDNN's ({found})" if found else absent
 
 
 def devices() -> Check:

@@ -8,10 +8,10 @@ import pytest
 import jtorch as torch
 from jtorch import engine
 from jtorch._base import accelerated
-from jtorch.ops.nn import _onednn
+from jtorch.ops import _onednn
 from jtorch.ops.nn._convolve import convolve
 from jtorch.ops.nn._how import How, library
-from jtorch.ops.nn._onednn import library as loaded
+from jtorch.ops._onednn import library as loaded
 
 pytestmark = pytest.mark.skipif(_onednn.version() is None, reason="oneDNN is not installed, or turned off")
 
@@ -113,7 +113,7 @@ def test_transposed(monkeypatch, stride, padding, output_padding, groups):
     before = engine.report().counters.onednn
     found = results()
     assert engine.report().counters.onednn > before or groups > 1       # of groups, where the processor has kernels for them
-    monkeypatch.setattr(_onednn.primitive.library, "version", lambda: None)
+    monkeypatch.setattr(_onednn.convolution.library, "version", lambda: None)
     expected = results()
     engine.forget()
     for a, b in zip(found, expected, strict=True):

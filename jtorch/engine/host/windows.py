@@ -21,7 +21,7 @@ from jtorch.engine.host.rules import (
     rule,
 )
 from jtorch.engine.host.shape import pad
-from jtorch.ops.nn import _onednn
+from jtorch.ops import _onednn
 from jtorch.ops.promotion import opmath
 
 PATCH_LIMIT = 1 << 24       # elements of the patches of a convolution; larger ones are worth compiling

@@ -1,4 +1,17 @@
-"""A convolution by oneDNN as an op of JAX, with its derivatives: of its three arrays each is bilinear in the two others."""
+"""A convolution by oneDNN as an op of JAX, with its derivatives: of its three arrays each is bilinear in the two others.
+
+Milliseconds of a convolution and its gradients of input and filters, 3x3, on 2 cores of an Intel machine with AVX-512, each
+called alone:
+
+| channels, image, batch | without oneDNN | with it | PyTorch |
+|---|---|---|---|
+| 64 to 64, 32x32, 8 | 2.8 5.3 6.6 | 2.2 4.3 4.3 | 2.2 4.5 4.4 |
+| 16 to 16, 64x64, 4 | 0.8 1.4 2.0 | 0.5 0.9 1.0 | 0.4 0.9 0.9 |
+| 256 to 256, 8x8, 8 | 3.2 6.1 6.0 | 2.1 4.0 4.3 | 1.9 3.9 4.4 |
+| 16 to 16, 14x14, 4 | 0.10 0.22 0.26 | 0.05 0.15 0.15 | 0.07 0.20 0.20 |
+
+A convolution takes the same time on the host, where it needs no compiler, as in a program, whose compiling takes less without it.
+"""
 from __future__ import annotations
 
 import functools
@@ -15,7 +28,7 @@ from jax.interpreters import ad, batching, mlir
 from jtorch._base.accelerated import is_portable, is_spread
 from jtorch.ops import check
 from jtorch.ops.nn._how import How
-from jtorch.ops.nn._onednn import library
+from jtorch.ops._onednn import library
 
 INPUT, FILTERS, RESULT = ARRAYS = range(3)
 LEAST = 100_000         # operations; less is over before anybody is called
@@ -112,12 +125,12 @@ def _described(a: Any, b: Any, *, kind: int, geometry: Geometry, formula: Formul
 
 @_primitive.def_impl
 def _at_once(a: jax.Array, b: jax.Array, *, kind: int, geometry: Geometry, formula: Formula) -> jax.Array:
-    call = jax.ffi.ffi_call(library.HANDLER, jax.ShapeDtypeStruct(geometry.shapes[kind], a.dtype))
+    call = jax.ffi.ffi_call(library.CONVOLUTION, jax.ShapeDtypeStruct(geometry.shapes[kind], a.dtype))
     return call(a, b, numbers=geometry.numbers(kind))
 
 
 def _lowered(context: Any, a: Any, b: Any, *, kind: int, geometry: Geometry, formula: Formula) -> Any:
-    return jax.ffi.ffi_lowering(library.HANDLER)(context, a, b, numbers=geometry.numbers(kind))
+    return jax.ffi.ffi_lowering(library.CONVOLUTION)(context, a, b, numbers=geometry.numbers(kind))
 
 
 mlir.register_lowering(_primitive, mlir.lower_fun(_by_formula, multiple_results=False))

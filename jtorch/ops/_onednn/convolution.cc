@@ -6,71 +6,24 @@
 //     stride, padding before, padding behind, dilation (n each).
 // Arrays are float32, densely packed. What oneDNN makes for such numbers is kept: it takes longer to make than to run.
 
-#include <Python.h>
+#include "onednn.h"
 
-#include <dlfcn.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <vector>
 
 #include "xla/ffi/api/ffi.h"
 
 namespace ffi = xla::ffi;
+using namespace jtorch;
 
 namespace {
 
 enum Array { INPUT, FILTERS, RESULT };
 
-constexpr size_t MAX_KEPT = 1024;
 constexpr double OF_ONE_THREAD = 1e7;       // operations up to which waking others costs more: 7e6 took 0.11 ms with two, 0.08 with one
-constexpr size_t ALIGNMENT = 64;
-
-// oneDNN's and OpenMP's functions, taken from the library when it is loaded.
-#define FUNCTIONS(F)                                                                                                            \
-    F(dnnl_engine_create) F(dnnl_stream_create) F(dnnl_stream_wait) F(dnnl_version)                                             \
-    F(dnnl_memory_desc_create_with_tag) F(dnnl_memory_desc_clone) F(dnnl_memory_desc_destroy) F(dnnl_memory_desc_equal)         \
-    F(dnnl_memory_desc_get_size) F(dnnl_memory_create) F(dnnl_memory_destroy)                                                   \
-    F(dnnl_primitive_attr_create) F(dnnl_primitive_attr_destroy) F(dnnl_primitive_attr_set_scratchpad_mode)                     \
-    F(dnnl_convolution_forward_primitive_desc_create) F(dnnl_convolution_backward_data_primitive_desc_create)                   \
-    F(dnnl_convolution_backward_weights_primitive_desc_create) F(dnnl_reorder_primitive_desc_create)                            \
-    F(dnnl_primitive_desc_query) F(dnnl_primitive_desc_query_md) F(dnnl_primitive_desc_destroy)                                 \
-    F(dnnl_primitive_create) F(dnnl_primitive_destroy) F(dnnl_primitive_execute)
-
-extern "C" {
-int omp_get_max_threads();
-void omp_set_num_threads(int);
-}
-
-struct Library {
-#define DECLARE(name) decltype(&::name) name;
-    FUNCTIONS(DECLARE)
-    DECLARE(omp_get_max_threads)
-    DECLARE(omp_set_num_threads)
-    dnnl_engine_t engine;
-} one;
 
 std::atomic<int> allowed{0};        // threads; 0: as many as OpenMP has
-
-struct Failed {
-    std::string why;
-};
-
-void check(dnnl_status_t status, const char *what) {
-    if (status != dnnl_success) throw Failed{std::string("oneDNN: ") + what + " failed with status " + std::to_string(status)};
-}
-#define CHECKED(name, ...) check(one.name(__VA_ARGS__), #name)
-
-template <typename T>
-auto owned(T *handle, dnnl_status_t (*destroy)(T *)) {
-    return std::shared_ptr<T>(handle, destroy);
-}
 
 // ---------------------------------------------------------------- what a convolution is
 
@@ -120,10 +73,8 @@ std::shared_ptr<dnnl_primitive_desc> chosen(const Numbers &numbers) {
     std::vector<dnnl_dim_t> dilation(numbers.dilation, numbers.dilation + numbers.n);
     for (auto &d : dilation) d--;
     auto x = described(numbers, INPUT, false), w = described(numbers, FILTERS, false), y = described(numbers, RESULT, false);
-    dnnl_primitive_attr_t attr;
-    CHECKED(dnnl_primitive_attr_create, &attr);
-    auto attributes = owned(attr, one.dnnl_primitive_attr_destroy);
-    CHECKED(dnnl_primitive_attr_set_scratchpad_mode, attr, dnnl_scratchpad_mode_user);     // oneDNN's own is a thread's
+    auto owner = attributes();
+    auto attr = owner.get();
     dnnl_primitive_desc_t made;
     CHECKED(dnnl_convolution_forward_primitive_desc_create, &made, one.engine, dnnl_forward_training, dnnl_convolution_direct,
             x.get(), w.get(), nullptr, y.get(), numbers.stride, dilation.data(), numbers.before, numbers.behind, attr);
@@ -149,24 +100,6 @@ bool is_quick(const Numbers &numbers) {
 
 // ---------------------------------------------------------------- running one
 
-size_t rounded(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
-
-dnnl_stream_t stream() {
-    static thread_local dnnl_stream_t mine = nullptr;
-    if (!mine) CHECKED(dnnl_stream_create, &mine, one.engine, dnnl_stream_default_flags);
-    return mine;
-}
-
-void execute(dnnl_primitive_t primitive, std::vector<dnnl_exec_arg_t> arguments) {
-    CHECKED(dnnl_primitive_execute, primitive, stream(), int(arguments.size()), arguments.data());
-}
-
-std::shared_ptr<dnnl_memory> memory(const_dnnl_memory_desc_t description, void *at) {
-    dnnl_memory_t made;
-    CHECKED(dnnl_memory_create, &made, description, one.engine, at);
-    return owned(made, one.dnnl_memory_destroy);
-}
-
 class Convolution {
   public:
     explicit Convolution(const Numbers &numbers) : kind(Array(numbers.kind)) {
@@ -191,17 +124,13 @@ class Convolution {
     }
 
     void run(void *const arrays[3]) const {
-        std::unique_ptr<char, decltype(&std::free)> block(nullptr, std::free);
-        if (bytes) {
-            block.reset(static_cast<char *>(std::aligned_alloc(ALIGNMENT, bytes)));
-            if (!block) throw Failed{"oneDNN: not enough memory: you tried to allocate " + std::to_string(bytes) + " bytes."};
-        }
-        std::shared_ptr<dnnl_memory> given[3], used[3], scratch = memory(scratchpad.get(), block.get() + scratchpad_offset);
+        Block block(bytes);
+        std::shared_ptr<dnnl_memory> given[3], used[3], scratch = memory(scratchpad.get(), block.at + scratchpad_offset);
         std::vector<dnnl_exec_arg_t> arguments{{DNNL_ARG_SCRATCHPAD, scratch.get()}};
         for (int k = 0; k < 3; k++) {
             const Side &side = sides[k];
             given[k] = memory(side.lies.get(), arrays[k]);
-            used[k] = side.moved ? memory(side.wanted.get(), block.get() + side.offset) : given[k];
+            used[k] = side.moved ? memory(side.wanted.get(), block.at + side.offset) : given[k];
             if (side.moved && k != kind)
                 execute(side.moved.get(), {{DNNL_ARG_FROM, given[k].get()}, {DNNL_ARG_TO, used[k].get()}});
             arguments.push_back({side.argument, used[k].get()});
@@ -220,18 +149,6 @@ class Convolution {
         size_t offset = 0;
     };
 
-    static std::shared_ptr<dnnl_memory_desc> query(const_dnnl_primitive_desc_t found, int argument) {
-        dnnl_memory_desc_t copy;
-        CHECKED(dnnl_memory_desc_clone, &copy, one.dnnl_primitive_desc_query_md(found, dnnl_query_exec_arg_md, argument));
-        return owned(copy, one.dnnl_memory_desc_destroy);
-    }
-
-    static std::shared_ptr<dnnl_primitive> created(const_dnnl_primitive_desc_t found) {
-        dnnl_primitive_t made;
-        CHECKED(dnnl_primitive_create, &made, found);
-        return owned(made, one.dnnl_primitive_destroy);
-    }
-
     static std::shared_ptr<dnnl_primitive> reorder(std::shared_ptr<dnnl_memory_desc> from, std::shared_ptr<dnnl_memory_desc> to) {
         dnnl_primitive_desc_t made;
         CHECKED(dnnl_reorder_primitive_desc_create, &made, from.get(), one.engine, to.get(), one.engine, nullptr);
@@ -245,45 +162,22 @@ class Convolution {
     size_t bytes = 0, scratchpad_offset = 0;
 };
 
-std::mutex lock;            // of what is kept
+Kept<Convolution> kept;
 bool is_forked = false;     // then OpenMP's threads are those of the parent, and waiting for them would never end
 
-// A kernel divides its work among as many threads as there were when it was made.
-std::shared_ptr<Convolution> kept(const Numbers &numbers, const int64_t *from, int threads) {
-    static std::map<std::vector<int64_t>, std::shared_ptr<Convolution>> made;
-    std::vector<int64_t> key(from, from + Numbers::count(numbers.n));
-    key.push_back(threads);
-    std::lock_guard<std::mutex> guard(lock);
-    auto found = made.find(key);
-    if (found != made.end()) return found->second;
-    auto convolution = std::make_shared<Convolution>(numbers);
-    if (made.size() >= MAX_KEPT) made.clear();
-    return made[key] = convolution;
+int threads_for(double operations) {
+    int most = allowed.load(), all = one.omp_get_max_threads();
+    return is_forked || operations <= OF_ONE_THREAD ? 1 : most && most < all ? most : all;
 }
-
-class Threads {     // so many threads of OpenMP in this block
-  public:
-    explicit Threads(double operations) : before(one.omp_get_max_threads()) {
-        int most = allowed.load();
-        count = is_forked || operations <= OF_ONE_THREAD ? 1 : most && most < before ? most : before;
-        if (count != before) one.omp_set_num_threads(count);
-    }
-    ~Threads() {
-        if (count != before) one.omp_set_num_threads(before);
-    }
-    Threads(const Threads &) = delete;
-    int count;
-
-  private:
-    int before;
-};
 
 void convolve(const int64_t *from, void *const given[2], void *made) {
     Numbers numbers(from);
-    Threads threads(numbers.operations());
+    Threads threads(threads_for(numbers.operations()));
     void *arrays[3];
     for (int k = 0, next = 0; k < 3; k++) arrays[k] = k == numbers.kind ? made : given[next++];
-    kept(numbers, from, threads.count)->run(arrays);
+    std::vector<int64_t> key(from, from + Numbers::count(numbers.n));
+    key.push_back(threads.count);       // a kernel divides its work among as many threads as there were when it was made
+    kept.get(key, [&] { return std::make_shared<Convolution>(numbers); })->run(arrays);
 }
 
 ffi::Error handle(ffi::Span<const int64_t> numbers, ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> made) {
@@ -298,27 +192,15 @@ ffi::Error handle(ffi::Span<const int64_t> numbers, ffi::AnyBuffer a, ffi::AnyBu
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jtorch_onednn_handler, handle,
+void jtorch::prepare_convolutions_for_forks() {
+    pthread_atfork([] { kept.lock.lock(); }, [] { kept.lock.unlock(); }, [] { kept.lock.unlock(), is_forked = true; });
+}
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jtorch_onednn_convolution, handle,
                               ffi::Ffi::Bind().Attr<ffi::Span<const int64_t>>("numbers").Arg<ffi::AnyBuffer>()
                                   .Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>());
 
 extern "C" {
-
-// The library's version (30200 for 3.2.0), or 0 if it can't be loaded or lacks a function.
-int jtorch_onednn_load(const char *path) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) return 0;
-#define TAKE(name)                                                        \
-    one.name = reinterpret_cast<decltype(one.name)>(dlsym(library, #name)); \
-    if (!one.name) return 0;
-    FUNCTIONS(TAKE)
-    TAKE(omp_get_max_threads)
-    TAKE(omp_set_num_threads)
-    if (one.dnnl_engine_create(&one.engine, dnnl_cpu, 0) != dnnl_success) return 0;
-    pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(), is_forked = true; });
-    const dnnl_version_t *version = one.dnnl_version();
-    return version->major * 10000 + version->minor * 100 + version->patch;
-}
 
 void jtorch_onednn_use_threads(int n) { allowed = n; }
 
@@ -329,12 +211,6 @@ int jtorch_onednn_is_quick(const int64_t *numbers) {
     } catch (const Failed &) {
         return 0;
     }
-}
-
-// A module without contents: what walks over packages imports what looks like one. The functions are called through ctypes.
-PyMODINIT_FUNC PyInit__convolution() {
-    static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_convolution", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
-    return PyModule_Create(&definition);
 }
 
 // 1 if that went well.

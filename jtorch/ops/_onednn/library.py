@@ -18,7 +18,8 @@ from jtorch._base.config import ONEDNN
 from jtorch.speedups import is_stale
 
 PACKAGE, LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
-HANDLER = "jtorch_onednn_convolution"       # the name by which XLA's programs call it
+CONVOLUTION, PRODUCT, SHARED_PRODUCT = HANDLERS = (         # as XLA's programs call them
+    "jtorch_onednn_convolution", "jtorch_onednn_product", "jtorch_onednn_shared_product")
 _POINTER = ctypes.c_void_p
 
 
@@ -69,7 +70,8 @@ def _library() -> Any:
         with _threads_that_sleep():
             found = library.jtorch_onednn_load(os.fsencode(installed))
         if found:
-            jax.ffi.register_ffi_target(HANDLER, jax.ffi.pycapsule(library.jtorch_onednn_handler), platform="cpu")
+            for name in HANDLERS:
+                jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
             library.jtorch_onednn_use_threads(_threads[0])
             library.jtorch_onednn_found = found
             _loaded.append(library)
@@ -78,7 +80,7 @@ def _library() -> Any:
 
 
 def _built() -> Path | None:
-    found = importlib.util.find_spec("jtorch.ops.nn._onednn._convolution")
+    found = importlib.util.find_spec("jtorch.ops._onednn._handlers")
     return Path(found.origin) if found is not None and found.origin and not is_stale(found.origin) else None
 
 

@@ -1,0 +1,37 @@
+// Loads oneDNN, and is what Python loads.
+
+#include <Python.h>
+
+#include "onednn.h"
+
+#include <dlfcn.h>
+
+jtorch::Library jtorch::one;
+
+using jtorch::one;
+
+extern "C" {
+
+// The library's version (30200 for 3.2.0), or 0 if it can't be loaded or lacks a function.
+int jtorch_onednn_load(const char *path) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return 0;
+#define TAKE(name)                                                        \
+    one.name = reinterpret_cast<decltype(one.name)>(dlsym(library, #name)); \
+    if (!one.name) return 0;
+    FUNCTIONS(TAKE)
+    TAKE(omp_get_max_threads)
+    TAKE(omp_set_num_threads)
+    if (one.dnnl_engine_create(&one.engine, dnnl_cpu, 0) != dnnl_success) return 0;
+    jtorch::prepare_convolutions_for_forks();
+    const dnnl_version_t *version = one.dnnl_version();
+    return version->major * 10000 + version->minor * 100 + version->patch;
+}
+
+// A module without contents: what walks over packages imports what looks like one. The functions are called through ctypes.
+PyMODINIT_FUNC PyInit__handlers() {
+    static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_handlers", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+    return PyModule_Create(&definition);
+}
+
+}  // extern "C"
