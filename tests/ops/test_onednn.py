@@ -30,6 +30,11 @@ GEOMETRIES = {
     "one channel": ((8, 1, 28, 28), (16, 1, 5, 5), 1, 2, 1, 1),
     "more padding behind": ((2, 16, 12, 12), (16, 16, 4, 4), 1, ((1, 2), (1, 2)), 1, 1),
     "strided with padding": ((2, 3, 32, 32), (64, 3, 7, 7), 2, 3, 1, 1),
+    # Large enough for several threads: of some images each where there are many, or as many for each.
+    "in even shares": ((4, 32, 20, 20), (32, 32, 3, 3), 1, 1, 1, 1),
+    "in uneven shares": ((33, 16, 14, 14), (16, 16, 3, 3), 1, 1, 1, 1),
+    "of one image": ((1, 32, 40, 40), (32, 32, 3, 3), 1, 1, 1, 1),
+    "in shares and groups": ((16, 32, 14, 14), (64, 8, 3, 3), 1, 1, 1, 4),
 }
 
 

@@ -6,15 +6,12 @@
 //     stride, padding before, padding behind, dilation (n each).
 // Arrays are float32, densely packed. What oneDNN makes for such numbers is kept: it takes longer to make than to run.
 
-#include "onednn.h"
+#include "shares.h"
 
 #include <pthread.h>
 
-#include <atomic>
+#include <algorithm>
 
-#include "xla/ffi/api/ffi.h"
-
-namespace ffi = xla::ffi;
 using namespace jtorch;
 
 namespace {
@@ -23,15 +20,18 @@ enum Array { INPUT, FILTERS, RESULT };
 
 constexpr double OF_ONE_THREAD = 1e7;       // operations up to which waking others costs more: 7e6 took 0.11 ms with two, 0.08 with one
 
+constexpr int64_t EVEN = 4;             // images for each thread, from which on it does not matter that some have one more
+constexpr int64_t MOST_SUMS = 1 << 24;  // numbers in the filters' gradients of shares
+
 std::atomic<int> allowed{0};        // threads; 0: as many as OpenMP has
 
 // ---------------------------------------------------------------- what a convolution is
 
 struct Numbers {
     int64_t kind, groups, n;
-    const int64_t *shapes[3], *stride, *before, *behind, *dilation;
+    const int64_t *from, *shapes[3], *stride, *before, *behind, *dilation;
 
-    explicit Numbers(const int64_t *at) : kind(at[0]), groups(at[1]), n(at[2]) {
+    explicit Numbers(const int64_t *at) : kind(at[0]), groups(at[1]), n(at[2]), from(at) {
         at += 3;
         for (auto &shape : shapes) shape = at, at += n + 2;
         for (auto each : {&stride, &before, &behind, &dilation}) *each = at, at += n;
@@ -124,7 +124,7 @@ class Convolution {
     }
 
     void run(void *const arrays[3]) const {
-        Block block(bytes);
+        Scratch block(bytes);
         std::shared_ptr<dnnl_memory> given[3], used[3], scratch = memory(scratchpad.get(), block.at + scratchpad_offset);
         std::vector<dnnl_exec_arg_t> arguments{{DNNL_ARG_SCRATCHPAD, scratch.get()}};
         for (int k = 0; k < 3; k++) {
@@ -180,14 +180,76 @@ void convolve(const int64_t *from, void *const given[2], void *made) {
     kept.get(key, [&] { return std::make_shared<Convolution>(numbers); })->run(arrays);
 }
 
-ffi::Error handle(ffi::Span<const int64_t> numbers, ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> made) {
-    try {
-        void *given[2] = {a.untyped_data(), b.untyped_data()};
-        convolve(numbers.begin(), given, made->untyped_data());
-        return ffi::Error::Success();
-    } catch (const Failed &failed) {
-        return ffi::Error::Internal(failed.why);
+// Of some of the images each, in one thread. The filters' gradient is the sum of theirs.
+class OfImages : public Shares {
+  public:
+    OfImages(const int64_t *from, void *const given[2], void *made, int64_t count)
+        : Shares(count), is(from), row(from, from + Numbers::count(is.n)), given{given[0], given[1]}, made(made),
+          sums(is.kind == FILTERS ? (count - 1) * is.elements(FILTERS) * sizeof(float) : 0) {}
+
+  private:
+    void compute(int64_t k) override {
+        Threads one_thread(1);
+        int64_t images = is.shapes[INPUT][0], first = images * k / count, some = images * (k + 1) / count - first;
+        auto mine = row;
+        for (Array array : {INPUT, RESULT}) mine[is.shapes[array] - is.from] = some;
+        void *arrays[3];
+        for (int array = 0, next = 0; array < 3; array++) {
+            auto at = static_cast<float *>(array == is.kind ? made : given[next++]);
+            if (array != FILTERS) at += first * is.elements(Array(array)) / images;
+            else if (is.kind == FILTERS && k) at = reinterpret_cast<float *>(sums.at) + (k - 1) * is.elements(FILTERS);
+            arrays[array] = at;
+        }
+        mine.push_back(1);
+        kept.get(mine, [&] { return std::make_shared<Convolution>(Numbers(mine.data())); })->run(arrays);
     }
+
+    void finish() override {
+        if (is.kind != FILTERS) return;
+        auto sum = static_cast<float *>(made);
+        int64_t n = is.elements(FILTERS);
+        for (int64_t k = 1; k < count; k++)
+            for (int64_t i = 0; i < n; i++) sum[i] += reinterpret_cast<float *>(sums.at)[(k - 1) * n + i];
+    }
+
+    const Numbers is;
+    const std::vector<int64_t> row;
+    void *const given[2], *const made;
+    const Block sums;
+};
+
+// All in one share, by OpenMP's threads.
+class Whole : public Shares {
+  public:
+    Whole(const int64_t *from, void *const given[2], void *made) : Shares(1), from(from), given{given[0], given[1]}, made(made) {}
+
+  private:
+    void compute(int64_t) override { convolve(from, given, made); }
+
+    const int64_t *const from;
+    void *const given[2], *const made;
+};
+
+// How many shares of its images a convolution is computed in; 0 where that would be uneven, or take much memory.
+int64_t shares_of(const Numbers &is, int64_t threads) {
+    int64_t most = allowed.load(), images = is.shapes[INPUT][0];
+    if (most) threads = std::min(threads, most);
+    if (threads <= 1 || is.operations() <= OF_ONE_THREAD) return 1;
+    if (images % threads && images < EVEN * threads) return 0;
+    return is.kind == FILTERS && (threads - 1) * is.elements(FILTERS) > MOST_SUMS ? 0 : threads;
+}
+
+ffi::Future handle(ffi::ThreadPool pool, ffi::Span<const int64_t> numbers, ffi::AnyBuffer a, ffi::AnyBuffer b,
+                   ffi::Result<ffi::AnyBuffer> made) try {
+    Numbers is(numbers.begin());
+    void *given[2] = {a.untyped_data(), b.untyped_data()};
+    int64_t count = shares_of(is, pool.num_threads());
+    if (count) return Shares::computed(std::make_shared<OfImages>(is.from, given, made->untyped_data(), count), pool);
+    return Shares::computed(std::make_shared<Whole>(is.from, given, made->untyped_data()), pool);
+} catch (const Failed &failed) {
+    ffi::Promise done;
+    done.SetError(ffi::Error::Internal(failed.why));
+    return ffi::Future(done);
 }
 
 }  // namespace
@@ -197,7 +259,7 @@ void jtorch::prepare_convolutions_for_forks() {
 }
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(jtorch_onednn_convolution, handle,
-                              ffi::Ffi::Bind().Attr<ffi::Span<const int64_t>>("numbers").Arg<ffi::AnyBuffer>()
+                              ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Attr<ffi::Span<const int64_t>>("numbers").Arg<ffi::AnyBuffer>()
                                   .Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>());
 
 extern "C" {

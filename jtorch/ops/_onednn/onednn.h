@@ -103,6 +103,31 @@ class Block {       // memory for what is needed on the way; none for no bytes
     char *const at;
 };
 
+// Memory for what a kernel needs on the way. A thread keeps it, up to some size: mapped anew each time, it costs as much as the rest.
+class Scratch {
+  public:
+    explicit Scratch(size_t bytes) : own(bytes > MOST ? bytes : 0), at(bytes > MOST ? own.at : kept(bytes)) {}
+
+  private:
+    static constexpr size_t MOST = 16 << 20;
+
+    static char *kept(size_t bytes) {
+        static thread_local std::unique_ptr<Block> mine;
+        static thread_local size_t size = 0;
+        if (bytes > size) {
+            mine.reset();
+            mine = std::make_unique<Block>(bytes);
+            size = bytes;
+        }
+        return mine ? mine->at : nullptr;
+    }
+
+    const Block own;
+
+  public:
+    char *const at;
+};
+
 // What was made for some numbers, which takes longer than to run it.
 template <typename T>
 class Kept {

@@ -3,25 +3,18 @@
 // The numbers of a product are its kind: how many there are, rows, columns, length of a sum, and whether the left and the right
 // matrices lie transposed. Arrays are densely packed.
 //
-// A large product is computed in shares, each by a kernel of oneDNN's in one thread. The thread that XLA calls takes shares until
-// there are none left; threads of XLA's pool that have nothing to do meanwhile take some too. Whoever is done last goes on with
-// the program. So nobody waits for a thread that does something else, as OpenMP's would. Which thread computes a share does not
-// change its numbers.
+// A large product is computed in shares (shares.h), each by a kernel of oneDNN's in one thread.
 
-#include "onednn.h"
+#include "shares.h"
 
 #include <algorithm>
 #include <atomic>
 
-#include "xla/ffi/api/ffi.h"
-
-namespace ffi = xla::ffi;
 using namespace jtorch;
 
 namespace {
 
 constexpr double OF_A_SHARE = 1e6;      // operations at least: about 8 µs, the time it takes to wake a thread
-constexpr int PATIENCE = 500;           // looks, of about 40 ns
 constexpr int64_t UNIT = 16;            // rows or columns: as many numbers as a register has
 
 struct Numbers {
@@ -54,14 +47,6 @@ Size densely(int64_t count, int64_t rows, int64_t columns, bool transposed) {
     return {count, rows, columns, rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
 }
 
-// Memory of this thread for what a kernel needs on the way: 16 to 700 KB, which malloc would map anew each time.
-char *scratch(size_t bytes) {
-    static thread_local std::unique_ptr<Block> mine;
-    static thread_local size_t size = 0;
-    if (bytes > size) mine = std::make_unique<Block>(bytes), size = bytes;
-    return mine ? mine->at : nullptr;
-}
-
 class Kernel {      // of one thread
   public:
     Kernel(const Size &left, const Size &right, const Size &made)
@@ -77,8 +62,9 @@ class Kernel {      // of one thread
     }
 
     void run(const float *left, const float *right, float *made) const {
+        Scratch scratch(bytes);
         auto a = memory(sides[0].get(), const_cast<float *>(left)), b = memory(sides[1].get(), const_cast<float *>(right));
-        auto c = memory(sides[2].get(), made), used = memory(scratchpad.get(), scratch(bytes));
+        auto c = memory(sides[2].get(), made), used = memory(scratchpad.get(), scratch.at);
         execute(primitive.get(), {{DNNL_ARG_SRC, a.get()}, {DNNL_ARG_WEIGHTS, b.get()}, {DNNL_ARG_DST, c.get()},
                                   {DNNL_ARG_SCRATCHPAD, used.get()}});
         CHECKED(dnnl_stream_wait, stream());
@@ -99,56 +85,35 @@ std::shared_ptr<Kernel> kernel(const Size &left, const Size &right, const Size &
     return kept.get(key, [&] { return std::make_shared<Kernel>(left, right, made); });
 }
 
-class Product {
+class Product : public Shares {
   public:
     Product(const Numbers &is, const float *left, const float *right, float *made, int64_t threads)
-        : left(left), right(right), made(made), of_left(densely(is.count, is.rows, is.length, is.left_transposed)),
+        : Shares(std::clamp<int64_t>(is.operations() / OF_A_SHARE, 1, std::max<int64_t>(threads, 1))), left(left), right(right),
+          made(made), of_left(densely(is.count, is.rows, is.length, is.left_transposed)),
           of_right(densely(is.count, is.length, is.columns, is.right_transposed)),
-          of_made(densely(is.count, is.rows, is.columns, false)),
-          shares(std::clamp<int64_t>(is.operations() / OF_A_SHARE, 1, std::max<int64_t>(threads, 1))), remaining(shares) {}
+          of_made(densely(is.count, is.rows, is.columns, false)) {}
 
-    // Computes shares that nobody has begun. Behind the last the program goes on in this thread, within CountDown.
-    void work() {
-        for (int64_t k; (k = begun.fetch_add(1)) < shares;) {
-            auto error = compute(k);
-            error.success() ? remaining.CountDown() : remaining.CountDown(error);
-            finished.fetch_add(1, std::memory_order_release);
-        }
-    }
-
-    int64_t others() const { return shares - 1; }       // how many threads may help
-    // Who has computed as much is done about now: then this thread goes on, and the other need not.
-    void wait_a_little() const {
-        for (int looks = 0; looks < PATIENCE && finished.load(std::memory_order_acquire) < shares; looks++) __builtin_ia32_pause();
-    }
-
-    ffi::Future done() const { return ffi::Future(remaining); }
-
-    // Computes a share.
-    ffi::Error compute(int64_t k) try {
+  private:
+    void compute(int64_t k) override {
         Threads one_thread(1);
         Size a = of_left, b = of_right, c = of_made;
         int64_t from;
-        if (c.count >= shares) {
-            from = share(k, 1, {&a.count, &b.count, &c.count});
+        if (c.count >= count) {
+            from = part(k, 1, {&a.count, &b.count, &c.count});
             kernel(a, b, c)->run(left + from * a.per_matrix, right + from * b.per_matrix, made + from * c.per_matrix);
         } else if (c.rows >= c.columns) {
-            from = share(k, UNIT, {&a.rows, &c.rows});
+            from = part(k, UNIT, {&a.rows, &c.rows});
             if (c.rows) kernel(a, b, c)->run(left + from * a.per_row, right, made + from * c.per_row);
         } else {
-            from = share(k, UNIT, {&b.columns, &c.columns});
+            from = part(k, UNIT, {&b.columns, &c.columns});
             if (c.columns) kernel(a, b, c)->run(left, right + from * b.per_column, made + from);
         }
-        return ffi::Error::Success();
-    } catch (const Failed &failed) {
-        return ffi::Error::Internal(failed.why);
     }
 
-  private:
     // Where share k of such a size begins, whose part it is to be.
-    int64_t share(int64_t k, int64_t unit, std::initializer_list<int64_t *> sizes) const {
+    int64_t part(int64_t k, int64_t unit, std::initializer_list<int64_t *> sizes) const {
         int64_t all = **sizes.begin();
-        auto edge = [=](int64_t at) { return at == shares ? all : all * at / shares / unit * unit; };
+        auto edge = [=](int64_t at) { return at == count ? all : all * at / count / unit * unit; };
         for (int64_t *size : sizes) *size = edge(k + 1) - edge(k);
         return edge(k);
     }
@@ -156,9 +121,6 @@ class Product {
     const float *const left, *const right;
     float *const made;
     const Size of_left, of_right, of_made;
-    const int64_t shares;
-    std::atomic<int64_t> begun{0}, finished{0};
-    ffi::CountDownPromise remaining;
 };
 
 using Row = ffi::Span<const int64_t>;
@@ -171,16 +133,11 @@ std::shared_ptr<Product> product(Row numbers, Array left, Array right, ffi::Resu
 }
 
 ffi::Error alone(Row numbers, Array left, Array right, ffi::Result<Array> made) {
-    return product(numbers, left, right, made, 1)->compute(0);
+    return product(numbers, left, right, made, 1)->share(0);
 }
 
 ffi::Future in_shares(ffi::ThreadPool pool, Row numbers, Array left, Array right, ffi::Result<Array> made) {
-    auto found = product(numbers, left, right, made, pool.num_threads());
-    auto done = found->done();
-    for (int64_t k = 0; k < found->others(); k++) pool.Schedule([found] { found->work(); });
-    found->work();
-    found->wait_a_little();
-    return done;
+    return Shares::computed(product(numbers, left, right, made, pool.num_threads()), pool);
 }
 
 }  // namespace

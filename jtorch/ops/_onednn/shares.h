@@ -1,0 +1,68 @@
+// What is computed in shares, by threads of XLA's pool.
+//
+// The thread that XLA calls takes shares until there are none left; threads of the pool that have nothing to do meanwhile take
+// some too. Whoever is done last goes on with the program. So nobody waits for a thread that does something else, as OpenMP's
+// would. Which thread computes a share does not change its numbers.
+#pragma once
+
+#include "onednn.h"
+
+#include <atomic>
+
+#include "xla/ffi/api/ffi.h"
+
+namespace jtorch {
+
+namespace ffi = xla::ffi;
+
+class Shares {
+  public:
+    explicit Shares(int64_t count) : count(count), remaining(count) {}
+    virtual ~Shares() = default;
+    Shares(const Shares &) = delete;
+
+    static ffi::Future computed(std::shared_ptr<Shares> shares, ffi::ThreadPool pool) {
+        ffi::Future done(shares->remaining);
+        for (int64_t k = 1; k < shares->count; k++) pool.Schedule([shares] { shares->work(); });
+        shares->work();
+        shares->wait_a_little();
+        return done;
+    }
+
+    // Computes a share.
+    ffi::Error share(int64_t k) try {
+        compute(k);
+        if (made.fetch_add(1, std::memory_order_acq_rel) + 1 == count) finish();
+        return ffi::Error::Success();
+    } catch (const Failed &failed) {
+        return ffi::Error::Internal(failed.why);
+    }
+
+  protected:
+    virtual void compute(int64_t k) = 0;
+    virtual void finish() {}        // when all are computed
+
+    const int64_t count;
+
+  private:
+    static constexpr int PATIENCE = 500;        // looks, of about 40 ns
+
+    // Computes shares that nobody has begun. Behind the last the program goes on in this thread, within CountDown.
+    void work() {
+        for (int64_t k; (k = begun.fetch_add(1)) < count;) {
+            auto error = share(k);
+            error.success() ? remaining.CountDown() : remaining.CountDown(error);
+            ended.fetch_add(1, std::memory_order_release);
+        }
+    }
+
+    // Who has computed as much is done about now: then this thread goes on, and the other need not.
+    void wait_a_little() const {
+        for (int looks = 0; looks < PATIENCE && ended.load(std::memory_order_acquire) < count; looks++) __builtin_ia32_pause();
+    }
+
+    std::atomic<int64_t> begun{0}, made{0}, ended{0};
+    ffi::CountDownPromise remaining;
+};
+
+}  // namespace jtorch
