@@ -5,6 +5,9 @@
 //     kind, groups, n, the shapes of input, filters and result (n + 2 each), and for each of the n dimensions
 //     stride, padding before, padding behind, dilation (n each).
 // Arrays are float32, densely packed. What oneDNN makes for such numbers is kept: it takes longer to make than to run.
+//
+// In a program each of XLA's threads computes some of the images (shares.h); on the host, and where that would be uneven, OpenMP's
+// threads divide the work.
 
 #include "shares.h"
 
