@@ -64,7 +64,7 @@ def onednn() -> Check:
     """Whether oneDNN computes convolutions and products."""
     from jtorch.ops import _onednn
     found = _onednn.version()
-    absent = 'oneDNN is not used; pip install "jtorch-jax[onednn]" makes convolutions and products on x86 CPUs under Linux quicker'
+    absent = 'oneDNN is not used; pip install "jtorch-jax[onednn]" makes convolutions and products on x86 under Linux quicker'
     yield None, f"convolutions and products on the CPU are oneDNN's ({found})" if found else absent
 
 

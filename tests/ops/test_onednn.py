@@ -9,9 +9,9 @@ import jtorch as torch
 from jtorch import engine
 from jtorch._base import accelerated
 from jtorch.ops import _onednn
+from jtorch.ops._onednn import library as loaded
 from jtorch.ops.nn._convolve import convolve
 from jtorch.ops.nn._how import How, library
-from jtorch.ops._onednn import library as loaded
 
 pytestmark = pytest.mark.skipif(_onednn.version() is None, reason="oneDNN is not installed, or turned off")
 

@@ -1,8 +1,8 @@
 """What oneDNN, PyTorch's own library for it, computes on the CPU where it is installed (the extra ``onednn``).
 
-Convolutions are an op of JAX (``convolution.py``, ``convolution.cc``), on the host and in programs. Products of matrices are found
-when a program is lowered (``product.py``, ``product.cc``); on the host they are NumPy's. ``library.py`` loads it all. What oneDNN
-is slow at, or has no kernel for, stays with XLA and the formulas in ``ops/nn/_convolve.py`` and its kin.
+Convolutions are an op of JAX (``convolution.py``, ``convolution.cc``), on the host and in programs. Products of matrices are
+found when a program is lowered (``product.py``, ``product.cc``); on the host they are NumPy's. ``library.py`` loads it all. What
+oneDNN is slow at, or has no kernel for, stays with XLA and the formulas in ``ops/nn/_convolve.py`` and its kin.
 """
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ called alone:
 | 256 to 256, 8x8, 8 | 3.2 6.1 6.0 | 2.1 4.0 4.3 | 1.9 3.9 4.4 |
 | 16 to 16, 14x14, 4 | 0.10 0.22 0.26 | 0.05 0.15 0.15 | 0.07 0.20 0.20 |
 
-A convolution takes about the same time on the host, where it needs no compiler, as in a program, whose compiling takes less without
-it. On the host OpenMP's threads compute it, in a program XLA's, each some of the images.
+A convolution takes about the same time on the host, where it needs no compiler, as in a program, whose compiling takes less
+without it. On the host OpenMP's threads compute it, in a program XLA's, each some of the images.
 """
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from jax.interpreters import ad, batching, mlir
 
 from jtorch._base.accelerated import is_portable, is_spread
 from jtorch.ops import check
-from jtorch.ops.nn._how import How
 from jtorch.ops._onednn import library
+from jtorch.ops.nn._how import How
 
 INPUT, FILTERS, RESULT = ARRAYS = range(3)
 LEAST = 100_000         # operations; less is over before anybody is called

@@ -34,9 +34,9 @@ LEAST_LENGTH, LEAST_LENGTH_ALONE = 8, 64        # of a sum, where other threads 
 
 
 class Product(NamedTuple):
-    """``count`` products of matrices: of rows x length, or what is transposed to that, by length x columns."""
+    """Of so many matrices: of rows x length, or what is transposed to that, by length x columns."""
 
-    count: int
+    matrices: int
     rows: int
     columns: int
     length: int
@@ -50,12 +50,12 @@ class Product(NamedTuple):
             return False
         if not spreads:
             return each >= LEAST and self.length >= LEAST_LENGTH_ALONE
-        least, most = max(LEAST / self.count, LEAST_OF_ONE), MOST_BESIDE if beside else inf
+        least, most = max(LEAST / self.matrices, LEAST_OF_ONE), MOST_BESIDE if beside else inf
         return least <= each <= most and self.length >= LEAST_LENGTH
 
     def transposed(self) -> Product:
         """The product of the same matrices in the other order, each transposed, which is its result transposed."""
-        return Product(self.count, self.columns, self.rows, self.length, not self.right_transposed, not self.left_transposed)
+        return Product(self.matrices, self.columns, self.rows, self.length, not self.right_transposed, not self.left_transposed)
 
 
 class Side(NamedTuple):
@@ -97,10 +97,10 @@ class Side(NamedTuple):
 
 def product_of(left: Side, right: Side) -> Product | None:
     """The product of two arrays as they lie; None if one would have to be moved."""
-    (count, rows, length), (_, columns, _) = left.sizes, right.sizes
+    (matrices, rows, length), (_, columns, _) = left.sizes, right.sizes
     if left.is_summed_first is None or right.is_summed_first is None:
         return None
-    return Product(count, rows, columns, length, left.is_summed_first, not right.is_summed_first)
+    return Product(matrices, rows, columns, length, left.is_summed_first, not right.is_summed_first)
 
 
 def lowered(traced: Any, spreads: bool, beside: bool) -> Any:
@@ -176,15 +176,20 @@ def _transpositions(result: Any, batch: int) -> list[Any]:
 
 def _call(handler: str, product: Product, arrays: Sequence[Any], made: Any) -> Any:
     """Calls a handler, as ``jax.ffi.ffi_call`` writes it."""
-    layouts = [ir.DenseElementsAttr.get(np.arange(ir.RankedTensorType(t).rank)[::-1].copy(), type=ir.IndexType.get())
-               for t in (*[array.type for array in arrays], made)]
-    numbers = ir.DenseElementsAttr.get(np.array(product, np.int64))
+    types = [ir.RankedTensorType(each) for each in (*[array.type for array in arrays], made)]
+    layouts = [_attribute(range(each.rank)[::-1], ir.IndexType.get()) for each in types]
+    numbers = _attribute(product, None)
     call = stablehlo.CustomCallOp(
         [made], arrays, call_target_name=ir.StringAttr.get(handler), has_side_effect=ir.BoolAttr.get(False),
         backend_config=ir.DictAttr.get({"numbers": numbers}), api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
         called_computations=ir.ArrayAttr.get([]), operand_layouts=ir.ArrayAttr.get(layouts[:-1]),
         result_layouts=ir.ArrayAttr.get(layouts[-1:]))
     return call.results[0]
+
+
+def _attribute(numbers: Sequence[int], kind: Any) -> Any:
+    array: Any = np.array(numbers, np.int64)
+    return ir.DenseElementsAttr.get(array, type=kind)
 
 
 def products_in(text: str) -> int:

@@ -15,8 +15,8 @@ import numpy as np
 from jax import lax
 
 from jtorch._base.accelerated import is_accelerated
-from jtorch.ops.elementwise import widen
 from jtorch.ops import _onednn
+from jtorch.ops.elementwise import widen
 from jtorch.ops.nn._by_phases import by_phases
 from jtorch.ops.nn._few_places import convolution
 from jtorch.ops.nn._how import How, bilinear, library
