@@ -115,7 +115,7 @@ class Scratch {
         static thread_local std::unique_ptr<Block> mine;
         static thread_local size_t size = 0;
         if (bytes > size) {
-            mine.reset();
+            size = 0, mine.reset();
             mine = std::make_unique<Block>(bytes);
             size = bytes;
         }

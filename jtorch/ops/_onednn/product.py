@@ -16,7 +16,7 @@ that need each other, 2 cores of an Intel machine with AVX-512:
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf, prod
 from typing import Any, NamedTuple
 
@@ -104,28 +104,31 @@ def product_of(left: Side, right: Side) -> Product | None:
 
 
 def lowered(traced: Any, spreads: bool, beside: bool) -> Any:
-    """``traced.lower()`` for a CPU, with the products that are oneDNN's.
+    """``traced.lower()`` for a CPU, with the products that are oneDNN's. JAX keeps it: the same lowered again has them too.
 
     ``spreads``: over XLA's threads. ``beside``: while the thread that has called the program goes on.
     """
     made = traced.lower()
-    if library.version() is not None:
-        _give(made.compiler_ir(), spreads, beside)
+    module = made.compiler_ir()
+    products = list(_products(module.operation))
+    if products and library.version() is not None:
+        with module.context, ir.Location.unknown():
+            for operation in products:
+                _give_one(operation, spreads, beside)
     return made
 
 
-def _give(module: Any, spreads: bool, beside: bool) -> None:
-    """Has oneDNN compute those products of a program (StableHLO) that it is quicker at."""
-    products: list[Any] = []
+def _products(operation: Any) -> Iterator[Any]:
+    """All products of matrices in an operation of StableHLO, as a module, a function or a loop.
 
-    def look(operation: Any) -> Any:
-        if operation.name == "stablehlo.dot_general":
-            products.append(operation)
-        return ir.WalkResult.ADVANCE
-    module.operation.walk(look)
-    with module.context, ir.Location.unknown():
-        for operation in products:
-            _give_one(operation, spreads, beside)
+    Not by ``walk``, which can't be interrupted: what a callback raises comes out as a RuntimeError.
+    """
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in [each.operation for each in block.operations]:
+                if inner.name == "stablehlo.dot_general":
+                    yield inner
+                yield from _products(inner)
 
 
 def _give_one(operation: Any, spreads: bool, beside: bool) -> None:
