@@ -125,56 +125,47 @@ def test_transposed(monkeypatch, stride, padding, output_padding, groups):
         _close(a, b)
 
 
-CONVOLUTIONS = """
-import jtorch as torch
-torch.manual_seed(0)
-net = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(16, 8, 3, stride=2))
-optimizer = torch.optim.SGD(net.parameters(), lr=1e-2)
-x = torch.randn(8, 3, 32, 32)
-for _ in range(24):
-    loss = net(x).square().mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    print(loss.item().hex())
-counters = torch.engine.report().counters
-print(counters.onednn > 0, counters.program_runs > 0)
-"""
-
-PRODUCTS = """
+LOOP = """
 import jtorch as torch
 torch.manual_seed(0)
 nn = torch.nn
-layer = nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True)
-net = nn.Sequential(layer, nn.Linear(64, 64))
-optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
-x = torch.randn(16, 32, 64)
+{made}
 for _ in range(24):
-    loss = (net(x) - x.flip(1)).square().mean()
+    loss = loss_of(net(x))
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     print(loss.item().hex())
 counters = torch.engine.report().counters
-print(counters.onednn_products > 0, counters.program_runs > 0)
+print(counters.{counter} > 0, counters.program_runs > 0)
 """
+CONVOLUTIONS = LOOP.format(counter="onednn", made="""
+net = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 8, 3, stride=2))
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-2)
+x = torch.randn(8, 3, 32, 32)
+loss_of = lambda out: out.square().mean()""")
+PRODUCTS = LOOP.format(counter="onednn_products", made="""
+net = nn.Sequential(nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True), nn.Linear(64, 64))
+optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
+x = torch.randn(16, 32, 64)
+loss_of = lambda out: (out - x.flip(1)).square().mean()""")
 
 
-@pytest.mark.parametrize("text", [CONVOLUTIONS, PRODUCTS], ids=["convolutions", "products"])
-def test_a_loop_has_the_same_bits_in_each_run(run_python, text):
+@pytest.mark.parametrize(("text", "rtol"), [(CONVOLUTIONS, 1e-4), (PRODUCTS, 1e-3)], ids=["convolutions", "products"])
+def test_a_loop_has_the_same_bits_in_each_run(run_python, text, rtol):
     first, second = (run_python(text, {"JTORCH_ENGINE": "auto"}).split() for _ in range(2))
     assert first == second
     assert first[-2:] == ["True", "True"]
     other = run_python(text, {"JTORCH_ENGINE": "auto", "JTORCH_ONEDNN": "0"}).split()
     assert other[-2:] == ["False", "True"]
-    np.testing.assert_allclose(*[[float.fromhex(x) for x in lines[:-2]] for lines in (first, other)], rtol=1e-3)
+    np.testing.assert_allclose(*[[float.fromhex(x) for x in lines[:-2]] for lines in (first, other)], rtol=rtol)
 
 
 @pytest.mark.parametrize("text", [CONVOLUTIONS, PRODUCTS], ids=["convolutions", "products"])
 def test_a_second_process_reads_the_program(run_python, tmp_path, text):
     text += "print(counters.read_untraced)"
     first, second = (run_python(text, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": str(tmp_path)}).split() for _ in range(2))
-    assert first[:-3] == second[:-3]        # a program that was read does not say what it calls
+    assert first[:-1] == second[:-3] + first[-3:-1]     # a program that was read does not say what it calls
     assert int(second[-1]) > 0
 
 

@@ -173,64 +173,56 @@ int threads_for(double operations) {
     return is_forked || operations <= OF_ONE_THREAD ? 1 : most && most < all ? most : all;
 }
 
-void convolve(const int64_t *from, void *const given[2], void *made) {
-    Numbers numbers(from);
-    Threads threads(threads_for(numbers.operations()));
-    void *arrays[3];
-    for (int k = 0, next = 0; k < 3; k++) arrays[k] = k == numbers.kind ? made : given[next++];
-    std::vector<int64_t> key(from, from + Numbers::count(numbers.n));
-    key.push_back(threads.count);       // a kernel divides its work among as many threads as there were when it was made
-    kept.get(key, [&] { return std::make_shared<Convolution>(numbers); })->run(arrays);
+struct Arrays {
+    float *at[3];
+
+    Arrays(int64_t kind, void *const given[2], void *made) {
+        for (int k = 0, next = 0; k < 3; k++) at[k] = static_cast<float *>(k == kind ? made : given[next++]);
+    }
+};
+
+void run(const Numbers &numbers, const Arrays &arrays, int count) {
+    Threads threads(count);
+    std::vector<int64_t> key(numbers.from, numbers.from + Numbers::count(numbers.n));
+    key.push_back(count);       // a kernel divides its work among as many threads as there were when it was made
+    void *const at[] = {arrays.at[0], arrays.at[1], arrays.at[2]};
+    kept.get(key, [&] { return std::make_shared<Convolution>(numbers); })->run(at);
 }
+
+void convolve(const Numbers &numbers, const Arrays &arrays) { run(numbers, arrays, threads_for(numbers.operations())); }
 
 // Of some of the images each, in one thread. The filters' gradient is the sum of theirs.
 class OfImages : public Shares {
   public:
-    OfImages(const int64_t *from, void *const given[2], void *made, int64_t count)
-        : Shares(count), is(from), row(from, from + Numbers::count(is.n)), given{given[0], given[1]}, made(made),
-          sums(is.kind == FILTERS ? (count - 1) * is.elements(FILTERS) * sizeof(float) : 0) {}
+    OfImages(const Numbers &is, const Arrays &arrays, int64_t count)
+        : Shares(count), is(is), arrays(arrays), filters(is.elements(FILTERS)),
+          sums(is.kind == FILTERS ? (count - 1) * filters * sizeof(float) : 0) {}
 
   private:
     void compute(int64_t k) override {
-        Threads one_thread(1);
         int64_t images = is.shapes[INPUT][0], first = images * k / count, some = images * (k + 1) / count - first;
-        auto mine = row;
-        for (Array array : {INPUT, RESULT}) mine[is.shapes[array] - is.from] = some;
-        void *arrays[3];
-        for (int array = 0, next = 0; array < 3; array++) {
-            auto at = static_cast<float *>(array == is.kind ? made : given[next++]);
-            if (array != FILTERS) at += first * is.elements(Array(array)) / images;
-            else if (is.kind == FILTERS && k) at = reinterpret_cast<float *>(sums.at) + (k - 1) * is.elements(FILTERS);
-            arrays[array] = at;
+        std::vector<int64_t> row(is.from, is.from + Numbers::count(is.n));
+        auto mine = arrays;
+        for (Array array : {INPUT, RESULT}) {
+            row[is.shapes[array] - is.from] = some;
+            mine.at[array] += first * is.elements(array) / images;
         }
-        mine.push_back(1);
-        kept.get(mine, [&] { return std::make_shared<Convolution>(Numbers(mine.data())); })->run(arrays);
+        if (is.kind == FILTERS && k) mine.at[FILTERS] = sum(k);
+        run(Numbers(row.data()), mine, 1);
     }
 
     void finish() override {
         if (is.kind != FILTERS) return;
-        auto sum = static_cast<float *>(made);
-        int64_t n = is.elements(FILTERS);
         for (int64_t k = 1; k < count; k++)
-            for (int64_t i = 0; i < n; i++) sum[i] += reinterpret_cast<float *>(sums.at)[(k - 1) * n + i];
+            for (int64_t i = 0; i < filters; i++) arrays.at[FILTERS][i] += sum(k)[i];
     }
 
+    float *sum(int64_t k) const { return reinterpret_cast<float *>(sums.at) + (k - 1) * filters; }
+
     const Numbers is;
-    const std::vector<int64_t> row;
-    void *const given[2], *const made;
+    const Arrays arrays;
+    const int64_t filters;
     const Block sums;
-};
-
-// All in one share, by OpenMP's threads.
-class Whole : public Shares {
-  public:
-    Whole(const int64_t *from, void *const given[2], void *made) : Shares(1), from(from), given{given[0], given[1]}, made(made) {}
-
-  private:
-    void compute(int64_t) override { convolve(from, given, made); }
-
-    const int64_t *const from;
-    void *const given[2], *const made;
 };
 
 // How many shares of its images a convolution is computed in; 0 where that would be uneven, or take much memory.
@@ -246,9 +238,13 @@ ffi::Future handle(ffi::ThreadPool pool, ffi::Span<const int64_t> numbers, ffi::
                    ffi::Result<ffi::AnyBuffer> made) try {
     Numbers is(numbers.begin());
     void *given[2] = {a.untyped_data(), b.untyped_data()};
+    Arrays arrays(is.kind, given, made->untyped_data());
     int64_t count = shares_of(is, pool.num_threads());
-    if (count) return Shares::computed(std::make_shared<OfImages>(is.from, given, made->untyped_data(), count), pool);
-    return Shares::computed(std::make_shared<Whole>(is.from, given, made->untyped_data()), pool);
+    if (count) return Shares::computed(std::make_shared<OfImages>(is, arrays, count), pool);
+    convolve(is, arrays);
+    ffi::Promise done;
+    done.SetAvailable();
+    return ffi::Future(done);
 } catch (const Failed &failed) {
     ffi::Promise done;
     done.SetError(ffi::Error::Internal(failed.why));
@@ -282,7 +278,8 @@ int jtorch_onednn_is_quick(const int64_t *numbers) {
 int jtorch_onednn_convolve(const int64_t *numbers, void *a, void *b, void *made) {
     try {
         void *given[2] = {a, b};
-        convolve(numbers, given, made);
+        Numbers is(numbers);
+        convolve(is, Arrays(is.kind, given, made));
         return 1;
     } catch (const Failed &) {
         return 0;

@@ -8,7 +8,6 @@
 #include "shares.h"
 
 #include <algorithm>
-#include <atomic>
 
 using namespace jtorch;
 
@@ -25,11 +24,6 @@ struct Numbers {
         : count(at[0]), rows(at[1]), columns(at[2]), length(at[3]), left_transposed(at[4]), right_transposed(at[5]) {}
 
     double operations() const { return 2.0 * count * rows * columns * length; }
-};
-
-struct Range {
-    int64_t from, to;
-    int64_t size() const { return to - from; }
 };
 
 struct Size {       // of several matrices, and how many numbers lie between a number and the next along each dimension
