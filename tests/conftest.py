@@ -23,7 +23,9 @@ os.environ.setdefault("JTORCH_CACHE", "0")       # each run of the tests compile
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 library("jtorch")       # as all tests want it, also those that import it themselves
-importlib.import_module("jtorch.engine.policy").START_SECONDS = 0.0     # of the few numbers of a test programs are to be made too
+policy = importlib.import_module("jtorch.engine.policy")
+policy.START_SECONDS = 0.0          # of the few numbers of a test programs are to be made too
+policy.LEAST_OVERWRITTEN = 0        # and their arrays written into where those of large ones are
 
 
 def pytest_addoption(parser):

@@ -215,8 +215,8 @@ def _check_strides(array: np.ndarray | np.generic) -> None:
 def _sharing(ndarray: np.ndarray) -> Tensor:
     stride = tuple(s // ndarray.itemsize for s in ndarray.strides)
     span = extent(ndarray.shape, stride)
-    flat = np.lib.stride_tricks.as_strided(ndarray, (span,), (ndarray.itemsize,))
     dense = storage.contiguous_strides(ndarray.shape) == stride
+    flat = ndarray.reshape(-1) if dense else np.lib.stride_tricks.as_strided(ndarray, (span,), (ndarray.itemsize,))
     shape = ndarray.shape if dense else (span,)
     t = _showing(engine.aval_of(shape, ndarray.dtype, engine.CPU), flat)
     if not dense:

@@ -71,7 +71,7 @@ class UntypedStorage:
 
     def resizable(self) -> bool:
         """Whether the memory may grow: not where NumPy arrays, files or other processes share it."""
-        return self._storage.host is None or self._storage.owned
+        return self._storage.may_grow
 
     def __eq__(self, other):
         return isinstance(other, UntypedStorage) and other._storage is self._storage

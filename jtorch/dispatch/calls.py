@@ -12,7 +12,7 @@ from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.layout import preserved
 from jtorch.ops.registry import OPS, T
-from jtorch.ops.strided import is_expanded, overlaps
+from jtorch.ops.strided import contiguous_strides, is_expanded, overlaps
 from jtorch.speedups.constants import (
     CLASS_BY_SHAPES,
     DIFFERENTIABLE,
@@ -94,6 +94,11 @@ def _refuse(flat) -> None:
 def _call_laid_out(c: Call, flat, args: list, needs: bool):
     """``call`` where an argument may not be contiguous, so that the op's rule says how results lie in memory."""
     made = _call_with_node(c, flat, args) if needs and mode.grad and not mode.inference else _wrapped(record(c, args))
+    return lay_out_results(c, flat, made, needs)
+
+
+def lay_out_results(c: Call, flat, made, needs: bool):
+    """Gives what a call has made (a tensor, or a list of them) the strides that the op's rule says."""
     among = None
     if c.op.layout.kept and not is_expanded(*geometry_of(flat[0])[:2]):      # part of a copy of all that the storage holds
         among = flat[0]._storage.content()
@@ -140,7 +145,7 @@ def _wrapped(out):
 
 
 def layout_of(c: Call, flat, shape: tuple) -> tuple:
-    """The strides (and for some the offset) of a result of this shape."""
+    """The strides (and for some the offset) of a result of this shape. Of a contiguous one both, by which C knows it."""
     tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
     if c.op.layout.kept:
         size, stride, offset = geometry_of(tensors[0])
@@ -156,7 +161,8 @@ def layout_of(c: Call, flat, shape: tuple) -> tuple:
                  for t, s in zip(flat, same, strict=True) if t.__class__ not in NUMBER_TYPES]
         if c.op.counts_numbers and c.op.has_number(c.template):
             shown.append(((), ()))
-        found = c.nodes[key] = (c.op.layout.strides(shape, shown, c.template, tensors[0].dtype),)
+        stride = c.op.layout.strides(shape, shown, c.template, tensors[0].dtype)
+        found = c.nodes[key] = (stride, 0) if stride == contiguous_strides(shape) else (stride,)
     return found
 
 

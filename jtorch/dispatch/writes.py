@@ -36,7 +36,7 @@ from jtorch.dispatch.calls import (
 )
 from jtorch.dispatch.returns import named
 from jtorch.dtype import can_cast, of_numpy
-from jtorch.engine import Call, Value, call_of, constant, mapped
+from jtorch.engine import Call, Value, call_of, constant, mapped, record_over
 from jtorch.no_grad import mode
 from jtorch.ops import check
 from jtorch.ops.registry import NUMBERS, OPS, Op, T, argument_of
@@ -82,10 +82,11 @@ def _update(c: Call, flat, target: Tensor) -> Tensor:
         c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
     try:
-        out = record(c, args)
+        out = record_over(c, args) if target._view is None else record(c, args)
     except Exception as error:
         _raise_instead(c, flat, target, error)
         raise
+    del args        # or the view's part of the content would be held
     aval = storage.aval_of(target)
     out = out[0] if out.__class__ is list else out
     storage.write(target, out if out.aval is aval else fit(out, aval))

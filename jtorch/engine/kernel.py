@@ -128,15 +128,17 @@ class Kernel:
             return call.fn
         return families.traced(call.op.function_of, call.template, call.fn, self.avals, loops=call.op.loops)
 
-    def run(self, arrays: list, runs: dict[Kernel, int]) -> list:
+    def run(self, arrays: list, runs: dict[Kernel, int], *, over: bool = False) -> list:
         """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions).
 
-        ``runs`` counts those of a thread on the host, for kernels that will be compiled some day.
+        ``runs`` counts those of a thread on the host, for kernels that will be compiled some day. ``over``: whether the first
+        array may be written into, and given.
         """
         self.runs += 1
         on_host = self.on_host
         if on_host is not None and (self.turns is None or self._is_cold(runs)):
-            return on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays])
+            stats.counters.overwritten += over
+            return on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays], over=over)
         if self.compiled is None:
             self._compile()
         return self._run_compiled(arrays)
@@ -144,7 +146,8 @@ class Kernel:
     def _is_cold(self, runs: dict[Kernel, int]) -> bool:
         """Whether this run, which is counted, is to be on the host."""
         if self.turns == UNKNOWN:
-            self.turns = policy.runs_on_host(self.work, len(self.on_host))       # type: ignore[arg-type]
+            stays = self.on_host is not None and self.on_host.over is not None      # XLA would copy what is written into
+            self.turns = None if stays else policy.runs_on_host(self.work, len(self.on_host))       # type: ignore[arg-type]
         if self.turns is None:
             return True
         runs[self] = n = runs.get(self, 0) + 1

@@ -24,6 +24,8 @@ SAVED_PER_WALKED = 10e-6    # and one of backward, whose way over the tape is kn
 CAUGHT_UP_SECONDS = 10e-6   # what a call costs that was held back for nothing
 MARGIN = 1.2                # a program may be so much slower than its calls one by one
 
+LEAST_OVERWRITTEN = 1 << 14 # bytes: a smaller array is copied in the time that it takes to see whether it may be written into
+
 KERNEL_SECONDS = 0.03       # what XLA:CPU takes to compile one small op
 STEP_SECONDS = 0.002        # and for each step that the host makes of it: 79 of attention's vjp 0.43 s, 870 of an AdamW step 1.1
 COMPILED_CALL = 50e-6       # what calling a compiled kernel and waiting for it takes: below that the host is as quick

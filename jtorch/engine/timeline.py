@@ -172,13 +172,13 @@ def _call(timeline: Timeline, original: Callable) -> Callable:
     departures = [stats.counters.departures]
 
     @functools.wraps(original)
-    def computed(kernel: Any, arrays: list) -> list:
+    def computed(kernel: Any, arrays: list, *, over: bool = False) -> list:
         start, line = perf_counter(), caller.line()
         if stats.counters.departures != departures[0]:
             departures[0] = stats.counters.departures
             timeline.add("departure", f"departure at {kernel.call.op.name}", start, line=line, why=DEPARTED)
         try:
-            return original(kernel, arrays)
+            return original(kernel, arrays, over=over)
         finally:
             timeline.add("call", kernel.call.op.name, start, line=line, on="host" if kernel.compiled is None else "XLA",
                          inputs=[repr(a) for a in kernel.avals])

@@ -14,7 +14,9 @@ Nothing is lost, wherever an exception or a call of somebody else's (a finalizer
 from __future__ import annotations
 
 import threading
+from sys import getrefcount
 from typing import Any
+from weakref import getweakrefcount
 
 import numpy as np
 
@@ -38,7 +40,7 @@ NEVER_COMPUTED = "This tensor was never computed: the run of recorded calls that
 class Trace:
     """What one thread has called since the last end. Values carry the trace they were born in, and the last that met them."""
 
-    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "state", "values")
+    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "over", "state", "values")
 
     def __init__(self, root: State):
         self.state = root
@@ -50,6 +52,7 @@ class Trace:
         self.begun: tuple | None = None     # what has started early, and its results
         self.launched: tuple | None = None  # a program, and a list that takes what it gives
         self.after_backward = False         # whether backward has walked since the last call that built a graph
+        self.over: Any = None               # the arguments of the call that is to write into its first one, see record_over
 
     def finish(self) -> None:
         """Lets go of what is not needed once all values that anybody holds are there."""
@@ -167,6 +170,20 @@ def record(call: Call, args) -> Any:
     return out
 
 
+def record_over(call: Call, args) -> Any:
+    """``record`` of a call whose result takes the place of its first argument's value in the storage that holds it.
+
+    Run at once on the host, it writes into that value's array, where nobody else holds either: a row of a table of 154 MB is
+    written in 15 µs, and was in 38 ms.
+    """
+    trace = local.recorder.trace
+    trace.over = args
+    try:
+        return record(call, args)
+    finally:
+        trace.over = None
+
+
 def _set_aside(recorder: Recorder) -> Trace:
     """A new trace, where a call is being noted in the one that there is: an exception has ended that call, or it goes on."""
     stats.counters.set_aside += 1
@@ -266,7 +283,8 @@ def run_now(trace: Trace, before: State, after: State, args) -> None:
             values[:kept] = [_GONE] * kept
         trace.mode = EAGER
         wait.for_latest()
-        outs = _computed(after.kernel, [a.array if a.__class__ is Value else number(a) for a in args])
+        over = trace.over is args and _is_spare(after.kernel, args, kept)
+        outs = _computed(after.kernel, [a.array if a.__class__ is Value else number(a) for a in args], over=over)
     except BaseException:
         take_back(trace, before, after)
         raise
@@ -285,10 +303,40 @@ def take_back(trace: Trace, before: State, after: State) -> None:
 _GONE: Any = None       # in a slot of a trace that runs call by call: its values are not needed, and their memory may go
 
 
-def _computed(kernel: Any, arrays: list) -> list:
+def _computed(kernel: Any, arrays: list, *, over: bool = False) -> list:
     if kernel.check is not None:
         kernel.raise_if_bad(arrays)
-    return kernel.run(arrays, local.recorder.trie.runs)
+    return kernel.run(arrays, local.recorder.trie.runs, over=over)
+
+
+def _is_spare(kernel: Any, args, kept: int) -> bool:
+    """Whether a call may write into the array of its first argument: only its storage holds the value, and only that the array.
+
+    Of a value that has come into the trace with this call, behind ``kept``, the trace's list holds it as well.
+    """
+    if kernel.on_host is None or kernel.on_host.over is None:
+        return False
+    is_new = args[0].slot >= kept
+    return getrefcount(args[0]) <= _SPARE + is_new and getrefcount(args[0].array) <= _SPARE_ARRAY and is_own(args[0].array)
+
+
+def is_own(array: Any) -> bool:
+    """Whether an array has its memory to itself, in order, and is worth writing into."""
+    if array.__class__ is not np.ndarray or array.nbytes < policy.LEAST_OVERWRITTEN or array.base is not None \
+            or getweakrefcount(array):      # as of what goes by its being what it was
+        return False
+    flags = array.flags
+    return flags.c_contiguous and flags.writeable
+
+
+def _counts_of_spare() -> tuple[int, int]:
+    """What getrefcount says of a value that a storage and a list hold, and of the value's array; it differs between Pythons."""
+    held = Value(None, object())       # type: ignore[arg-type]
+    args = [held]
+    return getrefcount(args[0]), getrefcount(args[0].array)
+
+
+_SPARE, _SPARE_ARRAY = _counts_of_spare()
 
 
 def catch_up(trace: Trace, state: State, slot: int | None = None, held: bytes | None = None) -> None:

@@ -17,8 +17,9 @@ anything else          static: a new value is a new kernel
 """
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -236,7 +237,7 @@ class Op:
         args = [_fill(t, left) for t in template[1:]]
         named = [(p, a) for p, a in zip(self.params[1:], args, strict=True) if p.keyword_only]
         plain = [a for p, a in zip(self.params[1:], args, strict=True) if not p.keyword_only]
-        accepts = inspect.signature(self.view.geometry).parameters
+        accepts = _parameters(self.view.geometry)
         keywords = {p.name: a for p, a in named if p.name in accepts}
         if "source" in accepts and accepts["source"].kind is inspect.Parameter.KEYWORD_ONLY:
             keywords["source"] = avals[0].np
@@ -279,6 +280,11 @@ class Op:
         """The same without the detail, which nobody asks for where nothing is wrong."""
         check = self.check_of(template)
         return lambda *arrays: check(*arrays)[0]
+
+
+@functools.cache        # one for each view op, which a loop over the places of a tensor asks for at each
+def _parameters(fn: Callable) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(fn).parameters
 
 
 def _bound(op: Op, template: tuple, body: Callable) -> Callable:

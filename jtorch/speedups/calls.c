@@ -2,7 +2,7 @@
 
 #include "speedups.h"
 
-static PyObject *mode, *call_in_python, *tape_flags, *wrapped, *refuse_unusable, *end_trace;
+static PyObject *mode, *call_in_python, *tape_flags, *wrapped, *refuse_unusable, *end_trace, *lay_out_results;
 static PyObject *inplace_in_python, *raise_instead, *fit;
 static PyObject *grad_name, *prev_name, *inference_name, *special_name;
 
@@ -74,8 +74,9 @@ static PyObject *replace_error(PyObject *fn, PyObject *call, PyObject *flat, PyO
     return NULL;
 }
 
-/* What a call's tensors show, and its numbers: a list. NULL without an error where Python has to call. */
-static PyObject *arguments(PyObject *flat, long facts, int *needs)
+/* What a call's tensors show, and its numbers: a list. NULL without an error where Python has to call.
+   ``needs``: whether one requires grad. ``strided``: whether the op's rule says how results lie in memory, by how one of them does. */
+static PyObject *arguments(PyObject *flat, long facts, int *needs, int *strided)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(flat);
     PyObject **given = PySequence_Fast_ITEMS(flat), *args = PyList_New(n);
@@ -87,8 +88,8 @@ static PyObject *arguments(PyObject *flat, long facts, int *needs)
             value = NULL;
         } else {
             PyObject *view = SLOT(t, Tensor_.view);
-            int laid_out = !is_none(view) && (facts & LAID_OUT) && SLOT(view, View_.in_order) != Py_True;
-            value = laid_out ? NULL : value_of(t);
+            *strided = *strided || (!is_none(view) && (facts & LAID_OUT) && SLOT(view, View_.in_order) != Py_True);
+            value = value_of(t);
             *needs = *needs || requires_grad(t);
         }
         if (value == NULL) {
@@ -120,6 +121,38 @@ static PyObject *recorded(PyObject *call, long facts, PyObject *flat, PyObject *
     return made;
 }
 
+/* Whether the call's result is known to be contiguous for tensors that lie like these: see jtorch.dispatch.calls.layout_of. */
+static int is_contiguous(PyObject *call, PyObject *flat, PyObject *made)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(flat);
+    PyObject *key = Py_IS_TYPE(made, Tensor_.type) ? PyList_New(0) : NULL;
+    int bad = key == NULL || PyList_Append(key, SLOT(SLOT(SLOT(made, Tensor_.storage), Storage_.aval), Aval_.shape)) < 0;
+    for (Py_ssize_t i = 0; !bad && i < n; i++) {
+        PyObject *t = PySequence_Fast_ITEMS(flat)[i], *view = is_number(t) ? NULL : SLOT(t, Tensor_.view);
+        if (view == NULL)
+            continue;
+        PyObject *how = is_none(view) ? Py_NewRef(aval_of(t)) : PyTuple_Pack(2, SLOT(view, View_.aval), SLOT(view, View_.stride));
+        bad = how == NULL || PyList_Append(key, how) < 0;
+        Py_XDECREF(how);
+    }
+    PyObject *asked = bad ? NULL : PyList_AsTuple(key);
+    PyObject *found = asked != NULL ? PyDict_GetItemWithError(SLOT(call, Call_.nodes), asked) : NULL;
+    Py_XDECREF(asked);
+    Py_XDECREF(key);
+    return found != NULL && PyTuple_CheckExact(found) && PyTuple_GET_SIZE(found) == 2;
+}
+
+/* What the call has made (stolen), lying in memory as the op's rule says. */
+static PyObject *laid_out(PyObject *call, PyObject *flat, PyObject *made, int needs)
+{
+    if (made == NULL || is_contiguous(call, flat, made))
+        return made;
+    PyObject *out = PyErr_Occurred() ? NULL
+        : PyObject_CallFunctionObjArgs(lay_out_results, call, flat, made, needs ? Py_True : Py_False, NULL);
+    Py_DECREF(made);
+    return out;
+}
+
 /* call(c, flat) */
 PyObject *speedups_call(PyObject *module, PyObject *const *given, Py_ssize_t nargs)
 {
@@ -132,14 +165,16 @@ PyObject *speedups_call(PyObject *module, PyObject *const *given, Py_ssize_t nar
     if (modes == NULL || facts < 0)
         return NULL;
     PyObject *args = NULL;
-    int needs = 0;
+    int needs = 0, strided = 0;
     if (!detour && (PyTuple_CheckExact(flat) || PyList_CheckExact(flat)))
-        args = arguments(flat, facts, &needs);
+        args = arguments(flat, facts, &needs, &strided);
     if (args == NULL)
         return PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(call_in_python, call, flat, NULL);
     int tracks = needs && is_grad_on(modes) && !is_inference_on(modes);
     PyObject *made = recorded(call, facts, flat, args, tracks, modes);
     Py_DECREF(args);
+    if (strided)
+        made = laid_out(call, flat, made, needs);
     return made != NULL ? made : replace_error(refuse_unusable, call, flat, NULL);
 }
 
@@ -195,11 +230,11 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     if (detour || nargs != 2 || (names != NULL && PyTuple_GET_SIZE(names)) || !is_plain_update(given[1], facts, modes))
         return PyObject_Vectorcall(inplace_in_python, given, nargs, names);
     PyObject *call = given[0], *flat = given[1], *target = PySequence_Fast_ITEMS(flat)[0];
-    int needs = 0;
-    PyObject *args = arguments(flat, 0, &needs);
+    int needs = 0, strided = 0;
+    PyObject *args = arguments(flat, 0, &needs, &strided);
     if (args == NULL)
         return PyErr_Occurred() ? NULL : PyObject_Vectorcall(inplace_in_python, given, nargs, names);
-    PyObject *out = record_call(call, args);
+    PyObject *out = is_none(SLOT(target, Tensor_.view)) ? record_over(call, args) : record_call(call, args);
     Py_DECREF(args);
     if (out == NULL)
         return replace_error(raise_instead, call, flat, target);
@@ -246,7 +281,7 @@ PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
 {
     if (!(call_in_python = take(given, "call")) || !(tape_flags = take(given, "tape_flags"))
             || !(wrapped = take(given, "_wrapped")) || !(refuse_unusable = take(given, "refuse_unusable"))
-            || !(end_trace = take(given, "_end")))
+            || !(end_trace = take(given, "_end")) || !(lay_out_results = take(given, "lay_out_results")))
         return NULL;
     return speedups_connect_nodes(module, given);
 }

@@ -6,7 +6,7 @@ struct Kernel_class Kernel_;
 struct HostProgram_class HostProgram_;
 struct Latest_class Latest_;
 
-static PyObject *space, *computed_name, *computed, *number, *asarray, *latest, *for_latest, *contexts, *new_quiet;
+static PyObject *space, *computed_name, *computed, *number, *asarray, *latest, *for_latest, *contexts, *new_quiet, *is_own, *counters;
 static PyTypeObject *array_type;
 
 enum { FEW = 6 };       /* arguments that are passed without a tuple */
@@ -174,6 +174,34 @@ static int count_run(PyObject *kernel)
     return runs != NULL ? 0 : -1;
 }
 
+/* trace._is_spare: 1 if the call may write into the array of its first argument, or -1 with an error. */
+static int is_spare(PyObject *trace, PyObject *before, PyObject *program, PyObject *args)
+{
+    if (is_none(SLOT(program, HostProgram_.over)) || SLOT(trace, Trace_.over) != args)
+        return 0;
+    PyObject *v = PySequence_Fast_GET_ITEM(args, 0), *array = Py_IS_TYPE(v, Value_.type) ? SLOT(v, Value_.array) : NULL;
+    if (array == NULL || !Py_IS_TYPE(array, array_type))
+        return 0;
+    Py_ssize_t kept = PyLong_AsSsize_t(SLOT(before, State_.first)) + PyTuple_GET_SIZE(SLOT(before, State_.outs));
+    int is_new = PyLong_AsSsize_t(SLOT(v, Value_.slot)) >= kept;
+    if (Py_REFCNT(v) > 2 + is_new || Py_REFCNT(array) > 1)     /* more than by a storage and these arguments, and the trace's list */
+        return 0;
+    PyObject *own = PyObject_CallOneArg(is_own, array);
+    int spare = own != NULL ? own == Py_True : -1;
+    Py_XDECREF(own);
+    return spare;
+}
+
+static int count_overwritten(void)
+{
+    PyObject *before = PyObject_GetAttrString(counters, "overwritten");
+    PyObject *after = before != NULL ? PyLong_FromSsize_t(PyLong_AsSsize_t(before) + 1) : NULL;
+    int bad = after == NULL || PyObject_SetAttrString(counters, "overwritten", after) < 0;
+    Py_XDECREF(after);
+    Py_XDECREF(before);
+    return bad ? -1 : 0;
+}
+
 /* run_now where it is this file's: 1, 0 where Python has to do it, or -1 with an error. */
 int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *args)
 {
@@ -186,9 +214,12 @@ int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *ar
     int bad = !is_none(SLOT(latest, Latest_.result)) ? done(PyObject_CallNoArgs(for_latest)) : 0;
     if (!bad)
         bad = are_bad(SLOT(kernel, Kernel_.check), args);
+    int spare = !bad ? is_spare(trace, before, program, args) : 0;
+    if (spare < 0 || (spare && count_overwritten() < 0))
+        bad = -1;
     if (!bad)
         bad = (slots = slots_for(program, args)) == NULL || count_run(kernel) < 0
-            || run_quietly(slots, SLOT(program, HostProgram_.code)) < 0
+            || run_quietly(slots, SLOT(program, spare ? HostProgram_.over : HostProgram_.code)) < 0
             || assign(values, before, after, slots, SLOT(program, HostProgram_.outs)) < 0 ? -1 : 0;
     Py_DECREF(program);
     Py_XDECREF(slots);
@@ -199,20 +230,22 @@ int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *ar
 int connect_host(PyObject *given)
 {
     static const char *const of_kernel[] = {"check", "is_tuple", "on_host", "outs", "runs", "turns", NULL};
-    static const char *const of_program[] = {"_code", "_outs", "_slots", NULL};
+    static const char *const of_program[] = {"_code", "_outs", "_slots", "over", NULL};
     static const char *const of_latest[] = {"result", NULL};
-    PyObject *numpy = NULL, *waiting = NULL;
+    PyObject *numpy = NULL, *waiting = NULL, *stats = NULL;
     int bad = !(space = Py_NewRef(given)) || !(computed_name = PyUnicode_InternFromString("_computed"))
-        || !(computed = take(given, "_computed")) || !(number = take(given, "number")) || !(contexts = take(given, "quiet_contexts"))
+        || !(computed = take(given, "_computed")) || !(is_own = take(given, "is_own")) || !(number = take(given, "number")) || !(contexts = take(given, "quiet_contexts"))
         || !(Kernel_.type = (PyTypeObject *)take(given, "Kernel")) || !(HostProgram_.type = (PyTypeObject *)take(given, "HostProgram"))
         || !(numpy = take(given, "np")) || !(asarray = PyObject_GetAttrString(numpy, "asarray"))
         || !(array_type = (PyTypeObject *)PyObject_GetAttrString(numpy, "ndarray"))
+        || !(stats = take(given, "stats")) || !(counters = PyObject_GetAttrString(stats, "counters"))
         || !(waiting = take(given, "wait")) || !(latest = PyObject_GetAttrString(waiting, "_latest"))
         || !(for_latest = PyObject_GetAttrString(waiting, "for_latest")) || !(new_quiet = take(given, "new_quiet_context"))
         || lookup_slots((PyObject *)Kernel_.type, &Kernel_.check, of_kernel) < 0
         || lookup_slots((PyObject *)HostProgram_.type, &HostProgram_.code, of_program) < 0
         || lookup_slots((PyObject *)Py_TYPE(latest), &Latest_.result, of_latest) < 0;
     Py_XDECREF(numpy);
+    Py_XDECREF(stats);
     Py_XDECREF(waiting);
     return bad ? -1 : 0;
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 MIRRORS = {     # by its name in the extension: the module and name of the Python, where it stands instead once loaded
     "record": "jtorch.engine.trace:record",
+    "record_over": "jtorch.engine.trace:record_over",
     "liveness_of": "jtorch.engine.program:liveness_of",
     "value_of": "jtorch.storage:value_of",
     "values_of": "jtorch.storage:values_of",

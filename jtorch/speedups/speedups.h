@@ -19,13 +19,13 @@
     extern struct name##_class name##_
 
 CLASS(Value, aval, array, born, slot, stamp);
-CLASS(Aval, device, is_inexact, traced);
+CLASS(Aval, device, is_inexact, shape, traced);
 CLASS(State, args, call, depth, device, early, first, hot, kernel, line, next, nnumbers, outs, parent, profile, single, walks);
-CLASS(Trace, after_backward, mode, noting, numbers, state, values);
+CLASS(Trace, after_backward, mode, noting, numbers, over, state, values);
 CLASS(Recorder, longest, trace, trie);
 CLASS(Trie, states);
 CLASS(Kernel, check, is_tuple, on_host, outs, runs, turns);
-CLASS(HostProgram, code, outs, slots);
+CLASS(HostProgram, code, outs, slots, over);
 CLASS(Latest, result);
 CLASS(Call, kernels, node_class, nodes, tape_flags, vjps);
 CLASS(Storage, aval, generation, has_separate_version, saved, value, version);
@@ -95,7 +95,9 @@ PyObject *of_this_thread(struct of_thread *kept, PyObject *local, const char *na
 PyObject *current_trace(void);      /* borrowed */
 PyObject *new_value(PyObject *aval, PyObject *stamp, Py_ssize_t slot);
 PyObject *record_call(PyObject *call, PyObject *args);
+PyObject *record_over(PyObject *call, PyObject *args);
 PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *speedups_record_over(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *speedups_liveness_of(PyObject *module, PyObject *values);
 PyObject *speedups_connect_trace(PyObject *module, PyObject *given);
 

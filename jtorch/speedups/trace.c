@@ -215,16 +215,40 @@ PyObject *record_call(PyObject *call, PyObject *args)
     return out;
 }
 
-PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+/* record_call of a call that may write into its first argument's array. */
+PyObject *record_over(PyObject *call, PyObject *args)
+{
+    PyObject *trace = current_trace();
+    if (trace == NULL)
+        return NULL;
+    Py_INCREF(trace);
+    set(trace, Trace_.over, args);
+    PyObject *out = record_call(call, args);
+    set(trace, Trace_.over, Py_None);
+    Py_DECREF(trace);
+    return out;
+}
+
+static PyObject *recorded(PyObject *(*record)(PyObject *, PyObject *), PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs != 2) {
         PyErr_SetString(PyExc_TypeError, "record() takes a call and its arguments");
         return NULL;
     }
     PyObject *list = PySequence_Fast(args[1], "record() takes a list or tuple of arguments");
-    PyObject *out = list != NULL ? record_call(args[0], list) : NULL;
+    PyObject *out = list != NULL ? record(args[0], list) : NULL;
     Py_XDECREF(list);
     return out;
+}
+
+PyObject *speedups_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    return recorded(record_call, args, nargs);
+}
+
+PyObject *speedups_record_over(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    return recorded(record_over, args, nargs);
 }
 
 /* For each value of a list, 1 if anybody beside the list holds it, else 0. */
@@ -244,10 +268,10 @@ PyObject *speedups_liveness_of(PyObject *module, PyObject *values)
 PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
 {
     static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};
-    static const char *const of_aval[] = {"device", "is_inexact", "traced", NULL};
+    static const char *const of_aval[] = {"device", "is_inexact", "shape", "traced", NULL};
     static const char *const of_state[] = {"args", "call", "depth", "device", "early", "first", "hot", "kernel", "line", "next",
                                            "nnumbers", "outs", "parent", "profile", "single", "walks", NULL};
-    static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "state", "values", NULL};
+    static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "over", "state", "values", NULL};
     static const char *const of_recorder[] = {"longest", "trace", "trie", NULL};
     if (!(Value_.type = (PyTypeObject *)take(given, "Value")) || !(Aval_.type = (PyTypeObject *)take(given, "Aval"))
             || !(State_.type = (PyTypeObject *)take(given, "State")) || !(Trace_.type = (PyTypeObject *)take(given, "Trace"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import collections
 import gc
+import importlib
 import json
 import os
 import re
@@ -83,6 +84,7 @@ def _work(given: argparse.Namespace) -> None:
     from libraries import library
     from programs import Pair, run
     torch, jtorch = library("torch"), library("jtorch")
+    importlib.import_module("jtorch.engine.policy").LEAST_OVERWRITTEN = 0       # small arrays are written into as well
     gc.collect()
     gc.freeze()         # what importing has left is not looked through again by each collection
     started, kinds = time.time(), collections.Counter()

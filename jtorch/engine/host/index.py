@@ -11,7 +11,10 @@ from math import prod
 
 import numpy as np
 
-from jtorch.engine.host.rules import Equation, highest, ints, kind, lowest, require, rule
+from jtorch.engine.host.rules import Equation, Overwriting, highest, ints, kind, lowest, require, rule
+
+
+FEW = 16        # of so many elements one, at most, is written: of more the copy is what takes the least time
 
 
 @rule("dynamic_slice")
@@ -30,11 +33,10 @@ def _dynamic_update_slice(e: Equation) -> Callable:
     sizes = e.ins[1].shape
     limits = [n - m for n, m in zip(e.shape, sizes, strict=True)]
 
-    def run(x, update, *starts):
-        out = x.copy()
+    def write(out, update, *starts):
         out[_window(starts, limits, sizes)] = update
         return out
-    return run
+    return Overwriting(lambda x, *rest: write(x.copy(), *rest), write)
 
 
 def _window(starts, limits, sizes) -> tuple[slice, ...]:
@@ -137,13 +139,10 @@ def _gather(e: Equation) -> Callable:
     before = layout.batch + (1,) * npart
     middle = layout.batch + tuple(sizes[d] for d in layout.part + layout.whole)
 
-    if rows and ordered and not fills and kind(e.ins[1].dtype) == "i":
-        return lambda x, i: x.take(i[..., 0], 0, None, "clip")
-
     def gather(x, indices):
         start, inside = starts(indices)
         if rows:
-            out = x.take(start[..., 0], 0)
+            out = x.take(start[..., 0], 0) if x.flags.c_contiguous else x[start[..., 0]]    # ``take`` copies all of a view
         else:
             out = (x if unmoved else x.transpose(permutation))[tuple(layout.positions(start))]
         if inside is not None and fills:
@@ -151,6 +150,8 @@ def _gather(e: Equation) -> Callable:
             out = np.where(inside.reshape(before + (1,) * (out.ndim - len(before))), out, fill)
         out = out if ordered else np.broadcast_to(out, middle).transpose(axes)
         return out if out.shape == shape else np.broadcast_to(out, shape)
+    if rows and ordered and not fills and kind(e.ins[1].dtype) == "i":
+        return lambda x, i: x.take(i[..., 0], 0, None, "clip") if x.flags.c_contiguous else gather(x, i)
     return gather
 
 
@@ -190,15 +191,32 @@ def _scatter(e: Equation) -> Callable:
             return start[..., 0]
         return np.broadcast_to(sum([p * s for p, s in zip(layout.positions(start), steps, strict=True)], np.intp(0)), shape)
 
-    def scatter(x, indices, updates):
+    def write(out, indices, updates):
         (start, inside), updates = starts(indices), np.asarray(updates).transpose(to_middle)
         line = lines(start, updates.shape[:updates.ndim - len(tail)])
         if inside is not None and mode != "CLIP":
             line, updates = line[inside], updates[inside]
-        out = np.array(x.transpose(permutation), order="C").reshape(rows, width)
-        _write(out, line.reshape(-1), updates.reshape(-1, width), combine)
-        return out.reshape(lead + tail).transpose(inverse)
-    return scatter
+        _write(out.reshape(rows, width), line.reshape(-1), updates.reshape(-1, width), combine)
+        return out
+
+    def scatter(x, indices, updates):
+        return write(np.array(x.transpose(permutation), order="C"), indices, updates).transpose(inverse)
+
+    def write_across(x, indices, updates):
+        (start, inside), updates = starts(indices), np.asarray(updates).transpose(to_middle)
+        places = layout.positions(start)
+        if inside is not None and mode != "CLIP":
+            shape = updates.shape[:updates.ndim - len(tail)]
+            places, updates = [np.broadcast_to(p, shape)[inside] for p in places], updates[inside]
+        shown = x.transpose(permutation)
+        if combine is None:
+            shown[tuple(places)] = updates
+        else:
+            combine.at(shown, tuple(places), updates)
+        return x
+    if FEW * e.ins[2].size > e.ins[0].size:
+        return scatter
+    return Overwriting(scatter, write if permutation == sorted(permutation) else write_across)
 
 
 def _scatter_layout(dn, operand, indices, updates, *, clamps: bool) -> _Layout:

@@ -13,6 +13,7 @@ import numpy as np
 
 from jtorch.engine import cost
 from jtorch.engine.host.program import HostProgram, of_function
+from jtorch.engine.host.rules import Overwriting
 from jtorch.ops.registry import Op
 from jtorch.ops.strided import extent, is_contiguous, overlaps
 
@@ -24,8 +25,11 @@ def written(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None
     if shown is None or value.shape != geometry[-4]:
         return None
     if not op.is_backward:
-        return of_function(lambda content, value: _with_part(shown, content, value), (True, True), [content.sds],
-                           cost.of_copying(content.numel), is_tuple=False)
+        def write(content, value):
+            shown(content)[...] = value
+            return content
+        write_in_copy = Overwriting(lambda content, value: write(np.array(content, order="C"), value), write)
+        return of_function(write_in_copy, (True, True), [content.sds], cost.of_writing(value.numel, content.numel), is_tuple=False)
     needs = template[2]
     return of_function(lambda gradient: _gradients_of_write(shown, gradient, needs), (False, False, True),
                        [(content, value)[i].sds for i in needs], cost.of_copying(2 * content.numel), is_tuple=True)

@@ -12,7 +12,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from jtorch.engine import cost
 from jtorch.engine.host.flat import Flat, live
-from jtorch.engine.host.rules import RULES, Equation, Shaped, Unsupported
+from jtorch.engine.host.rules import RULES, Equation, Overwriting, Shaped, Unsupported
 from jtorch.engine.host.sizes import filled, is_open
 from jtorch.engine.jax_settings import left_as_found
 
@@ -37,34 +37,37 @@ class HostProgram:
 
     ``used`` says which inputs it reads; ``out_avals`` what it returns; ``is_tuple`` whether the traced function
     returned a sequence rather than one array; ``work`` about what a run takes. Outputs may share memory with inputs and are not
-    to be written to.
+    to be written to. ``over`` are its steps where it may write into the first input, which is its output then; None where it
+    never does.
     """
 
-    __slots__ = ("_code", "_n", "_outs", "_slots", "is_tuple", "out_avals", "used", "work")
+    __slots__ = ("_code", "_n", "_outs", "_slots", "is_tuple", "out_avals", "over", "used", "work")
 
     def __init__(self, used, out_avals, is_tuple, slots, code, outs, work: cost.Work):
         self.used, self.out_avals, self.is_tuple, self.work = used, out_avals, is_tuple, work
         self._slots, self._code, self._outs, self._n = slots, code, outs, len(used)
+        self.over = _overwriting(code, outs)
 
     def __len__(self):
         return len(self._code)
 
-    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def __call__(self, arrays: Sequence[np.ndarray], *, over: bool = False) -> list[np.ndarray]:
+        """What it makes of the arrays. ``over``: whether it may write into the first of them."""
         try:
             quiet = quiet_contexts.pop()
         except IndexError:
             quiet = new_quiet_context()
         try:
-            outs = quiet.run(self.run, arrays)
+            outs = quiet.run(self.run, arrays, over=over)
         finally:
             quiet_contexts.append(quiet)
         return [x if x.__class__ is np.ndarray else np.asarray(x) for x in outs]
 
-    def run(self, arrays: Sequence) -> list:
+    def run(self, arrays: Sequence, *, over: bool = False) -> list:
         """The same without the guard against NumPy's warnings; 0-dim outputs may be NumPy scalars."""
         s = self._slots.copy()
         s[:self._n] = arrays
-        for fn, a, b, out in self._code:
+        for fn, a, b, out in (self.over or self._code) if over else self._code:
             if b is None:
                 s[out] = fn(s[a])
             elif b.__class__ is int:
@@ -75,6 +78,15 @@ class HostProgram:
                 for i, x in zip(out, fn(*[s[i] for i in b]), strict=True):
                     s[i] = x
         return [s[i] for i in self._outs]
+
+
+def _overwriting(code: list[tuple], outs: list[int]) -> list[tuple] | None:
+    """The steps with a last one that writes into the first input, which nothing else of it takes; None if it is not like that."""
+    if not code or code[-1][0].__class__ is not Overwriting:
+        return None
+    fn, a, b, out = code[-1]
+    first, *others = (a, b) if b.__class__ is int else b
+    return [*code[:-1], (fn.over, a, b, out)] if first == 0 and 0 not in others and outs == [out] else None
 
 
 def trace(fn: Callable, avals: Sequence[jax.ShapeDtypeStruct], *, short: bool = False) -> tuple[ClosedJaxpr, bool]:

@@ -52,6 +52,18 @@ class Equation:
         return self.outs[0].shape
 
 
+class Overwriting:
+    """A function of arrays that copies its first, and writes into the copy: ``over`` writes into the array itself, and gives it."""
+
+    __slots__ = ("copying", "over")
+
+    def __init__(self, copying: Callable, over: Callable):
+        self.copying, self.over = copying, over
+
+    def __call__(self, *arrays):
+        return self.copying(*arrays)
+
+
 RULES: dict[str, Callable[[Equation], Callable]] = {}
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jtorch.engine import stats
+from jtorch.engine.host.attention import attended
 from jtorch.engine.host.lists import joined, padded
 from jtorch.engine.host.parts import cut
 from jtorch.engine.host.places import read, written
@@ -14,6 +15,7 @@ from jtorch.ops.registry import Op
 _MAKERS = {
     "stack": joined, "cat": joined, "_pad_sequence": padded,
     "_read_view": read, "_read_through": read, "_write_view": written, "_write_through": written,
+    "nn.functional.scaled_dot_product_attention": attended,
     **dict.fromkeys(["select", "slice", "narrow", "unbind", "split", "split_with_sizes", "chunk", "tensor_split"], cut),
 }
 

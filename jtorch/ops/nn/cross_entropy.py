@@ -1,9 +1,11 @@
 """Losses of class indices: cross_entropy and nll_loss. See torch.nn.functional.cross_entropy.
 
-The logarithm of a target's probability is picked out with a comparison and a sum rather than a gather: XLA fuses it
-into the loop that computes log_softmax, and its backward is elementwise instead of a scatter.
+The logarithm of a target's probability is gathered, which reads nothing else. Its derivative is that of a comparison and a sum, so
+that backward is elementwise, in a loop with what comes before, instead of a scatter.
 """
 from __future__ import annotations
+
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -61,9 +63,20 @@ def _weights(x: jax.Array, target: jax.Array, weight: jax.Array | None, ignore_i
     return jnp.where(kept, picked, 0)
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _picked(x: jax.Array, target: jax.Array, axis: int) -> jax.Array:
+    """What ``x`` has at the target along an axis; anything where that is no place."""
+    if not x.size:
+        return jnp.zeros(target.shape, x.dtype)
+    return jnp.squeeze(jnp.take_along_axis(x, jnp.expand_dims(target, axis), axis, mode="clip"), axis)
+
+
+@_picked.defjvp
+def _tangent_of_picked(axis: int, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    x, target = primals
     classes = lax.broadcasted_iota(target.dtype, x.shape, axis)
-    return jnp.sum(jnp.where(classes == jnp.expand_dims(target, axis), x, 0), axis=axis)
+    picked = jnp.where(classes == jnp.expand_dims(target, axis), tangents[0], 0)
+    return _picked(x, target, axis), jnp.sum(picked, axis=axis)
 
 
 def _averaged(loss: jax.Array, weights: jax.Array, reduction: str) -> jax.Array:
@@ -75,9 +88,10 @@ def _averaged(loss: jax.Array, weights: jax.Array, reduction: str) -> jax.Array:
 
 
 def _picked_log_softmax(x: jax.Array, target: jax.Array, axis: int) -> jax.Array:
-    """``_picked`` of log_softmax, of the same bits, in one pass less: what is picked does not wait for the sum."""
-    shifted = x - lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True, initial=-jnp.inf))
-    return _picked(shifted, target, axis) - jnp.log(jnp.sum(jnp.exp(shifted), axis=axis))
+    """``_picked`` of log_softmax, of the same bits: what is picked does not wait for the sum."""
+    largest = lax.stop_gradient(jnp.max(x, axis=axis, initial=-jnp.inf))
+    total = jnp.sum(jnp.exp(x - jnp.expand_dims(largest, axis)), axis=axis)
+    return _picked(x, target, axis) - largest - jnp.log(total)
 
 
 def _classes(x: jax.Array, target: jax.Array) -> tuple[jax.Array, int]:

@@ -1,0 +1,61 @@
+"""Attention of a few queries, as when a text is written token by token: the keys become one more each time.
+
+Its trace, with the number of keys left open, has 13 steps of which 9 are made anew for each number: 0.1 ms, and 20 µs for each of
+a layer's calls. As one function that is 5 and 12.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jtorch.engine import cost
+from jtorch.engine.host.blas import matmul_for
+from jtorch.engine.host.program import HostProgram, of_function
+from jtorch.ops.registry import Op, T, thaw
+
+FEW_ROWS = 512      # rows of weights: NumPy's reductions begin anew in each, and for more the trace has better ways
+
+
+def attended(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None:
+    """The program of ``scaled_dot_product_attention`` of float32 or float64, without a mask; else None."""
+    if op.is_backward or template[:4] != (T, T, T, None):
+        return None
+    dropout, is_causal, scale, enable_gqa = map(thaw, template[4:])
+    query, key, value = [a.shape for a in avals]
+    dtype = avals[0].np
+    if dropout or is_causal or enable_gqa or dtype not in (np.float32, np.float64) or len({a.np for a in avals}) > 1 or len(query) < 2 \
+            or not query[:-2] == key[:-2] == value[:-2] or query[-1:] != key[-1:] or key[-2:-1] != value[-2:-1] \
+            or 0 in (*query, *key, *value) or math.prod(query[:-1]) >= FEW_ROWS:
+        return None
+    attend = _attend(matmul_for(query[-2] * query[-1] * key[-2]), dtype.type(1 / math.sqrt(query[-1]) if scale is None else scale))
+    out = jax.ShapeDtypeStruct((*query[:-1], value[-1]), dtype)
+    return of_function(attend, (True,) * 3, [out], _work(math.prod(query[:-1]), key[-2], query[-1] + value[-1]), is_tuple=False)
+
+
+def _attend(matmul: Callable, factor: np.floating) -> Callable:
+    least, tiny = np.finfo(factor).min, np.finfo(factor).tiny
+    largest, add = np.maximum.reduce, np.add.reduce
+
+    def attend(query, key, value):
+        weights = matmul(_dense(query), _dense(key.swapaxes(-1, -2)))
+        weights *= factor
+        weights -= largest(weights, -1, None, None, True, least)
+        np.exp(weights, weights)
+        weights /= np.maximum(add(weights, -1, None, None, True), tiny)
+        return matmul(weights, _dense(value))
+    return attend
+
+
+def _dense(x: np.ndarray) -> np.ndarray:
+    """BLAS takes no views that are broadcast."""
+    return np.ascontiguousarray(x) if 0 in x.strides else x
+
+
+def _work(rows: int, keys: int, width: int) -> cost.Work:
+    products = cost.of_product(2.0 * rows * keys * width)
+    softmax = rows * keys * (cost.COSTLY["exp"] + 4 * cost.CHEAP)
+    return products + cost.Work(8 * cost.HOST_STEP + softmax, softmax * cost.FUSED, 12 * cost.COMPILING)
