@@ -61,10 +61,10 @@ ONE_BY_ONE = {"sin": 6e-9, "cos": 6e-9, "tan": 12e-9, "asin": 24e-9, "acos": 24e
               "argmax": 1.5e-9, "argmin": 1.5e-9, "cumsum": 5e-9, "cumprod": 5e-9, "cummax": 5e-9, "cummin": 5e-9,
               "cumlogsumexp": 150e-9, "rsqrt": 1.2e-9}
 # What reads or writes some places of its first argument, for each element there: a row of a table of 50,257 takes 10 µs, and not
-# the 60 ms that the table would. What writes copies the table before.
+# the 60 ms that the table would.
 PLACES = {"gather": 1.5e-9, "dynamic_slice": CHEAP, "dynamic_update_slice": CHEAP,
           **dict.fromkeys(["scatter", "scatter-add", "scatter-max", "scatter-min", "scatter-mul", "scatter-sub"], 4e-9)}
-WRITTEN = frozenset(PLACES) - {"gather", "dynamic_slice"}
+WRITING = frozenset(PLACES) - {"gather", "dynamic_slice"}
 FREE = frozenset({"reshape", "squeeze", "rev", "broadcast_in_dim", "slice", "transpose", "iota", "empty", "empty2", "zeros_like",
                   "split"})
 
@@ -75,10 +75,10 @@ def of_copying(elements: int) -> Work:
     return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
 
 
-def of_writing(elements: int, whole: int, each: float = CHEAP) -> Work:
-    """The work of writing so many elements into an array of ``whole``, which is copied before, in a program too, if it is shared."""
-    seconds, copied = elements * each, whole * CHEAP
-    return Work(HOST_STEP + seconds + copied, seconds * FUSED + copied, COMPILING)
+def of_places(elements: int, each: float = CHEAP) -> Work:
+    """The work of reading or writing so many elements of an array, which is not copied if nobody else holds it, nor in a program."""
+    seconds = elements * each
+    return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
 
 
 def of_equation(e: Equation) -> Work:
@@ -96,21 +96,13 @@ def of_equation(e: Equation) -> Work:
     if e.name in FREE:
         return Work(HOST_STEP, 0.0, COMPILING)
     if e.name in PLACES:
-        return _places(e)
+        return of_places(max(sum([a.size for a in e.ins[1:]]), 0 if e.name in WRITING else e.outs[0].size), PLACES[e.name])
     elements, each = _elements(e), COSTLY.get(e.name, CHEAP)
     return Work(HOST_STEP + elements * each, elements * ONE_BY_ONE.get(e.name, each * FUSED), COMPILING)
 
 
 def _elements(e: Equation) -> int:
     return max(sum([a.size for a in e.ins]), sum([a.size for a in e.outs]))
-
-
-def _places(e: Equation) -> Work:
-    each, given = PLACES[e.name], sum([a.size for a in e.ins[1:]])
-    if e.name in WRITTEN:
-        return of_writing(given, e.outs[0].size, each)
-    seconds = max(given, e.outs[0].size) * each
-    return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
 
 
 def of_product(operations: float) -> Work:

@@ -175,6 +175,10 @@ def _set_last(indexed: tuple[bool, ...], x, indices: list, values):
     place = at[dims[0]].astype(np.int32 if count < 2**31 else np.int64)
     for d in dims[1:]:
         place = place * x.shape[d] + at[d].astype(place.dtype)
+    window = tuple([1 if d in dims else n for d, n in enumerate(x.shape)])
+    if place.size == 1 and values.size == math.prod(window):        # which XLA writes where it is, and a scatter across dims not
+        starts = [at[d].reshape(()).astype(place.dtype) if d in dims else place.dtype.type(0) for d in range(x.ndim)]
+        return jax.lax.dynamic_update_slice(x, values.reshape(window), starts)
     if place.size > 1:
         place = strided.last_wins(place, count)
         # Beyond the end of all dims is beyond the end of the first: such a value is dropped.

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from jtorch.engine.host.rules import Equation, Overwriting, highest, ints, kind, lowest, require, rule
+from jtorch.engine.host.rules import Equation, highest, in_copy, ints, kind, lowest, require, rule
 
 
 FEW = 16        # of so many elements one, at most, is written: of more the copy is what takes the least time
@@ -36,7 +36,7 @@ def _dynamic_update_slice(e: Equation) -> Callable:
     def write(out, update, *starts):
         out[_window(starts, limits, sizes)] = update
         return out
-    return Overwriting(lambda x, *rest: write(x.copy(), *rest), write)
+    return in_copy(write)
 
 
 def _window(starts, limits, sizes) -> tuple[slice, ...]:
@@ -216,7 +216,7 @@ def _scatter(e: Equation) -> Callable:
         return x
     if FEW * e.ins[2].size > e.ins[0].size:
         return scatter
-    return Overwriting(scatter, write if permutation == sorted(permutation) else write_across)
+    return in_copy(write if permutation == sorted(permutation) else write_across)
 
 
 def _scatter_layout(dn, operand, indices, updates, *, clamps: bool) -> _Layout:

@@ -13,7 +13,7 @@ import numpy as np
 
 from jtorch.engine import cost
 from jtorch.engine.host.program import HostProgram, of_function
-from jtorch.engine.host.rules import Overwriting
+from jtorch.engine.host.rules import in_copy
 from jtorch.ops.registry import Op
 from jtorch.ops.strided import extent, is_contiguous, overlaps
 
@@ -28,8 +28,7 @@ def written(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | None
         def write(content, value):
             shown(content)[...] = value
             return content
-        write_in_copy = Overwriting(lambda content, value: write(np.array(content, order="C"), value), write)
-        return of_function(write_in_copy, (True, True), [content.sds], cost.of_writing(value.numel, content.numel), is_tuple=False)
+        return of_function(in_copy(write), (True, True), [content.sds], cost.of_places(value.numel), is_tuple=False)
     needs = template[2]
     return of_function(lambda gradient: _gradients_of_write(shown, gradient, needs), (False, False, True),
                        [(content, value)[i].sds for i in needs], cost.of_copying(2 * content.numel), is_tuple=True)

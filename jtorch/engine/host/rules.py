@@ -64,6 +64,11 @@ class Overwriting:
         return self.copying(*arrays)
 
 
+def in_copy(write: Callable) -> Overwriting:
+    """What writes as ``write`` does, which takes a contiguous array to write into and gives it, but into a copy."""
+    return Overwriting(lambda x, *others: write(np.array(x, order="C"), *others), write)
+
+
 RULES: dict[str, Callable[[Equation], Callable]] = {}
 
 
