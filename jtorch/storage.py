@@ -96,8 +96,9 @@ class Storage:
             return False
         if self.host.base is None:
             return True
-        return self.host.base.__class__ is np.ndarray and getrefcount(self.host.base) <= _ONLY_HERE and self.host.base.base is None \
-            and self.host.base.flags.owndata and not getweakrefcount(self.host.base)
+        if self.host.base.__class__ is not np.ndarray or getrefcount(self.host.base) > _ONLY_HERE:
+            return False
+        return self.host.base.base is None and self.host.base.flags.owndata and not getweakrefcount(self.host.base)
 
     def _take_back(self) -> None:
         """Nobody holds a NumPy view of this memory any more, so it may become an immutable value again."""
@@ -416,6 +417,12 @@ def sharing(s: Storage) -> list:
     return [o for o in (*holders, *owners) if getattr(o, "_storage", None) is s and hasattr(o, "_view")]
 
 
+def let_go(t: Tensor) -> None:
+    """Forgets what a view, which is to be written over, last showed: by that it may hold the content that is to be written to."""
+    if t._view is not None:
+        t._view.value = None
+
+
 def write(t: Tensor, value: Value) -> None:
     """Makes ``value``, of the tensor's shape and dtype, what the tensor and all that share its memory show."""
     storage, view = t._storage, t._view
@@ -434,7 +441,7 @@ def write(t: Tensor, value: Value) -> None:
         storage.value, view.value = None, value
     else:
         call = engine.call_of(WRITE, (T, T, *view.key()))
-        view.value = None       # which may be a part of the content
+        let_go(t)
         content = engine.record_over(call, (storage.value or storage.content(), value))
         storage.generation += 1
         storage.value = content

@@ -364,8 +364,8 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     given = index if index.__class__ is tuple else (index,)
     masked = _only_mask([x for x in given if isinstance(x, (Tensor, np.ndarray))])
     viewed, tensors = _split(t, index, written=True, filled=masked and value.numel() == 1)
-    if t._view is not None and t is not viewed:
-        t._view.value = None        # it is written over, and would keep what holds it from being written to where it is
+    if t is not viewed:
+        storage.let_go(t)
     if tensors is not None:
         _put(viewed, tensors, _number_at_mask(t, value) if masked else value)
     elif not value.dim() and viewed.dim():

@@ -70,6 +70,7 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     if w.fills and not op.inplace.uniform and target._view is not None:
         fitted = merged(c, target, fitted)
     node = _node_of_write(w, args, out, fitted, name) if tracked and w.aval.is_inexact else None
+    del args        # or what a view shows would be held, and with it its storage's content
     write_with_history(target, fitted, node)
     if op.saves.result and node is not None and node.call is c:
         save_result(node, saved_ref(target), out.aval)
@@ -86,7 +87,7 @@ def _update(c: Call, flat, target: Tensor) -> Tensor:
     except Exception as error:
         _raise_instead(c, flat, target, error)
         raise
-    del args        # or the view's part of the content would be held
+    del args        # see call_inplace
     aval = storage.aval_of(target)
     out = out[0] if out.__class__ is list else out
     storage.write(target, out if out.aval is aval else fit(out, aval))

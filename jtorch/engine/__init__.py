@@ -7,7 +7,18 @@ from jtorch.engine.kernel import Call, Kernel, call_of, kernel_of
 from jtorch.engine.report import report
 from jtorch.engine.threads import use as use_threads
 from jtorch.engine.timeline import Timeline, trace
-from jtorch.engine.trace import NUMBER_AVALS, current, end, finish, forget, local, read, record, record_over, synchronize
+from jtorch.engine.trace import (
+           NUMBER_AVALS,
+           current,
+           end,
+           finish,
+           forget,
+           local,
+           read,
+           record,
+           record_over,
+           synchronize,
+)
 from jtorch.engine.values import (
            CPU,
            Aval,

@@ -76,7 +76,7 @@ def of_copying(elements: int) -> Work:
 
 
 def of_places(elements: int, each: float = CHEAP) -> Work:
-    """The work of reading or writing so many elements of an array, which is not copied if nobody else holds it, nor in a program."""
+    """The work of reading or writing so many elements of an array, which is not copied where nobody else holds it."""
     seconds = elements * each
     return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
 

@@ -102,7 +102,7 @@ CPU = devices.device("cpu")
 
 
 class Value:
-    """An immutable array, perhaps not computed yet.
+    """An immutable array, perhaps not computed yet. Nobody can tell that its memory was written to behind its last use.
 
     ``array`` is a NumPy or JAX array, or None while the value waits in the trace it was ``born`` in. ``stamp`` (a trace) and
     ``slot`` say where it stands in the trace that last met it.

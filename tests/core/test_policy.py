@@ -181,6 +181,14 @@ for epoch in range(20):
         optimizer.step()
 """, "program_runs > 90 and counters.programs < 4"),
     "untraced ops": ("x = torch.zeros(30, 4)\nfor k in range(30): x[k][k % 4] = 1.0\nx.sum().item()", "untraced > 25"),
+    "writes to a table": ("""
+table, row = torch.randn(2000, 64), torch.ones(64)
+for k in range(40):
+    table[k] = row
+    table[torch.tensor([k + 50, k + 51])] += 1
+    table[:, k].mul_(2)
+    table.sum().item()
+""", "overwritten > 80"),
     "vmap": ("w = torch.ones(64, 800)\nfor _ in range(20):\n"
              "    w = w - torch.vmap(torch.func.grad(lambda v: v.tanh().exp().sum()))(w)\n    w.sum().item()",
              "mapped > 50 and counters.program_runs > 5"),

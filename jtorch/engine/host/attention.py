@@ -25,15 +25,23 @@ def attended(op: Op, template: tuple, avals: Sequence[Any]) -> HostProgram | Non
     if op.is_backward or template[:4] != (T, T, T, None):
         return None
     dropout, is_causal, scale, enable_gqa = map(thaw, template[4:])
-    query, key, value = [a.shape for a in avals]
-    dtype = avals[0].np
-    if dropout or is_causal or enable_gqa or dtype not in (np.float32, np.float64) or len({a.np for a in avals}) > 1 or len(query) < 2 \
-            or not query[:-2] == key[:-2] == value[:-2] or query[-1:] != key[-1:] or key[-2:-1] != value[-2:-1] \
-            or 0 in (*query, *key, *value) or math.prod(query[:-1]) >= FEW_ROWS:
+    if dropout or is_causal or enable_gqa or not _fit(avals):
         return None
-    attend = _attend(matmul_for(query[-2] * query[-1] * key[-2]), dtype.type(1 / math.sqrt(query[-1]) if scale is None else scale))
+    query, key, value = [a.shape for a in avals]
+    rows, (keys, width), dtype = math.prod(query[:-1]), key[-2:], avals[0].np
+    attend = _attend(matmul_for(query[-2] * width * keys), dtype.type(1 / math.sqrt(width) if scale is None else scale))
     out = jax.ShapeDtypeStruct((*query[:-1], value[-1]), dtype)
-    return of_function(attend, (True,) * 3, [out], _work(math.prod(query[:-1]), key[-2], query[-1] + value[-1]), is_tuple=False)
+    return of_function(attend, (True,) * 3, [out], _work(rows, keys, width + value[-1]), is_tuple=False)
+
+
+def _fit(avals: Sequence[Any]) -> bool:
+    """Whether they are matrices of float32 or of float64 that fit, none of them empty, and queries are few."""
+    query, key, value = [a.shape for a in avals]
+    kinds = {a.np for a in avals}
+    if len(kinds) > 1 or not kinds <= {np.dtype(np.float32), np.dtype(np.float64)} or min(map(len, (query, key, value))) < 2:
+        return False
+    are_alike = query[:-2] == key[:-2] == value[:-2] and query[-1] == key[-1] and key[-2] == value[-2]
+    return are_alike and 0 not in (*query, *key, *value) and math.prod(query[:-1]) < FEW_ROWS
 
 
 def _attend(matmul: Callable, factor: np.floating) -> Callable:

@@ -13,7 +13,6 @@ import numpy as np
 
 from jtorch.engine.host.rules import Equation, highest, in_copy, ints, kind, lowest, require, rule
 
-
 FEW = 16        # of so many elements one, at most, is written: of more the copy is what takes the least time
 
 

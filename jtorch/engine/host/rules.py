@@ -53,7 +53,7 @@ class Equation:
 
 
 class Overwriting:
-    """A function of arrays that copies its first, and writes into the copy: ``over`` writes into the array itself, and gives it."""
+    """A function of arrays that writes into a copy of its first: ``over`` writes into the array itself, and gives it."""
 
     __slots__ = ("copying", "over")
 

@@ -1,7 +1,7 @@
 """Losses of class indices: cross_entropy and nll_loss. See torch.nn.functional.cross_entropy.
 
-The logarithm of a target's probability is gathered, which reads nothing else. Its derivative is that of a comparison and a sum, so
-that backward is elementwise, in a loop with what comes before, instead of a scatter.
+The logarithm of a target's probability is gathered, which reads nothing else. Its derivative is that of a comparison and a sum,
+so that backward is elementwise, in a loop with what comes before, instead of a scatter.
 """
 from __future__ import annotations
 
