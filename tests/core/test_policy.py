@@ -129,6 +129,8 @@ for _ in range(40):
 x = torch.rand(256, 256)
 for _ in range(40):
     (torch.sin(x).cos() * torch.atan(x)).sum().item()
+    x.cumsum(1)[0, 0].item()
+    x.max(1)[1][0].item()
 """, "refused > 0 and counters.programs + counters.kernels == 0"),
     "what later pieces read the shapes of": (LOOP.replace("range(6)", "range(60)").replace(
         "torch.nn.ReLU())", "torch.nn.Unflatten(1, (16, 16)), torch.nn.Flatten(), torch.nn.ReLU())"), "left_out > 50"),

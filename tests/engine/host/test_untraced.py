@@ -10,7 +10,7 @@ from jtorch import engine
 from jtorch._nodes.vjp import vjp_call
 from jtorch.engine import CPU, aval_of, stats
 from jtorch.engine.host import untraced
-from jtorch.ops.registry import OPS, T
+from jtorch.ops.registry import OPS, T, freeze
 
 JOINED = {"stack": np.stack, "cat": np.concatenate}
 CASES = [("stack", (), 3, 0), ("stack", (2, 3), 5, 1), ("stack", (2, 3), 2, -1), ("stack", (4,), 1, 0), ("cat", (2, 3), 4, 0),
@@ -50,6 +50,37 @@ def test_and_its_gradient_taken_apart(name, shape, count, dim, every):
 def test_what_is_not_alike_goes_the_ordinary_way(name, shapes, dtypes, dim):
     avals = [aval_of(s, np.dtype(d), CPU) for s, d in zip(shapes, dtypes, strict=True)]
     assert untraced.host_program(OPS[name], ((T,) * len(avals), dim), avals) is None
+
+
+@pytest.mark.parametrize("scale", [None, 0.3])
+@pytest.mark.parametrize("batch", [(), (3,), (1, 4)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_attention_of_a_few_queries(dtype, batch, scale):
+    draw = np.random.default_rng(0)
+    query, key, value = [draw.normal(size=(*batch, *s)).astype(dtype) for s in ((2, 8), (50, 8), (50, 5))]
+    key[..., 7, :] = 300        # an exponential that would be infinite
+    made = untraced.host_program(OPS["nn.functional.scaled_dot_product_attention"], _attention(scale),
+                                 [aval_of(a.shape, a.dtype, CPU) for a in (query, key, value)])
+    weights = query.astype(np.float64) @ key.astype(np.float64).swapaxes(-1, -2) * (8 ** -0.5 if scale is None else scale)
+    weights = np.exp(weights - weights.max(-1, keepdims=True))
+    expected = weights / weights.sum(-1, keepdims=True) @ value
+    for given in ([query, key, value], [query, key[..., ::-1, :][..., ::-1, :], np.asfortranarray(value)]):
+        out, = made(given)
+        assert out.dtype == dtype and out.shape == made.out_avals[0].shape
+        np.testing.assert_allclose(out, expected, 1e-4 if dtype == np.float32 else 1e-12, 1e-6 if dtype == np.float32 else 1e-14)
+
+
+def _attention(scale=None, dropout=0.0, is_causal=False, enable_gqa=False):
+    return T, T, T, None, freeze(dropout), freeze(is_causal), freeze(scale), freeze(enable_gqa)
+
+
+@pytest.mark.parametrize("shapes, given", [
+    ([(2, 8), (5, 8), (5, 8)], {"is_causal": True}), ([(2, 8), (5, 8), (5, 8)], {"dropout": 0.5}),
+    ([(4, 2, 8), (2, 5, 8), (2, 5, 8)], {"enable_gqa": True}), ([(2, 8), (5, 7), (5, 8)], {}), ([(2, 8), (0, 8), (0, 8)], {}),
+    ([(3, 2, 8), (1, 5, 8), (1, 5, 8)], {}), ([(600, 8), (5, 8), (5, 8)], {}), ([(8,), (5, 8), (5, 8)], {})])
+def test_other_attention_goes_the_ordinary_way(shapes, given):
+    avals = [aval_of(s, np.dtype(np.float32), CPU) for s in shapes]
+    assert untraced.host_program(OPS["nn.functional.scaled_dot_product_attention"], _attention(**given), avals) is None
 
 
 def test_a_list_that_grows_is_not_traced():
