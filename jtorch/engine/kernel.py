@@ -137,7 +137,8 @@ class Kernel:
         self.runs += 1
         on_host = self.on_host
         if on_host is not None and (self.turns is None or self._is_cold(runs)):
-            stats.counters.overwritten += over
+            if over:
+                stats.counters.overwritten += 1
             return on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays], over=over)
         if self.compiled is None:
             self._compile()

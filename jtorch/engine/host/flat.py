@@ -93,7 +93,7 @@ class Flat:
             narrow = self._narrowed(ins[0], params)
             if narrow is not None:
                 self.narrow[outs[0]] = narrow
-            if ins[0] in self.constants and not any(self.constants[ins[0]].tobytes()):
+            if ins[0] in self.constants and self.constants[ins[0]].size == 1 and not any(self.constants[ins[0]].tobytes()):
                 eqn = Stand("empty", eqn.outvars)       # memory that the system clears when it is met, and that can be written to
         self.equations.append((eqn, ins, outs))
         return outs
