@@ -176,7 +176,7 @@ def _set_last(indexed: tuple[bool, ...], x, indices: list, values):
     for d in dims[1:]:
         place = place * x.shape[d] + at[d].astype(place.dtype)
     window = tuple([1 if d in dims else n for d, n in enumerate(x.shape)])
-    if place.size == 1 and values.size == math.prod(window):        # which XLA writes where it is, and a scatter across dims not
+    if place.size == 1 and x.size and values.size == math.prod(window):     # which XLA writes where it is, unlike a scatter
         starts = [at[d].reshape(()).astype(place.dtype) if d in dims else place.dtype.type(0) for d in range(x.ndim)]
         return jax.lax.dynamic_update_slice(x, values.reshape(window), starts)
     if place.size > 1:

@@ -82,7 +82,7 @@ def _held(o: Any, name: str) -> Any:
 
 def _saved_by(node: OpNode) -> list[tuple[tuple, tuple | None]]:
     """The version and the edge of each argument that a node has saved and uses in its backward."""
-    if node.call.op.saves.result_only:      # of that the node holds the memory, not the tensor
+    if node.saved is None or node.call.op.saves.result_only:    # released, or it holds the memory of that and not the tensor
         return []
     return [(v, e) for v, used, e in zip(node.versions, _used(node), node.raw_edges, strict=False) if used]
 

@@ -191,6 +191,12 @@ for k in range(40):
     table[:, k].mul_(2)
     table.sum().item()
 """, "overwritten > 80"),
+    "parts of a table that come once": ("""
+table, row = torch.zeros(2000, 64), torch.ones(64)
+for k in range(100):
+    table[k] = row
+    table[k, 3].item()
+""", "parts_written > 30"),
     "vmap": ("w = torch.ones(64, 800)\nfor _ in range(20):\n"
              "    w = w - torch.vmap(torch.func.grad(lambda v: v.tanh().exp().sum()))(w)\n    w.sum().item()",
              "mapped > 50 and counters.program_runs > 5"),

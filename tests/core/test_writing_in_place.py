@@ -215,3 +215,68 @@ def test_an_address_stays(xp):
     assert (t + 1).sum().item() == 36 and t.data_ptr() == place
     t[2] = 5
     assert t.data_ptr() == place
+
+
+# ---------------------------------------------------------------- many places
+
+PLACES = {
+    "rows": "x[k] = v[k]",
+    "numbers": "x[k, k % 6, k] = float(k)",
+    "slices": "x[:, :, k:k + 1] = v[:, :, :1]",
+    "steps": "x[k % 7::k % 5 + 2, k % 6] = v[0, :1]",
+    "rows updated": "x[k] += v[k]",
+    "parts of parts": "x[k][k % 6:, k] = 3.0",
+}
+
+
+@pytest.fixture(params=[0, 5])
+def many(request, monkeypatch):
+    monkeypatch.setattr(jtorch.storage, "MANY_PLACES", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("holder", [None, *HOLDERS])
+@pytest.mark.parametrize("name", PLACES)
+def test_many_places_are_written(xp, many, name, holder):
+    given, plain, held = made(xp), made(xp), []
+    plain["x"] = xp.from_numpy(plain["x"].numpy().copy())
+    given["w"] = plain["w"] = xp.ones(40, 6, 64, requires_grad=True)
+    for k in range(40):
+        with xp.no_grad():
+            for world in (given, plain):
+                exec(PLACES[name], world | {"k": k})
+        if k % 8 == 3 and holder is not None:
+            held.append((eval(HOLDERS[holder], given), eval(HOLDERS[holder], given | {"x": plain["x"].clone()})))
+        if k % 5 == 0:
+            given["x"].sum().item()
+    assert xp.equal(given["x"], plain["x"])
+    for kept, expected in held:
+        if "saved" in holder:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                kept.backward()
+        elif not isinstance(kept, bytes):
+            assert np.array_equal(kept, expected)
+        else:
+            assert xp.equal(pickle.loads(kept), pickle.loads(expected))
+
+
+def test_a_write_to_one_of_many_places_is_no_call(monkeypatch):
+    monkeypatch.setattr(jtorch.storage, "MANY_PLACES", 8)
+    engine.forget()
+    x, row = jtorch.zeros(64, 300), jtorch.ones(300)
+    row.sum().item()
+    before = stats.counters.parts_written
+    for k in range(64):
+        x[k] = row * 1
+        x.sum().item()
+    assert stats.counters.parts_written - before >= (56 if engine.trie.ENGINE_MODE != "hot" else 0)
+    assert x.sum().item() == 64 * 300
+
+
+def test_gradients_reach_what_was_written_to_many_places(xp, many):
+    w = xp.arange(40.0, requires_grad=True)
+    x = xp.zeros(40, 30) + 0
+    for k in range(40):
+        x[k, 1:] = w[k] * w[k]
+    x.sum().backward()
+    assert w.grad.tolist() == [29 * 2.0 * k for k in range(40)]

@@ -151,4 +151,16 @@ t3 = 1 / t1
 t4 = t1.reciprocal()
 t5 = t1[:1].exp().reciprocal().sigmoid()
 """,
+    "one element put into none": """
+t1 = (xp.arange(1, dtype=xp.float64) + 2).split([1, 0], -1)[1]
+t1.put_(xp.tensor([0]), xp.tensor([1], dtype=t1.dtype))
+""",
+    "swap_tensors of a tensor whose node has let go of what it had saved": """
+t2 = (xp.arange(24, dtype=xp.float64) + 2).reshape((2, 3, 4)).requires_grad_()
+t4 = t2.expand_as(t2)
+t7 = xp.ones_like(t4).requires_grad_()
+t8 = t7 * t4
+t8.sum().backward()
+xp.utils.swap_tensors(t7, t2)
+""",
 }
