@@ -451,6 +451,11 @@ def _is_spare(s: Storage) -> bool:
     return getrefcount(s.value) <= _ONLY_HERE and getrefcount(s.value.array) <= _ONLY_HERE and engine.is_own(s.value.array)
 
 
+def will_be_written(t: Tensor) -> None:
+    """Has views of a tensor's storage look anew: before its memory is written to, behind which an interrupt may come."""
+    t._storage.generation += 1
+
+
 def let_go(t: Tensor) -> None:
     """Forgets what a view, which is to be written over, last showed: by that it may hold the content that is to be written to."""
     if t._view is not None:
@@ -475,10 +480,10 @@ def write(t: Tensor, value: Value) -> None:
         storage.value, view.value = None, value
     else:
         let_go(t)
+        will_be_written(t)
         if not _write_part(storage, view, value):
             call = engine.call_of(WRITE, (T, T, *view.key()))
             storage.value = engine.record_over(call, (storage.value or storage.content(), value))
-        storage.generation += 1
         view.value = None if overlaps(view.aval.shape, view.stride) else value
     if view is not None:
         view.generation = storage.generation if storage.host is None else -1

@@ -82,6 +82,8 @@ def _update(c: Call, flat, target: Tensor) -> Tensor:
     if c.op.out.takes_dtype:
         c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
+    if target._view is None:
+        storage.will_be_written(target)
     try:
         out = record_over(c, args) if target._view is None else record(c, args)
     except Exception as error:

@@ -234,7 +234,12 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     PyObject *args = arguments(flat, 0, &needs, &strided);
     if (args == NULL)
         return PyErr_Occurred() ? NULL : PyObject_Vectorcall(inplace_in_python, given, nargs, names);
-    PyObject *out = is_none(SLOT(target, Tensor_.view)) ? record_over(call, args) : record_call(call, args);
+    int is_whole = is_none(SLOT(target, Tensor_.view));
+    if (is_whole && will_be_written(target) < 0) {
+        Py_DECREF(args);
+        return NULL;
+    }
+    PyObject *out = is_whole ? record_over(call, args) : record_call(call, args);
     Py_DECREF(args);
     if (out == NULL)
         return replace_error(raise_instead, call, flat, target);

@@ -32,6 +32,7 @@ INSIDE = {      # functions that only C calls, in the files of these names, and 
     "states.c:users_line": "jtorch._base.caller:line",
     "tensors.c:new_storage": "jtorch.storage:Storage.__init__",
     "tensors.c:requires_grad": "jtorch._backward.view_history:requires_grad",
+    "tensors.c:will_be_written": "jtorch.storage:will_be_written",
     "tensors.c:write_value": "jtorch.storage:write",
     "tensors.c:count_saved": "jtorch.storage:count_saved",
     "nodes.c:noted": "jtorch.dispatch.calls:saved_ref",

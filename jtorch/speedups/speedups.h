@@ -117,6 +117,7 @@ PyObject *view_of(PyObject *base, PyObject *const *geometry, PyObject *value);
 void start_history(PyObject *tensor, PyObject *node);
 PyObject *aval_of(PyObject *tensor);        /* borrowed */
 int requires_grad(PyObject *tensor);
+int will_be_written(PyObject *tensor);
 int write_value(PyObject *tensor, PyObject *value);
 void count_saved(PyObject *versions, long by);
 PyObject *version_of(PyObject *counter);

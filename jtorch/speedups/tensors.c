@@ -181,6 +181,13 @@ static int add_to(PyObject *object, Py_ssize_t offset, long by)
     return 0;
 }
 
+/* See jtorch.storage.will_be_written. */
+int will_be_written(PyObject *tensor)
+{
+    PyObject *storage = SLOT(tensor, Tensor_.storage);
+    return storage != NULL && Py_IS_TYPE(storage, Storage_.type) ? add_to(storage, Storage_.generation, 1) : 0;
+}
+
 /* Gives a tensor that shows all of its storage a new value: 1 if it did, 0 where Python has to. */
 static int write_whole(PyObject *tensor, PyObject *value)
 {
