@@ -46,7 +46,7 @@ def _forget_unsaved() -> None:
         written[s] += 1
     if not waited:
         return
-    nodes = [n for n in tape.nodes_with(_entries_of(waited)) if n.saved is not None]
+    nodes = [n for n in tape.nodes_with(_entries_of(waited)) if getattr(n, "saved", None) is not None]      # or it is half made
     kept = {_place(counter)[0] for n in nodes for counter, _ in n.versions}
     for s in waited:
         written[s] = -LONGER
