@@ -522,17 +522,30 @@ def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | 
     aval, value = s.aval, s.value
     if among is not None and (among.aval.np != aval.np or among.aval.numel <= aval.numel):
         among = None
-    if aval.traced or (among is None and stride == contiguous_strides(aval.shape) and not offset):
+    if aval.traced:
         return
-    order = memory_order(aval.shape, stride) if not offset and among is None else None
+    order, laid = _order_of(aval, stride) if not offset and among is None else (None, None)
+    if laid is aval:
+        return
     if order is None:
         room = among if among is not None else _empty(offset + extent(aval.shape, stride) if aval.numel else 0, aval)
         s.value = engine.record(engine.call_of(WRITE, (T, T, aval.shape, stride, offset, aval.dtype)), (room, value))
     else:
         s.value, s.laid = None, (value, order)
         s.order = order
-    s.aval = room.aval if order is None else engine.aval_of(tuple([aval.shape[d] for d in order]), aval.np, aval.device)
+    s.aval = room.aval if laid is None else laid
     t._view = View(aval, stride, offset, value, s.generation, order)
+
+
+@functools.lru_cache(1024)
+def _order_of(aval: Aval, stride: tuple[int, ...]) -> tuple[tuple[int, ...] | None, Aval | None]:
+    """The order of dims in memory with these strides, and the memory's aval: the same if contiguous, None if not dense."""
+    if stride == contiguous_strides(aval.shape):
+        return None, aval
+    order = memory_order(aval.shape, stride)
+    if order is None:
+        return None, None
+    return order, engine.aval_of(tuple([aval.shape[d] for d in order]), aval.np, aval.device)
 
 
 def _empty(numel: int, aval: Aval) -> Value:

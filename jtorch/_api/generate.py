@@ -44,7 +44,7 @@ from jtorch.dispatch import (
 )
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
-from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
+from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze, frozen_float
 from jtorch.ops.taxonomy import check_all_read
 from jtorch.storage import aval_of, check_writable, lay_out, value_of
 from jtorch.tape import UnderivedNode, node_class
@@ -103,6 +103,8 @@ def _operand(op: Op, name: str, position: int, given: Any, *others: Any):
 
 def _static(given: Any):
     """A static argument in hashable form; tensors of one element become numbers."""
+    if given.__class__ is float:
+        return frozen_float(given)
     if isinstance(given, Tensor):
         return freeze(given.tolist())
     if isinstance(given, (list, tuple)):
@@ -115,6 +117,9 @@ def _static(given: Any):
 def _list(op: Op, name: str, position: int, given: Any, flat: list, asked: bool = False):
     """The template of a sequence of tensors, which are added to ``flat``; NOT_OVERRIDDEN where one's class is asked first."""
     given = first_given(op, name, given)
+    if (given.__class__ is list or given.__class__ is tuple) and not [t for t in given if t.__class__ is not Tensor]:
+        flat += given
+        return (T,) * len(given)
     if isinstance(given, Tensor) or not isinstance(given, (list, tuple)):
         if isinstance(given, Tensor) or not hasattr(given, "__iter__"):
             raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be tuple of Tensors, not "

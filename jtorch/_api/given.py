@@ -26,7 +26,9 @@ def numpy_names(params: Sequence[Param]) -> dict[str, tuple[str, ...]]:
 
 def first_given(op: Op, name: str, given: Any, others: Sequence[Any] = ()) -> Any:
     """What is given for a parameter, under its own name or another; PyTorch's TypeError if nothing is."""
-    found = next((v for v in (given, *others) if v is not MISSING), MISSING)
+    if given is not MISSING:
+        return given
+    found = next((v for v in others if v is not MISSING), MISSING)
     if found is not MISSING:
         return found
     frame = sys._getframe(1)

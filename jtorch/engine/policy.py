@@ -67,6 +67,7 @@ FIRST_LENGTH = 512          # calls in a trace; a longer one is cut off, and is 
 LENGTH_THERE = 2048         # behind a first cut on an accelerator, where each leaves pieces that are like no others
 MAX_LENGTH = 4096           # what that grows to where ends come a few cuts apart: a long training step is one trace
 MAX_CUT = 1000              # calls in a cut-off trace that ``hot`` compiles: XLA takes minutes for one with thousands of outputs
+MANY_WAYS = 16              # that a trace has gone on from a state, from which on another gets states when it comes again
 MAX_STATES = 200_000        # states in a thread's trie; beyond that it starts anew
 MAX_PROGRAMS = 512          # of a thread; the one not run for the longest goes first
 

@@ -119,7 +119,7 @@ def _drop(trie: Trie, program: segments.Compiled) -> None:
 
 def _cool(trie: Trie, state: State | None) -> None:
     """Takes back ``mark_hot`` where no program is left on the way."""
-    while state is not None and state.parent is not None and not any(s.hot for s in state.next.values()):
+    while state is not None and state.parent is not None and not any(s is not None and s.hot for s in state.next.values()):
         profile = state.profile
         if profile is not None and profile.programs:
             return

@@ -44,6 +44,7 @@ class Counters:
     program_runs: int = 0
     caught_up: int = 0          # traces that were held back and then run call by call, since they had no program
     departures: int = 0         # traces that left the way to a program
+    strayed: int = 0            # traces that have gone on without states, where ever new ways begin
     set_aside: int = 0          # traces that an exception, or a call in the midst of another, has ended
     early_starts: int = 0
     early_starts_used: int = 0

@@ -14,9 +14,7 @@ Nothing is lost, wherever an exception or a call of somebody else's (a finalizer
 from __future__ import annotations
 
 import threading
-from sys import getrefcount
 from typing import Any
-from weakref import getweakrefcount
 
 import numpy as np
 
@@ -26,10 +24,11 @@ from jtorch._base import caller  # noqa: F401  (for the extension)
 from jtorch._base.config import ENGINE_MODE
 from jtorch.engine import alike, mapped, memory, one_by_one, policy, schedule, stats, wait
 from jtorch.engine.host import HostProgram, new_quiet_context, quiet_contexts  # noqa: F401  (for the extension, as Kernel and Aval)
-from jtorch.engine.kernel import Call, Kernel, are_too_many, clear_calls, flatten, kernel_of  # noqa: F401
+from jtorch.engine.kernel import Call, Kernel, are_too_many, clear_calls, flatten, kernel_of
 from jtorch.engine.one_by_one import NUMBER_AVALS, number
 from jtorch.engine.program import liveness_of
-from jtorch.engine.trie import State, Trie, starts_held  # noqa: F401
+from jtorch.engine.spare import NOWHERE, is_own, is_spare  # noqa: F401  (is_own: for the extension)
+from jtorch.engine.trie import State, Trie, starts_held
 from jtorch.engine.values import CPU, Aval, Value, aval_of, traced_aval  # noqa: F401  (Aval: for the extension)
 from jtorch.speedups.constants import DEFERRED, EAGER, EMPTY
 
@@ -40,7 +39,8 @@ NEVER_COMPUTED = "This tensor was never computed: the run of recorded calls that
 class Trace:
     """What one thread has called since the last end. Values carry the trace they were born in, and the last that met them."""
 
-    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "over", "state", "values")
+    __slots__ = ("after_backward", "begun", "is_done", "launched", "mode", "noting", "numbers", "over", "state", "strayed",
+                 "values")
 
     def __init__(self, root: State):
         self.state = root
@@ -53,6 +53,7 @@ class Trace:
         self.launched: tuple | None = None  # a program, and a list that takes what it gives
         self.after_backward = False         # whether backward has walked since the last call that built a graph
         self.over: Any = None               # the arguments of the call that is to write into its first one, see record_over
+        self.strayed = 0                    # calls since it has gone where no state is made, see _strays
 
     def finish(self) -> None:
         """Lets go of what is not needed once all values that anybody holds are there."""
@@ -125,6 +126,8 @@ def record(call: Call, args) -> Any:
     trace = recorder.trace
     if trace.noting:
         trace = _set_aside(recorder)
+    if trace.strayed:
+        return _run_unnoted(recorder, trace, call, args)
     values, before = trace.values, trace.state
     trace.noting = True
     n = len(values)
@@ -221,10 +224,64 @@ def record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
             end()
         else:
             key, slots, first = _described(trace, call, args)
-            if key not in state.next:
+            if _strays(trace, key, kernel):
+                _stray(recorder, trace, key)
+            elif state.next.get(key) is None:
                 state.next[key] = State(state, call, slots, kernel, first)
                 recorder.trie.states += 1
     return record(call, args)
+
+
+def _strays(trace: Trace, key: tuple, kernel: Kernel) -> bool:
+    """Whether a trace goes on without states: from a place that has led many ways it goes one that it has not gone before.
+
+    Where a cache becomes longer with each token, or each text has another length, such ways do not come back, and their states,
+    one for each call up to the trace's end, would be made for nothing.
+    """
+    known = trace.state.next
+    return len(known) >= policy.MANY_WAYS and key not in known and trace.mode is not DEFERRED \
+        and bool(kernel.outs) and kernel.outs[0].device is CPU and not starts_held(CPU)
+
+
+def _stray(recorder: Recorder, trace: Trace, key: tuple) -> None:
+    """Goes a way that is only remembered: the next time it gets its states."""
+    trace.state.next[key] = None
+    recorder.trie.states += 1
+    stats.counters.strayed += 1
+    trace.mode = EAGER
+    trace.strayed = 1
+
+
+def _run_unnoted(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
+    """Runs a call of a trace that has strayed, and leaves nothing in it. Its results are the trace's: reading them ends it."""
+    avals = tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args])
+    kernel = call.kernels.get(avals)
+    if kernel is None:
+        if any([a.traced for a in avals]):
+            return _run_traced(call, args)
+        kernel = kernel_of(call, avals)
+    waiting = [a for a in args if a.__class__ is Value and a.array is None]
+    if waiting or (kernel.outs and kernel.outs[0].device is not CPU):
+        if waiting:
+            finish(waiting[0])
+        else:
+            end()
+        return record(call, args)
+    wait.for_latest()
+    over = trace.over is args and is_spare(kernel, args, NOWHERE)
+    outs = _computed(kernel, [a.array if a.__class__ is Value else number(a) for a in args], over=over)
+    made = [_unnoted(aval, array, trace) for aval, array in zip(kernel.outs, outs, strict=True)]
+    trace.strayed += 1
+    if trace.strayed >= recorder.longest:
+        cut(recorder)
+    return made if kernel.is_tuple else made[0]
+
+
+def _unnoted(aval: Aval, array: Any, trace: Trace) -> Value:
+    made = Value(aval, array, trace)
+    made.stamp = None
+    return made
+
 
 
 def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], int]:
@@ -283,7 +340,7 @@ def run_now(trace: Trace, before: State, after: State, args) -> None:
             values[:kept] = [_GONE] * kept
         trace.mode = EAGER
         wait.for_latest()
-        over = trace.over is args and _is_spare(after.kernel, args, kept)
+        over = trace.over is args and is_spare(after.kernel, args, kept)
         outs = _computed(after.kernel, [a.array if a.__class__ is Value else number(a) for a in args], over=over)
     except BaseException:
         take_back(trace, before, after)
@@ -307,36 +364,6 @@ def _computed(kernel: Any, arrays: list, *, over: bool = False) -> list:
     if kernel.check is not None:
         kernel.raise_if_bad(arrays)
     return kernel.run(arrays, local.recorder.trie.runs, over=over)
-
-
-def _is_spare(kernel: Any, args, kept: int) -> bool:
-    """Whether a call may write into the array of its first argument: only its storage holds the value, and only that the array.
-
-    Of a value that has come into the trace with this call, behind ``kept``, the trace's list holds it as well.
-    """
-    if kernel.on_host is None or kernel.on_host.over is None:
-        return False
-    is_new = args[0].slot >= kept
-    return getrefcount(args[0]) <= _SPARE + is_new and getrefcount(args[0].array) <= _SPARE_ARRAY and is_own(args[0].array)
-
-
-def is_own(array: Any) -> bool:
-    """Whether an array has its memory to itself, in order, and is worth writing into."""
-    if array.__class__ is not np.ndarray or array.nbytes < policy.LEAST_OVERWRITTEN or array.base is not None \
-            or getweakrefcount(array):      # as of what goes by its being what it was
-        return False
-    flags = array.flags
-    return flags.c_contiguous and flags.writeable
-
-
-def _counts_of_spare() -> tuple[int, int]:
-    """What getrefcount says of a value that a storage and a list hold, and of the value's array; it differs between Pythons."""
-    held = Value(None, object())       # type: ignore[arg-type]
-    args = [held]
-    return getrefcount(args[0]), getrefcount(args[0].array)
-
-
-_SPARE, _SPARE_ARRAY = _counts_of_spare()
 
 
 def catch_up(trace: Trace, state: State, slot: int | None = None, held: bytes | None = None) -> None:
@@ -372,7 +399,7 @@ def end(natural: bool = True, read: bool = False) -> None:
     recorder = local.recorder
     trace = recorder.trace
     state = trace.state
-    if state.parent is None and not trace.noting:
+    if state.parent is None and not trace.noting and not trace.strayed:
         if trace.values or trace.after_backward:
             recorder.begin()
         return
@@ -381,11 +408,13 @@ def end(natural: bool = True, read: bool = False) -> None:
         return
     stats.counters.traces += 1
     if natural and recorder.cuts:
-        _grow(recorder, state)
+        _grow(recorder, state.depth + trace.strayed)
     if trace.mode is DEFERRED:
         _run(recorder, trace, natural, read)
     else:
-        if natural and ENGINE_MODE == "auto":
+        if trace.strayed:
+            recorder.trie.budget.ran(trace.strayed, 0.0)
+        elif natural and ENGINE_MODE == "auto":
             schedule.note_end(recorder.trie, state)
         memory.trim_now_and_then()
     trace.finish()
@@ -399,9 +428,9 @@ def _start_anew(recorder: Recorder) -> None:
     recorder.begin()
 
 
-def _grow(recorder: Recorder, state: State) -> None:
-    """Lets traces become as long as this one would have been without its cuts. A loop that never reads would be endless."""
-    whole = recorder.cuts * recorder.longest + state.depth
+def _grow(recorder: Recorder, calls: int) -> None:
+    """Lets traces become as long as this one of so many calls would have been uncut. A loop that never reads would be endless."""
+    whole = recorder.cuts * recorder.longest + calls
     recorder.cuts = 0
     while recorder.longest < whole <= policy.MAX_LENGTH:
         recorder.longest *= 2

@@ -32,7 +32,7 @@ class State:
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
-        self.next: dict[tuple, State] = {}
+        self.next: dict[tuple, State | None] = {}       # None: a trace has strayed there
         self.early: Early | None = None     # what may start here, before the trace has ended
         self.walks: dict[Any, Any] = {}     # for the tape: what backward from here has recorded before
         self.profile: Profile | None = None     # once a trace has ended here
@@ -114,7 +114,7 @@ def _take_apart(root: State) -> None:
     left = [root]
     while left:
         state = left.pop()
-        left += state.next.values()
+        left += [s for s in state.next.values() if s is not None]
         state.next, state.walks, state.profile, state.early = {}, {}, None, None
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from math import prod
 from typing import Any
 
 import jax
@@ -27,7 +28,7 @@ class Aval:
         self.spec = spec
         self.shape, self.np, self.device = shape, np_dtype, device
         self.dtype = dtypes.of_numpy(np_dtype)
-        self.numel = int(np.prod(shape, dtype=np.int64)) if shape else 1
+        self.numel = int(prod(shape))
         self.nbytes = self.numel * np_dtype.itemsize
         self.is_inexact = self.dtype.is_floating_point or self.dtype.is_complex   # whether it can carry a gradient
         self.sds = jax.ShapeDtypeStruct(shape, np_dtype)

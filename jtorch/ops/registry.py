@@ -21,6 +21,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import copysign
 from typing import Any, ClassVar
 
 import jax
@@ -82,11 +83,29 @@ def freeze(value):
         return Frozen((bool, int(value)))
     if isinstance(value, np.generic):       # np.float64 is a float too
         return freeze(value.item())
+    if value.__class__ is float:
+        return frozen_float(value)
     if isinstance(value, (float, complex)):
         return Frozen((type(value), repr(value)))
     if isinstance(value, slice):
         return ("slice", freeze(value.start), freeze(value.stop), freeze(value.step))
     return value
+
+
+_floats: dict[float, Frozen] = {}
+_zeros = {1.0: Frozen((float, "0.0")), -1.0: Frozen((float, "-0.0"))}       # by the sign, since they are equal
+
+
+def frozen_float(value: float) -> Frozen:
+    """``freeze`` of a float, of those that were frozen last at once: Python takes as long to spell one as a small op does."""
+    if not value:
+        return _zeros[copysign(1.0, value)]
+    found = _floats.get(value)
+    if found is None:
+        if len(_floats) > 1000:         # as of NaN, none of which is equal to another
+            _floats.clear()
+        found = _floats[value] = Frozen((float, repr(value)))
+    return found
 
 
 def thaw(value):

@@ -118,19 +118,25 @@ static PyObject *slots_for(PyObject *program, PyObject *args)
     return slots;
 }
 
+/* One of the results, as NumPy's array. */
+static PyObject *result(PyObject *slots, PyObject *out)
+{
+    PyObject *array = Py_NewRef(at(slots, out));
+    if (!Py_IS_TYPE(array, array_type))
+        Py_SETREF(array, PyObject_CallOneArg(asarray, array));
+    return array;
+}
+
 /* Gives the values that the call made their arrays, and lets go of what the trace holds of them. */
-static int assign(PyObject *values, PyObject *before, PyObject *after, PyObject *slots, PyObject *outs)
+static int assign(PyObject *values, Py_ssize_t kept, PyObject *after, PyObject *slots, PyObject *outs)
 {
     Py_ssize_t first = PyLong_AsSsize_t(SLOT(after, State_.first)), n = PyList_GET_SIZE(outs);
-    Py_ssize_t kept = PyLong_AsSsize_t(SLOT(before, State_.first)) + PyTuple_GET_SIZE(SLOT(before, State_.outs));
     if (PyList_GET_SIZE(values) < first + n) {
         PyErr_SetString(PyExc_ValueError, "a trace has lost the values of a call");
         return -1;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *array = Py_NewRef(at(slots, PyList_GET_ITEM(outs, i)));
-        if (!Py_IS_TYPE(array, array_type))
-            Py_SETREF(array, PyObject_CallOneArg(asarray, array));
+        PyObject *array = result(slots, PyList_GET_ITEM(outs, i));
         if (array == NULL)
             return -1;
         PyObject *v = PyList_GET_ITEM(values, first + i);
@@ -174,15 +180,14 @@ static int count_run(PyObject *kernel)
     return runs != NULL ? 0 : -1;
 }
 
-/* trace._is_spare: 1 if the call may write into the array of its first argument, or -1 with an error. */
-static int is_spare(PyObject *trace, PyObject *before, PyObject *program, PyObject *args)
+/* spare.is_spare: 1 if the call may write into the array of its first argument, or -1 with an error. */
+static int is_spare(PyObject *trace, Py_ssize_t kept, PyObject *program, PyObject *args)
 {
     if (is_none(SLOT(program, HostProgram_.over)) || SLOT(trace, Trace_.over) != args)
         return 0;
     PyObject *v = PySequence_Fast_GET_ITEM(args, 0), *array = Py_IS_TYPE(v, Value_.type) ? SLOT(v, Value_.array) : NULL;
     if (array == NULL || !Py_IS_TYPE(array, array_type))
         return 0;
-    Py_ssize_t kept = PyLong_AsSsize_t(SLOT(before, State_.first)) + PyTuple_GET_SIZE(SLOT(before, State_.outs));
     int is_new = PyLong_AsSsize_t(SLOT(v, Value_.slot)) >= kept;
     if (Py_REFCNT(v) > 2 + is_new || Py_REFCNT(array) > 1)     /* more than by a storage and these arguments, and the trace's list */
         return 0;
@@ -202,29 +207,98 @@ static int count_overwritten(void)
     return bad ? -1 : 0;
 }
 
+/* The slots behind a run of the kernel's program; NULL, perhaps without an error, where Python has to do it. From slot ``kept`` on
+   the trace's list holds the values that have come with this call. */
+static PyObject *slots_behind(PyObject *trace, Py_ssize_t kept, PyObject *kernel, PyObject *program, PyObject *args)
+{
+    if ((!is_none(SLOT(latest, Latest_.result)) && done(PyObject_CallNoArgs(for_latest)) < 0)
+            || are_bad(SLOT(kernel, Kernel_.check), args) != 0)
+        return NULL;
+    int spare = is_spare(trace, kept, program, args);
+    if (spare < 0 || (spare && count_overwritten() < 0))
+        return NULL;
+    PyObject *slots = slots_for(program, args);
+    if (slots != NULL && (count_run(kernel) < 0
+                          || run_quietly(slots, SLOT(program, spare ? HostProgram_.over : HostProgram_.code)) < 0))
+        Py_CLEAR(slots);
+    return slots;
+}
+
 /* run_now where it is this file's: 1, 0 where Python has to do it, or -1 with an error. */
 int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *args)
 {
     PyObject *kernel = SLOT(after, State_.kernel), *program = host_program(trace, kernel);
     if (program == NULL)
         return 0;
-    PyObject *values = Py_NewRef(SLOT(trace, Trace_.values)), *slots = NULL;
+    Py_ssize_t kept = PyLong_AsSsize_t(SLOT(before, State_.first)) + PyTuple_GET_SIZE(SLOT(before, State_.outs));
+    PyObject *values = Py_NewRef(SLOT(trace, Trace_.values));
     Py_INCREF(program);
     set(trace, Trace_.mode, EAGER);
-    int bad = !is_none(SLOT(latest, Latest_.result)) ? done(PyObject_CallNoArgs(for_latest)) : 0;
-    if (!bad)
-        bad = are_bad(SLOT(kernel, Kernel_.check), args);
-    int spare = !bad ? is_spare(trace, before, program, args) : 0;
-    if (spare < 0 || (spare && count_overwritten() < 0))
-        bad = -1;
-    if (!bad)
-        bad = (slots = slots_for(program, args)) == NULL || count_run(kernel) < 0
-            || run_quietly(slots, SLOT(program, spare ? HostProgram_.over : HostProgram_.code)) < 0
-            || assign(values, before, after, slots, SLOT(program, HostProgram_.outs)) < 0 ? -1 : 0;
+    PyObject *slots = slots_behind(trace, kept, kernel, program, args);
+    int ran = slots != NULL && assign(values, kept, after, slots, SLOT(program, HostProgram_.outs)) == 0;
     Py_DECREF(program);
     Py_XDECREF(slots);
     Py_DECREF(values);
-    return bad == 0 ? 1 : bad > 0 ? 0 : -1;
+    return ran ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+/* trace._unnoted of one of the results. */
+static PyObject *unnoted(PyObject *aval, PyObject *trace, PyObject *slots, PyObject *out)
+{
+    PyObject *array = result(slots, out), *v = array != NULL ? new_value(aval, trace, 0) : NULL;
+    if (v != NULL) {
+        set(v, Value_.array, array);
+        set(v, Value_.stamp, Py_None);
+    }
+    Py_XDECREF(array);
+    return v;
+}
+
+/* Its value (or a list of them), from the slots behind its run. */
+static PyObject *all_unnoted(PyObject *kernel, PyObject *trace, PyObject *slots, PyObject *outs)
+{
+    PyObject *avals = SLOT(kernel, Kernel_.outs);
+    Py_ssize_t n = PyTuple_GET_SIZE(avals);
+    if (SLOT(kernel, Kernel_.is_tuple) != Py_True)
+        return unnoted(PyTuple_GET_ITEM(avals, 0), trace, slots, PyList_GET_ITEM(outs, 0));
+    PyObject *made = PyList_New(n);
+    for (Py_ssize_t i = 0; made != NULL && i < n; i++) {
+        PyObject *v = unnoted(PyTuple_GET_ITEM(avals, i), trace, slots, PyList_GET_ITEM(outs, i));
+        if (v == NULL)
+            Py_CLEAR(made);
+        else
+            PyList_SET_ITEM(made, i, v);
+    }
+    return made;
+}
+
+static int are_there(PyObject *args)
+{
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(args); i++) {
+        PyObject *v = PySequence_Fast_GET_ITEM(args, i);
+        if (Py_IS_TYPE(v, Value_.type) && is_none(SLOT(v, Value_.array)))
+            return 0;
+    }
+    return 1;
+}
+
+/* trace._run_unnoted where it is this file's; NULL, perhaps without an error, where Python has to do it. */
+PyObject *run_unnoted(PyObject *trace, PyObject *call, PyObject *args)
+{
+    PyObject *kernel = kernel_for(call, PySequence_Fast_ITEMS(args), PySequence_Fast_GET_SIZE(args));
+    PyObject *program = kernel != NULL && are_there(args) ? host_program(trace, kernel) : NULL;
+    if (program == NULL)
+        return NULL;
+    Py_INCREF(kernel);
+    Py_INCREF(program);
+    PyObject *slots = slots_behind(trace, PY_SSIZE_T_MAX, kernel, program, args);
+    PyObject *made = slots != NULL ? all_unnoted(kernel, trace, slots, SLOT(program, HostProgram_.outs)) : NULL;
+    if (made != NULL)
+        put(trace, Trace_.strayed, one_more(SLOT(trace, Trace_.strayed)));
+    Py_XDECREF(slots);
+    Py_DECREF(program);
+    Py_DECREF(kernel);
+    return made;
 }
 
 int connect_host(PyObject *given)

@@ -27,6 +27,9 @@ MIRRORS = {     # by its name in the extension: the module and name of the Pytho
 INSIDE = {      # functions that only C calls, in the files of these names, and the Python that they do the work of
     "trace.c:new_value": "jtorch.engine.values:Value.__init__",
     "trace.c:forget": "jtorch.engine.trace:Trace.roll_back",
+    "host.c:run_unnoted": "jtorch.engine.trace:_run_unnoted",
+    "host.c:unnoted": "jtorch.engine.trace:_unnoted",
+    "states.c:may_stray": "jtorch.engine.trace:_strays",
     "states.c:new_state": "jtorch.engine.trie:State.__init__",
     "states.c:slots_of": "jtorch.engine.trace:_described",
     "states.c:users_line": "jtorch._base.caller:line",

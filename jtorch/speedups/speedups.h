@@ -21,7 +21,7 @@
 CLASS(Value, aval, array, born, slot, stamp);
 CLASS(Aval, device, is_inexact, shape, traced);
 CLASS(State, args, call, depth, device, early, first, hot, kernel, line, next, nnumbers, outs, parent, profile, single, walks);
-CLASS(Trace, after_backward, mode, noting, numbers, over, state, values);
+CLASS(Trace, after_backward, mode, noting, numbers, over, state, strayed, values);
 CLASS(Recorder, longest, trace, trie);
 CLASS(Trie, states);
 CLASS(Kernel, check, is_tuple, on_host, outs, runs, turns);
@@ -102,12 +102,15 @@ PyObject *speedups_liveness_of(PyObject *module, PyObject *values);
 PyObject *speedups_connect_trace(PyObject *module, PyObject *given);
 
 /* states.c */
-PyObject *state_behind(PyObject *recorder, PyObject *parent, PyObject *call, PyObject *const *args, Py_ssize_t nargs,
+PyObject *kernel_for(PyObject *call, PyObject *const *args, Py_ssize_t nargs);      /* borrowed */
+PyObject *one_more(PyObject *number);
+PyObject *state_behind(PyObject *recorder, PyObject *trace, PyObject *call, PyObject *const *args, Py_ssize_t nargs,
                        PyObject *key, Py_ssize_t first);
 int connect_states(PyObject *given);
 
 /* host.c */
 int run_on_host(PyObject *trace, PyObject *before, PyObject *after, PyObject *args);
+PyObject *run_unnoted(PyObject *trace, PyObject *call, PyObject *args);
 int connect_host(PyObject *given);
 
 /* tensors.c */

@@ -7,10 +7,10 @@
 struct Trie_class Trie_;
 struct Call_class Call_;
 
-static PyObject *number_avals, *cpu, *files, *settings, *mode_name;
+static PyObject *number_avals, *cpu, *files, *settings, *mode_name, *policy;
 
 /* The kernel of a call with these arguments, borrowed; NULL, perhaps without an error, where there is none yet. */
-static PyObject *kernel_for(PyObject *call, PyObject *const *args, Py_ssize_t nargs)
+PyObject *kernel_for(PyObject *call, PyObject *const *args, Py_ssize_t nargs)
 {
     PyObject *avals = PyTuple_New(nargs), *found = NULL;
     for (Py_ssize_t i = 0; avals != NULL && i < nargs; i++) {
@@ -83,7 +83,7 @@ static void hide_from_collector(PyObject *state, PyObject *key)
     PyObject_GC_UnTrack(SLOT(SLOT(state, State_.parent), State_.next));
 }
 
-static PyObject *one_more(PyObject *number)
+PyObject *one_more(PyObject *number)
 {
     return PyLong_FromSsize_t(PyLong_AsSsize_t(number) + 1);
 }
@@ -115,13 +115,27 @@ static PyObject *new_state(PyObject *parent, PyObject *call, PyObject *const *ar
     return s;
 }
 
+/* Whether it is for Python to say if the trace goes on without states, see trace._strays; -1 with an error. */
+static int may_stray(PyObject *trace, PyObject *known, PyObject *key)
+{
+    if (SLOT(trace, Trace_.mode) == DEFERRED)
+        return 0;
+    PyObject *ways = PyObject_GetAttrString(policy, "MANY_WAYS");
+    int many = ways == NULL ? -1 : PyDict_GET_SIZE(known) >= PyLong_AsSsize_t(ways);
+    Py_XDECREF(ways);
+    if (many <= 0)
+        return many;
+    int has = PyDict_Contains(known, key);
+    return has < 0 ? -1 : !has;
+}
+
 /* A state for a call of arguments that have their places in the trace, under ``key``: borrowed. NULL, perhaps without an error,
    where Python has to make it: of a call whose kernel is not there, or that runs on another device than the trace. */
-PyObject *state_behind(PyObject *recorder, PyObject *parent, PyObject *call, PyObject *const *args, Py_ssize_t nargs,
+PyObject *state_behind(PyObject *recorder, PyObject *trace, PyObject *call, PyObject *const *args, Py_ssize_t nargs,
                        PyObject *key, Py_ssize_t first)
 {
-    PyObject *kernel = kernel_for(call, args, nargs), *trie = SLOT(recorder, Recorder_.trie);
-    if (kernel == NULL || !Py_IS_TYPE(kernel, Kernel_.type))
+    PyObject *kernel = kernel_for(call, args, nargs), *trie = SLOT(recorder, Recorder_.trie), *parent = SLOT(trace, Trace_.state);
+    if (kernel == NULL || !Py_IS_TYPE(kernel, Kernel_.type) || may_stray(trace, SLOT(parent, State_.next), key) != 0)
         return NULL;
     PyObject *outs = SLOT(kernel, Kernel_.outs), *device = SLOT(parent, State_.device);
     if (PyTuple_GET_SIZE(outs) && !is_none(device) && SLOT(PyTuple_GET_ITEM(outs, 0), Aval_.device) != device)
@@ -145,7 +159,7 @@ int connect_states(PyObject *given)
     static const char *const of_trie[] = {"states", NULL};
     static const char *const of_call[] = {"kernels", "node_class", "nodes", "tape_flags", "vjps", NULL};
     PyObject *caller = NULL, *starts_held = NULL;
-    int bad = !(number_avals = take(given, "NUMBER_AVALS")) || !(cpu = take(given, "CPU"))
+    int bad = !(policy = take(given, "policy")) || !(number_avals = take(given, "NUMBER_AVALS")) || !(cpu = take(given, "CPU"))
         || !(caller = take(given, "caller")) || !(files = PyObject_GetAttrString(caller, "_is_the_users"))
         || !(starts_held = take(given, "starts_held")) || !(settings = PyObject_GetAttrString(starts_held, "__globals__"))
         || !(mode_name = PyUnicode_InternFromString("ENGINE_MODE"))

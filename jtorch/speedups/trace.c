@@ -94,8 +94,8 @@ static PyObject *look_up(PyObject *recorder, PyObject *call, PyObject *const *ar
         PyTuple_SET_ITEM(key, at++, entry);
     }
     found = PyDict_GetItemWithError(SLOT(state, State_.next), key);
-    if (found == NULL && !PyErr_Occurred()) {
-        found = state_behind(recorder, state, call, args, nargs, key, PyList_GET_SIZE(values));
+    if ((found == NULL || is_none(found)) && !PyErr_Occurred()) {
+        found = state_behind(recorder, trace, call, args, nargs, key, PyList_GET_SIZE(values));
         *is_new = found == NULL && !PyErr_Occurred();
     }
 done:
@@ -143,6 +143,13 @@ static void take_call_back(PyObject *trace, PyObject *before, PyObject *after)
     Py_XDECREF(traceback);
 }
 
+static int cut_if_long(PyObject *recorder, PyObject *calls)
+{
+    if (PyLong_AsSsize_t(calls) < PyLong_AsSsize_t(SLOT(recorder, Recorder_.longest)))
+        return 0;
+    return done(PyObject_CallOneArg(cut, recorder));
+}
+
 /* Runs a call that has been noted, unless it is held back, and ends a trace that has become too long. */
 static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, PyObject *after, int held, PyObject *args)
 {
@@ -158,9 +165,7 @@ static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, Py
                && done(PyObject_CallFunctionObjArgs(begin_early, trace, after, NULL)) < 0) {
         return -1;
     }
-    if (PyLong_AsSsize_t(SLOT(after, State_.depth)) >= PyLong_AsSsize_t(SLOT(recorder, Recorder_.longest)))
-        return done(PyObject_CallOneArg(cut, recorder));
-    return 0;
+    return cut_if_long(recorder, SLOT(after, State_.depth));
 }
 
 /* Notes a call in the trace: its results and, as new references, the states before and behind it. NULL without an error where
@@ -198,10 +203,15 @@ PyObject *record_call(PyObject *call, PyObject *args)
     if (recorder == NULL)
         return NULL;
     int held, is_new = 0;
-    PyObject *trace = Py_NewRef(SLOT(recorder, Recorder_.trace));
+    PyObject *trace = Py_NewRef(SLOT(recorder, Recorder_.trace)), *out;
     Py_INCREF(recorder);
-    PyObject *out = note(recorder, trace, call, args, &before, &after, &held, &is_new);
-    if (out != NULL) {
+    if (PyLong_AsSsize_t(SLOT(trace, Trace_.strayed)) > 0 && SLOT(trace, Trace_.noting) == Py_False) {
+        out = run_unnoted(trace, call, args);
+        if (out != NULL && cut_if_long(recorder, SLOT(trace, Trace_.strayed)) < 0)
+            Py_CLEAR(out);
+        if (out == NULL && !PyErr_Occurred())
+            out = PyObject_CallFunctionObjArgs(in_python, call, args, NULL);
+    } else if ((out = note(recorder, trace, call, args, &before, &after, &held, &is_new)) != NULL) {
         if (run_or_hold(recorder, trace, before, after, held, args) < 0)
             Py_CLEAR(out);
         Py_DECREF(after);
@@ -271,7 +281,7 @@ PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
     static const char *const of_aval[] = {"device", "is_inexact", "shape", "traced", NULL};
     static const char *const of_state[] = {"args", "call", "depth", "device", "early", "first", "hot", "kernel", "line", "next",
                                            "nnumbers", "outs", "parent", "profile", "single", "walks", NULL};
-    static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "over", "state", "values", NULL};
+    static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "over", "state", "strayed", "values", NULL};
     static const char *const of_recorder[] = {"longest", "trace", "trie", NULL};
     if (!(Value_.type = (PyTypeObject *)take(given, "Value")) || !(Aval_.type = (PyTypeObject *)take(given, "Aval"))
             || !(State_.type = (PyTypeObject *)take(given, "State")) || !(Trace_.type = (PyTypeObject *)take(given, "Trace"))

@@ -84,7 +84,8 @@ def _work(given: argparse.Namespace) -> None:
     from libraries import library
     from programs import Pair, run
     torch, jtorch = library("torch"), library("jtorch")
-    importlib.import_module("jtorch.engine.policy").LEAST_OVERWRITTEN = 0       # small arrays are written into as well
+    policy = importlib.import_module("jtorch.engine.policy")
+    policy.LEAST_OVERWRITTEN = 0        # small arrays are written into as well
     gc.collect()
     gc.freeze()         # what importing has left is not looked through again by each collection
     started, kinds = time.time(), collections.Counter()
@@ -95,6 +96,7 @@ def _work(given: argparse.Namespace) -> None:
         if time.time() - started > given.seconds:
             return
         jtorch.storage.MANY_PLACES = 64 * (seed % 2)        # in each second program parts are written without a call
+        policy.MANY_WAYS = 16 * (seed % 3)                  # and each third goes on without states where it is new
         found = run(seed, torch, jtorch, given.steps, given.messages)
         if found is None:
             continue

@@ -1,6 +1,7 @@
 """A jaxpr as one list of equations without calls, its values numbered."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,6 +66,8 @@ class Flat:
             return self.inline(inside, ins)
         if name in IDENTITIES:
             return ins
+        if name == "max" and self._is_least(ins[0]) and self.avals[ins[1]].shape == eqn.outvars[0].aval.shape:
+            return ins[1:]
         if name == "call_hi_primitive":     # from JAX 0.12 on: functions that are traced when they are lowered
             avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
             return self.inline(jax.make_jaxpr(lambda *arrays: eqn.primitive.to_lojax(*arrays, **params))(*avals), ins)
@@ -82,6 +85,11 @@ class Flat:
             return self.inline(params["jaxprs"].solve, ins[first:first + n.solve] + ins[rest:])
         return self._append(eqn, name, params, ins)
 
+    def _is_least(self, i: int) -> bool:
+        """Whether it is minus infinity, which JAX takes the largest of a row's numbers and of (NaN stays what it is)."""
+        x = self.constants.get(i)
+        return x is not None and not x.shape and x.dtype.kind in "fV" and x == -np.inf
+
     def _are_of_one_rank(self, ins: list[int]) -> bool:
         return len({len(self.avals[i].shape) for i in ins} - {0}) < 2
 
@@ -95,8 +103,14 @@ class Flat:
                 self.narrow[outs[0]] = narrow
             if ins[0] in self.constants and self.constants[ins[0]].size == 1 and not any(self.constants[ins[0]].tobytes()):
                 eqn = Stand("empty", eqn.outvars)       # memory that the system clears when it is met, and that can be written to
+        elif name == "reshape" and params["dimensions"] is None and self._has_more_dims_only(outs[0], ins[0]):
+            self.narrow[outs[0]] = self.narrow.get(ins[0], ins[0])
         self.equations.append((eqn, ins, outs))
         return outs
+
+    def _has_more_dims_only(self, new: int, old: int) -> bool:
+        new_shape, shape = self.avals[new].shape, self.avals[old].shape
+        return new_shape == (1,) * (len(new_shape) - len(shape)) + shape
 
     def _narrowed(self, i: int, params: dict) -> int | None:
         """A value that NumPy broadcasts to what ``broadcast_in_dim`` gives, if ``i`` is one or reshapes into one."""
@@ -155,3 +169,23 @@ def live(flat: Flat, outs: list[int]) -> tuple[list, set[int]]:
             needed.update(i)
             kept.append((eqn, i, o))
     return kept[::-1], needed
+
+
+KEEPING = frozenset({"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"})      # what may keep the dims that it reduces
+
+
+def keeping_dims(flat: Flat, kept: list, outs: list[int]) -> list:
+    """The equations with one for each reduction and what puts its dims back, as 1, where nothing else reads the reduction."""
+    made = {o[0]: k for k, (eqn, _, o) in enumerate(kept) if eqn.primitive.name in KEEPING}
+    readers = Counter([*outs, *[i for _, ins, _ in kept for i in ins]])
+    done: list = list(kept)
+    for k, (eqn, ins, result) in enumerate(kept):
+        at = made.get(ins[0]) if eqn.primitive.name in ("broadcast_in_dim", "reshape") and len(ins) == 1 else None
+        if at is None or readers[ins[0]] > 1:
+            continue
+        reduction, reduced, _ = kept[at]
+        axes = reduction.params["axes"]
+        shape = tuple([1 if d in axes else n for d, n in enumerate(flat.avals[reduced[0]].shape)])
+        if flat.avals[result[0]].shape == shape:
+            done[at], done[k] = (Stand(reduction.primitive.name, axes=axes, keeps_dims=True), reduced, result), None
+    return [entry for entry in done if entry is not None]

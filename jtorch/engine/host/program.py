@@ -11,7 +11,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from jtorch.engine import cost
-from jtorch.engine.host.flat import Flat, live
+from jtorch.engine.host.flat import Flat, keeping_dims, live
 from jtorch.engine.host.rules import RULES, Equation, Overwriting, Shaped, Unsupported
 from jtorch.engine.host.sizes import filled, is_open
 from jtorch.engine.jax_settings import left_as_found
@@ -155,6 +155,7 @@ class Plan:
         ins = [flat.new(v.aval) for v in closed.jaxpr.invars]
         outs = flat.inline(closed, ins)
         kept, needed = live(flat, outs)
+        kept = keeping_dims(flat, kept, outs)
         calls, late = _resolve(flat, kept, has_open=has_open)
         self.is_tuple, self.used = is_tuple, tuple([v in needed for v in ins])
         self.indexed = sum([eqn.primitive.name.startswith(("gather", "scatter")) for eqn, _, _ in kept])

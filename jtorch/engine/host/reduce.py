@@ -30,26 +30,27 @@ MANY, SHORT_SUM, SHORT_ROW = 512, 1024, 64
 @rule("reduce_sum", "reduce_prod")
 def _sum(e: Equation) -> Callable:
     axes, dtype = ints(e.params["axes"]), e.dtype
-    wide, shape = opmath(dtype), e.ins[0].shape
+    wide, shape, out, keeps = opmath(dtype), e.ins[0].shape, e.shape, "keeps_dims" in e.params
     is_short = prod(shape) >= MANY and prod([shape[d] for d in axes]) <= SHORT_SUM and len(shape) <= len(ascii_lowercase)
     if e.name == "reduce_sum" and is_short and wide.kind == "f":
         letters = ascii_lowercase[:len(shape)]
         spelt = f"{letters}->{''.join([x for d, x in enumerate(letters) if d not in axes])}"
-        return in_compute_dtype(lambda x: np.einsum(spelt, x), dtype)
-    reduce = (np.add if e.name == "reduce_sum" else np.multiply).reduce
-    return in_compute_dtype(lambda x: reduce(x, axes, wide), dtype)
+        return in_compute_dtype(lambda x: np.einsum(spelt, x).reshape(out), dtype)
+    reduce: Callable = (np.add if e.name == "reduce_sum" else np.multiply).reduce
+    return in_compute_dtype(lambda x: reduce(x, axes, wide, None, keeps), dtype)
 
 
 @rule("reduce_max", "reduce_min")
 def _max(e: Equation) -> Callable:
-    axes, is_max, shape = ints(e.params["axes"]), e.name == "reduce_max", e.ins[0].shape
-    reduce = (np.maximum if is_max else np.minimum).reduce
+    axes, is_max, keeps = ints(e.params["axes"]), e.name == "reduce_max", "keeps_dims" in e.params
+    shape, out = e.ins[0].shape, e.shape
+    reduce: Callable = (np.maximum if is_max else np.minimum).reduce
     if 0 not in shape:
         if axes == (len(shape) - 1,) and shape[-1] <= SHORT_ROW and prod(shape[:-1]) >= MANY:
-            return lambda x: reduce(np.ascontiguousarray(x.reshape(-1, shape[-1]).T), 0).reshape(shape[:-1])
-        return lambda x: reduce(x, axes)
+            return lambda x: reduce(np.ascontiguousarray(x.reshape(-1, shape[-1]).T), 0).reshape(out)
+        return lambda x: reduce(x, axes, None, None, keeps)
     require(kind(e.dtype) != "c")
-    out, initial = e.shape, np.asarray((lowest if is_max else highest)(e.dtype), e.dtype)
+    initial = np.asarray((lowest if is_max else highest)(e.dtype), e.dtype)
     return lambda x: np.broadcast_to(initial, out)
 
 

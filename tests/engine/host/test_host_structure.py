@@ -6,7 +6,7 @@ import jax.scipy.linalg as jsl
 import jax.scipy.special as jss
 import numpy as np
 import pytest
-from host_programs import compare, gradient, make, vjps
+from host_programs import compare, compile_on_host, gradient, make, vjps
 from jax import lax
 
 SHAPES = {
@@ -302,3 +302,31 @@ def test_control_flow():
         [x],
         8,
     )
+
+
+def test_dims_that_are_reduced_and_put_back_are_kept():
+    """And a weight is not given the dims in front that NumPy gives it."""
+    def normalized(x, w):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred * lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * w.reshape(1, 1, -1)
+
+    def least_taken_of_reduced(x, w):
+        total = x.sum(-1)
+        return x / total[..., None], total, x.max(-1, keepdims=True) - lax.reshape(x.max(-1), (3, 4, 1)), w
+
+    x, w = make(41, (3, 4, 5), np.float32, 1.0), make(42, (5,), np.float32)
+    large, wide = make(43, (30, 40, 5), np.float32), make(44, (2, 3, 1500), np.float32)
+    compare({"normalized": normalized, "read twice": least_taken_of_reduced, "softmax": lambda x, w: jax.nn.softmax(x, 1)}, [x, w], 8)
+    compare({"normalized": normalized, "softmax": lambda x, w: jax.nn.softmax(x, -1)}, [large, w], 8)
+    compare({"softmax": lambda x: jax.nn.softmax(x, -1), "sum": lambda x: x - x.sum((0, 2), keepdims=True)}, [wide], 800)
+    compare({"softmax": lambda x: jax.nn.softmax(x, -1)}, [x.astype(jnp.bfloat16)])
+    with jax.enable_x64(True):
+        assert len(compile_on_host(lambda x: jax.nn.softmax(x, -1), [x])) == 5
+        assert len(compile_on_host(normalized, [x, w])) == 10
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+def test_the_largest_of_nan_and_of_minus_infinity(dtype):
+    x = np.array([[1, np.nan, 2], [-np.inf, -np.inf, -np.inf], [0, -np.inf, 3]], dtype)
+    compare({"from the least": lambda x: jnp.max(x, -1, initial=-jnp.inf), "softmax": lambda x: jax.nn.softmax(x, -1),
+             "wider": lambda x: jnp.maximum(jnp.full((2, 3, 3), -jnp.inf, dtype), x), "least": lambda x: jnp.maximum(x, -jnp.inf)}, [x])
