@@ -27,7 +27,8 @@ def _is_due(trie: Trie, state: State) -> bool:
     if profile.count < policy.EARLY_REPEATS or profile.why is not None or profile.refused:
         return False
     work, compiled = profile.work(state), profile.compiled_calls(state)
-    return policy.has_paid(profile.count, calls, work, compiled) and trie.budget.allows(compiled) \
+    others = trie.alike[profile.ops(state)]
+    return policy.has_paid(profile.count, calls, work, compiled, others) and trie.budget.allows(compiled) \
         and not _is_refused(state, policy.saved_seconds(calls, state.walked_calls()))
 
 
@@ -51,6 +52,7 @@ def mark_hot(trie: Trie, state: State) -> None:
     profile.why = f"ran {profile.count} times call by call, about {profile.work(state).host * 1e3:.1f} ms each"
     profile.reserved = policy.compile_seconds(profile.compiled_calls(state))
     trie.budget.spent += profile.reserved
+    trie.alike[profile.ops(state)] += 1
     at: State | None = state
     while at is not None and at.parent is not None and not at.hot:
         at.hot = True
@@ -125,6 +127,8 @@ def _cool(trie: Trie, state: State | None) -> None:
             return
         state.hot = starts_held(state.device)
         if profile is not None:
+            if profile.why is not None:
+                trie.alike[profile.ops(state)] -= 1
             trie.budget.spent -= profile.reserved
             state.profile = None
         state = state.parent

@@ -73,7 +73,7 @@ class State:
 class Profile:
     """How often traces have ended at a state, and what has been compiled for them."""
 
-    __slots__ = ("_compiled_calls", "_work", "chains", "count", "programs", "refused", "reserved", "seen", "why")
+    __slots__ = ("_compiled_calls", "_ops", "_work", "chains", "count", "programs", "refused", "reserved", "seen", "why")
 
     def __init__(self):
         self.count = 0                      # ends of traces that ran call by call
@@ -85,6 +85,7 @@ class Profile:
         self.refused = False                # whether XLA is expected to be slower than the calls one by one
         self._work: Work | None = None
         self._compiled_calls: int | None = None
+        self._ops: tuple[str, ...] | None = None
 
     def work(self, state: State) -> Work:
         """What the calls on the way to ``state`` take."""
@@ -98,6 +99,12 @@ class Profile:
             self._compiled_calls = state.depth if devices.is_accelerator(state.device) else \
                 pieces.compiled_calls(state.path(), self.work(state))
         return self._compiled_calls
+
+    def ops(self, state: State) -> tuple[str, ...]:
+        """What is called on the way to ``state``, whatever the shapes."""
+        if self._ops is None:
+            self._ops = tuple([s.call.op.name for s in state.path()])
+        return self._ops
 
     @property
     def known_work(self) -> Work:
@@ -124,7 +131,7 @@ class Trie:
     A thread has its own, so that what it decides does not depend on what others do.
     """
 
-    __slots__ = ("budget", "pieces", "programs", "root", "runs", "states", "turn")
+    __slots__ = ("alike", "budget", "pieces", "programs", "root", "runs", "states", "turn")
 
     def __init__(self):
         self.budget, self.turn = Budget(), 0        # how many programs it has run
@@ -139,6 +146,7 @@ class Trie:
     def _begin(self) -> None:
         self.root, self.states = State(None, None, (), None, 0), 0
         self.programs: dict[Compiled, tuple[State, bytes]] = {}     # with where they hang
+        self.alike: Counter[tuple] = Counter()      # programs by the ops that they are of
         self.pieces: Counter[tuple] = Counter()     # of an accelerator's traces, see ``alike``
         self.runs: dict[Any, int] = {}      # of kernels that will be compiled when they have run often enough
 

@@ -91,6 +91,37 @@ def test_a_budget_allows_a_share_of_what_has_run():
     assert budget.allows(100)
 
 
+def test_each_more_program_of_the_same_ops_has_to_have_cost_as_much_as_all():
+    step = Work(0.015, 0.007, compiling=0.6)
+    assert policy.has_paid(policy.MIN_REPEATS, 120, step, 120) and policy.has_paid(policy.MIN_REPEATS, 120, step, 120, others=3)
+    assert not policy.has_paid(policy.MIN_REPEATS, 120, step, 120, others=4)
+    assert policy.has_paid(4 * policy.MIN_REPEATS, 120, step, 120, others=4)
+
+
+LENGTHS = """
+import jtorch as torch
+def programs(lengths):
+    torch.engine.forget()
+    counters = torch.engine.stats.counters
+    model = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(10)])
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+    before = counters.programs
+    for turn in range(24):
+        for n in lengths:
+            optimizer.zero_grad()
+            model(torch.ones(n, 64)).square().mean().backward()
+            optimizer.step()
+    return counters.programs - before
+print([programs(range(40, 40 + n)) for n in (1, 3, 40)])
+"""
+
+
+def test_of_many_lengths_a_few_are_compiled(run_python):
+    """Each costs a second that one of many does not soon save; the first ones are as quick as they were."""
+    one, few, many = ast.literal_eval(run_python(LENGTHS, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": "0"}))
+    assert one > 0 and few >= 3 and 4 <= many < 20, (one, few, many)
+
+
 # ---------------------------------------------------------------- mechanisms
 
 START = """
