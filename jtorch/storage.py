@@ -524,8 +524,8 @@ def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | 
         among = None
     if aval.traced:
         return
-    order, laid = _order_of(aval, stride) if not offset and among is None else (None, None)
-    if laid is aval:
+    is_contiguous, order, laid = _order_of(aval, stride) if not offset and among is None else (False, None, None)
+    if is_contiguous:
         return
     if order is None:
         room = among if among is not None else _empty(offset + extent(aval.shape, stride) if aval.numel else 0, aval)
@@ -538,14 +538,12 @@ def lay_out(t: Tensor, stride: tuple[int, ...], offset: int = 0, among: Value | 
 
 
 @functools.lru_cache(1024)
-def _order_of(aval: Aval, stride: tuple[int, ...]) -> tuple[tuple[int, ...] | None, Aval | None]:
-    """The order of dims in memory with these strides, and the memory's aval: the same if contiguous, None if not dense."""
-    if stride == contiguous_strides(aval.shape):
-        return None, aval
+def _order_of(aval: Aval, stride: tuple[int, ...]) -> tuple[bool, tuple[int, ...] | None, Aval | None]:
+    """Whether these strides are contiguous; else the order of dims in memory, and its aval, None where it has gaps."""
     order = memory_order(aval.shape, stride)
-    if order is None:
-        return None, None
-    return order, engine.aval_of(tuple([aval.shape[d] for d in order]), aval.np, aval.device)
+    if stride == contiguous_strides(aval.shape) or order is None:
+        return order is not None, None, None
+    return False, order, engine.aval_of(tuple([aval.shape[d] for d in order]), aval.np, aval.device)
 
 
 def _empty(numel: int, aval: Aval) -> Value:

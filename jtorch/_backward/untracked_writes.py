@@ -152,13 +152,17 @@ def _elsewhere(node: Any, i: int, counter: Any) -> Value | None:
     t = counter.tensor() if counter.__class__ is SavedTensorRef else storage.abandoned[s]() if s in storage.abandoned else None
     if t is None or t._storage is s or storage.aval_of(t) is not node.saved[i].aval:
         return None
-    return value_of(t) if counter.__class__ is SavedTensorRef or _was_it(t, s, node.raw_edges[i]) else None
+    return value_of(t) if counter.__class__ is SavedTensorRef or _was_it(t, s, node, i) else None
 
 
-def _was_it(t: Any, s: Storage, edge: Any) -> bool:
-    """Whether a tensor that has left a storage, and not another one of that storage, was saved beside this edge."""
+def _was_it(t: Any, s: Storage, node: Any, i: int) -> bool:
+    """Whether a tensor that has left a storage, and not another one of that storage, is what a node has saved as its ``i``-th."""
+    edge = node.raw_edges[i]
     if edge is not None:
         return tape.leads_to(edge, t)
+    is_result = i == len(node.saved) - 1 and (node.call.op.saves.result or node.call.op is OPS["_along_result"])
+    if is_result and t._base is not None:       # a view of it
+        return False
     return all([o._base is not None or o._requires_grad for o in storage.sharing(s)])
 
 

@@ -125,3 +125,12 @@ def test_versions(same):
          "t = xp.zeros(2); t.uniform_(); t.fill_(0); t.exp_(); r = t._version",
          "t = xp.zeros(2); xp.exp(t, out=t); r = t._version",
          "t = xp.zeros(2); xp.add(t, 1, out=t); r = (t, t._version)")
+
+
+@pytest.mark.parametrize("size", [(3, 3), (1, 3), (2, 2, 2), (1, 1)])
+def test_results_of_what_lies_otherwise_lie_as_it_does(xp, size):
+    """Also where the memory turned round has the shape that it had."""
+    x = xp.arange(float(xp.Size(size).numel())).reshape(size).mT
+    y = x * 1
+    assert y.stride() == xp.ones_like(x).stride() == x.stride() and y.tolist() == x.tolist()
+    assert (y + 1).mT.stride() == x.mT.stride() and y.contiguous().tolist() == x.tolist()

@@ -102,6 +102,22 @@ t3 = t2.data
 t2 *= t3
 t2.sum().backward()
 """,
+    "a view of a result leaves it, and then the result is overwritten": """
+t2 = (xp.arange(6, dtype=xp.float32) + 1).reshape((2, 3)).requires_grad_()
+t4 = (t2 * 1).amax()
+t6 = t4.squeeze()
+t6.data = t6.detach().clone()
+t11 = t4 * t4
+t4.data.add_(1)
+t11.sum().backward(retain_graph=True)
+log.append(t2.grad.tolist())
+t5 = t2.exp()
+t7 = t5.view(-1)
+t7.data = t7.detach() * 3
+t8 = t5 * t5
+t5.data.add_(1)
+t8.sum().backward()
+""",
     "a result that .data has overwritten becomes host memory": """
 t1 = (xp.arange(1.) - 3).reshape(()).requires_grad_()
 t2 = xp.tanh(t1)
