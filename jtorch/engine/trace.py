@@ -212,12 +212,9 @@ def record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
 
     A call that runs on another device than the trace ends it: a trace becomes one program, on one device.
     """
-    avals = tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args])
-    kernel = call.kernels.get(avals)
+    kernel = _kernel_for(call, args)
     if kernel is None:
-        if any([a.traced for a in avals]):
-            return _run_traced(call, args)
-        kernel = kernel_of(call, avals)
+        return _run_traced(call, args)
     state = trace.state
     if trace is recorder.trace and not trace.noting:        # or it has been set aside meanwhile
         if state.device is not None and kernel.outs and kernel.outs[0].device is not state.device:
@@ -230,6 +227,15 @@ def record_new(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
                 state.next[key] = State(state, call, slots, kernel, first)
                 recorder.trie.states += 1
     return record(call, args)
+
+
+def _kernel_for(call: Call, args) -> Kernel | None:
+    """The kernel of a call with these arguments; None where they are JAX tracers."""
+    avals = tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args])
+    kernel = call.kernels.get(avals)
+    if kernel is None and not any([a.traced for a in avals]):
+        kernel = kernel_of(call, avals)
+    return kernel
 
 
 def _strays(trace: Trace, key: tuple, kernel: Kernel) -> bool:
@@ -254,12 +260,9 @@ def _stray(recorder: Recorder, trace: Trace, key: tuple) -> None:
 
 def _run_unnoted(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
     """Runs a call of a trace that has strayed, and leaves nothing in it. Its results are the trace's: reading them ends it."""
-    avals = tuple([a.aval if a.__class__ is Value else NUMBER_AVALS[a.__class__] for a in args])
-    kernel = call.kernels.get(avals)
+    kernel = _kernel_for(call, args)
     if kernel is None:
-        if any([a.traced for a in avals]):
-            return _run_traced(call, args)
-        kernel = kernel_of(call, avals)
+        return _run_traced(call, args)
     waiting = [a for a in args if a.__class__ is Value and a.array is None]
     if waiting or (kernel.outs and kernel.outs[0].device is not CPU):
         if waiting:
