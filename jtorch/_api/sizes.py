@@ -15,8 +15,6 @@ def size_of(function: str, *given: Any) -> tuple[int, ...]:
 
 def ints_of(given: Sequence, function: str, name: str, position: int, in_sequence: bool = False) -> tuple[int, ...]:
     """The ints that are an argument of ``function``; tensors of one element become numbers."""
-    if not [n for n in given if n.__class__ is not int]:
-        return tuple(given)
     made = []
     for k, n in enumerate(given):
         if n.__class__ is not int:

@@ -97,15 +97,12 @@ class Kernel:
         self.check: Any = None
         self._details: Any = None
         device = _device_of(call, avals)
-        self.on_host = untraced.host_program(call.op, call.template, avals)
-        if self.on_host is None:
-            with jax.enable_x64(True):
+        with jax.enable_x64(True):
+            self.on_host = untraced.host_program(call.op, call.template, avals)
+            if self.on_host is None:
                 self.on_host = families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
-                shapes, self.is_tuple = self._shapes()
-        else:
             shapes, self.is_tuple = self._shapes()
-        if call.check is not None:
-            with jax.enable_x64(True):
+            if call.check is not None:
                 self.check = _check_function(call, avals, device)
         self.used = self.on_host.used if self.on_host is not None else (True,) * len(avals)
         self.outs = tuple([aval_of(tuple(s.shape), np.dtype(s.dtype), device) for s in shapes])

@@ -270,9 +270,7 @@ def _run_unnoted(recorder: Recorder, trace: Trace, call: Call, args) -> Any:
         else:
             end()
         return record(call, args)
-    wait.for_latest()
-    over = trace.over is args and is_spare(kernel, args, NOWHERE)
-    outs = _computed(kernel, [a.array if a.__class__ is Value else number(a) for a in args], over=over)
+    outs = _outs_of(trace, kernel, args, NOWHERE)
     made = [_unnoted(aval, array, trace) for aval, array in zip(kernel.outs, outs, strict=True)]
     trace.strayed += 1
     if trace.strayed >= recorder.longest:
@@ -284,7 +282,6 @@ def _unnoted(aval: Aval, array: Any, trace: Trace) -> Value:
     made = Value(aval, array, trace)
     made.stamp = None
     return made
-
 
 
 def _described(trace: Trace, call: Call, args) -> tuple[tuple, tuple[int, ...], int]:
@@ -342,9 +339,7 @@ def run_now(trace: Trace, before: State, after: State, args) -> None:
             trace.mode = EAGER
             values[:kept] = [_GONE] * kept
         trace.mode = EAGER
-        wait.for_latest()
-        over = trace.over is args and is_spare(after.kernel, args, kept)
-        outs = _computed(after.kernel, [a.array if a.__class__ is Value else number(a) for a in args], over=over)
+        outs = _outs_of(trace, after.kernel, args, kept)
     except BaseException:
         take_back(trace, before, after)
         raise
@@ -361,6 +356,13 @@ def take_back(trace: Trace, before: State, after: State) -> None:
 
 
 _GONE: Any = None       # in a slot of a trace that runs call by call: its values are not needed, and their memory may go
+
+
+def _outs_of(trace: Trace, kernel: Kernel, args, kept: int) -> list:
+    """What a call gives that runs now. From slot ``kept`` on the trace's list holds the values that have come with it."""
+    wait.for_latest()
+    over = trace.over is args and is_spare(kernel, args, kept)
+    return _computed(kernel, [a.array if a.__class__ is Value else number(a) for a in args], over=over)
 
 
 def _computed(kernel: Any, arrays: list, *, over: bool = False) -> list:

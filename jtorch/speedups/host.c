@@ -172,12 +172,13 @@ static int are_bad(PyObject *check, PyObject *args)
     return bad;
 }
 
-static int count_run(PyObject *kernel)
+/* One more of what a slot counts. */
+static int count(PyObject *object, Py_ssize_t offset)
 {
-    PyObject *runs = PyLong_FromSsize_t(PyLong_AsSsize_t(SLOT(kernel, Kernel_.runs)) + 1);
-    if (runs != NULL)
-        put(kernel, Kernel_.runs, runs);
-    return runs != NULL ? 0 : -1;
+    PyObject *more = one_more(SLOT(object, offset));
+    if (more != NULL)
+        put(object, offset, more);
+    return more != NULL ? 0 : -1;
 }
 
 /* spare.is_spare: 1 if the call may write into the array of its first argument, or -1 with an error. */
@@ -200,7 +201,7 @@ static int is_spare(PyObject *trace, Py_ssize_t kept, PyObject *program, PyObjec
 static int count_overwritten(void)
 {
     PyObject *before = PyObject_GetAttrString(counters, "overwritten");
-    PyObject *after = before != NULL ? PyLong_FromSsize_t(PyLong_AsSsize_t(before) + 1) : NULL;
+    PyObject *after = before != NULL ? one_more(before) : NULL;
     int bad = after == NULL || PyObject_SetAttrString(counters, "overwritten", after) < 0;
     Py_XDECREF(after);
     Py_XDECREF(before);
@@ -218,7 +219,7 @@ static PyObject *slots_behind(PyObject *trace, Py_ssize_t kept, PyObject *kernel
     if (spare < 0 || (spare && count_overwritten() < 0))
         return NULL;
     PyObject *slots = slots_for(program, args);
-    if (slots != NULL && (count_run(kernel) < 0
+    if (slots != NULL && (count(kernel, Kernel_.runs) < 0
                           || run_quietly(slots, SLOT(program, spare ? HostProgram_.over : HostProgram_.code)) < 0))
         Py_CLEAR(slots);
     return slots;
@@ -293,8 +294,8 @@ PyObject *run_unnoted(PyObject *trace, PyObject *call, PyObject *args)
     Py_INCREF(program);
     PyObject *slots = slots_behind(trace, PY_SSIZE_T_MAX, kernel, program, args);
     PyObject *made = slots != NULL ? all_unnoted(kernel, trace, slots, SLOT(program, HostProgram_.outs)) : NULL;
-    if (made != NULL)
-        put(trace, Trace_.strayed, one_more(SLOT(trace, Trace_.strayed)));
+    if (made != NULL && count(trace, Trace_.strayed) < 0)
+        Py_CLEAR(made);
     Py_XDECREF(slots);
     Py_DECREF(program);
     Py_DECREF(kernel);

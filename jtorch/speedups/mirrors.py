@@ -28,6 +28,7 @@ INSIDE = {      # functions that only C calls, in the files of these names, and 
     "trace.c:new_value": "jtorch.engine.values:Value.__init__",
     "trace.c:forget": "jtorch.engine.trace:Trace.roll_back",
     "host.c:run_unnoted": "jtorch.engine.trace:_run_unnoted",
+    "host.c:slots_behind": "jtorch.engine.trace:_outs_of",
     "host.c:unnoted": "jtorch.engine.trace:_unnoted",
     "states.c:may_stray": "jtorch.engine.trace:_strays",
     "states.c:new_state": "jtorch.engine.trie:State.__init__",

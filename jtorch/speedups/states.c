@@ -7,7 +7,7 @@
 struct Trie_class Trie_;
 struct Call_class Call_;
 
-static PyObject *number_avals, *cpu, *files, *settings, *mode_name, *policy;
+static PyObject *number_avals, *cpu, *files, *settings, *mode_name, *policy, *many_ways;
 
 /* The kernel of a call with these arguments, borrowed; NULL, perhaps without an error, where there is none yet. */
 PyObject *kernel_for(PyObject *call, PyObject *const *args, Py_ssize_t nargs)
@@ -120,7 +120,7 @@ static int may_stray(PyObject *trace, PyObject *known, PyObject *key)
 {
     if (SLOT(trace, Trace_.mode) == DEFERRED)
         return 0;
-    PyObject *ways = PyObject_GetAttrString(policy, "MANY_WAYS");
+    PyObject *ways = PyObject_GetAttr(policy, many_ways);
     int many = ways == NULL ? -1 : PyDict_GET_SIZE(known) >= PyLong_AsSsize_t(ways);
     Py_XDECREF(ways);
     if (many <= 0)
@@ -130,7 +130,8 @@ static int may_stray(PyObject *trace, PyObject *known, PyObject *key)
 }
 
 /* A state for a call of arguments that have their places in the trace, under ``key``: borrowed. NULL, perhaps without an error,
-   where Python has to make it: of a call whose kernel is not there, or that runs on another device than the trace. */
+   where Python has to make it: of a call whose kernel is not there, or that runs on another device than the trace, or that goes
+   a new way where there have been many. */
 PyObject *state_behind(PyObject *recorder, PyObject *trace, PyObject *call, PyObject *const *args, Py_ssize_t nargs,
                        PyObject *key, Py_ssize_t first)
 {
@@ -159,7 +160,8 @@ int connect_states(PyObject *given)
     static const char *const of_trie[] = {"states", NULL};
     static const char *const of_call[] = {"kernels", "node_class", "nodes", "tape_flags", "vjps", NULL};
     PyObject *caller = NULL, *starts_held = NULL;
-    int bad = !(policy = take(given, "policy")) || !(number_avals = take(given, "NUMBER_AVALS")) || !(cpu = take(given, "CPU"))
+    int bad = !(policy = take(given, "policy")) || !(many_ways = PyUnicode_InternFromString("MANY_WAYS"))
+        || !(number_avals = take(given, "NUMBER_AVALS")) || !(cpu = take(given, "CPU"))
         || !(caller = take(given, "caller")) || !(files = PyObject_GetAttrString(caller, "_is_the_users"))
         || !(starts_held = take(given, "starts_held")) || !(settings = PyObject_GetAttrString(starts_held, "__globals__"))
         || !(mode_name = PyUnicode_InternFromString("ENGINE_MODE"))

@@ -209,17 +209,15 @@ PyObject *record_call(PyObject *call, PyObject *args)
         out = run_unnoted(trace, call, args);
         if (out != NULL && cut_if_long(recorder, SLOT(trace, Trace_.strayed)) < 0)
             Py_CLEAR(out);
-        if (out == NULL && !PyErr_Occurred())
-            out = PyObject_CallFunctionObjArgs(in_python, call, args, NULL);
     } else if ((out = note(recorder, trace, call, args, &before, &after, &held, &is_new)) != NULL) {
         if (run_or_hold(recorder, trace, before, after, held, args) < 0)
             Py_CLEAR(out);
         Py_DECREF(after);
         Py_DECREF(before);
-    } else if (!PyErr_Occurred()) {
+    }
+    if (out == NULL && !PyErr_Occurred())
         out = is_new ? PyObject_CallFunctionObjArgs(record_new, recorder, trace, call, args, NULL)
             : PyObject_CallFunctionObjArgs(in_python, call, args, NULL);
-    }
     Py_DECREF(trace);
     Py_DECREF(recorder);
     return out;

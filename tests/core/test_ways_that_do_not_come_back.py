@@ -1,6 +1,8 @@
 """From a place that has led many ways, a trace that goes yet another one makes no states, until that way comes back."""
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -13,9 +15,12 @@ pytestmark = [pytest.mark.core, pytest.mark.skipif(ENGINE_MODE == "hot", reason=
 
 
 @pytest.fixture(autouse=True)
-def few_ways(monkeypatch):
+def many_ways(monkeypatch):
+    """Of which the first two are where others begin."""
     monkeypatch.setattr(policy, "MANY_WAYS", 2)
     jtorch.engine.forget()
+    for n in (3, 4, 5, 6):
+        step(n)
     yield
     jtorch.engine.forget()
 
@@ -32,8 +37,6 @@ def step(n: int, calls: int = 20) -> float:
 
 
 def test_ways_that_come_once_leave_no_states():
-    for n in (3, 4, 5, 6):      # the first calls of the first two ways are where the others begin
-        step(n)
     before, strayed = states(), counters.strayed
     assert [step(n) for n in range(10, 60)] == [n * 21.0 for n in range(10, 60)]
     assert counters.strayed - strayed == 50
@@ -46,16 +49,12 @@ def test_ways_that_come_once_leave_no_states():
 def test_a_way_that_comes_back_gets_a_program():
     if ENGINE_MODE != "auto":
         pytest.skip("no mode has programs but auto")
-    for n in (3, 4, 5, 6):
-        step(n, 60)
     runs = counters.program_runs
     assert {step(100, 60) for _ in range(60)} == {6100.0}
     assert counters.program_runs > runs + 20
 
 
 def test_a_trace_that_has_strayed_ends_where_others_end():
-    for n in (3, 4, 5):
-        step(n)
     strayed = counters.strayed
     for n in range(10, 30):
         x = jtorch.ones(n) * 2
@@ -66,8 +65,6 @@ def test_a_trace_that_has_strayed_ends_where_others_end():
 def test_one_that_is_never_read_is_cut(monkeypatch):
     recorder = jtorch.engine.local.recorder
     monkeypatch.setattr(recorder, "longest", 16)
-    for n in (3, 4, 5):
-        step(n, 8)
     x, before = jtorch.ones(50), recorder.trace
     for _ in range(200):
         x = x * 1.5 - x / 2
@@ -102,8 +99,6 @@ def test_training_gives_the_same_numbers(lengths, monkeypatch):
 
 
 def test_an_error_leaves_all_as_it_was():
-    for n in (3, 4, 5):
-        step(n)
     x = jtorch.ones(40) * 3
     with pytest.raises(RuntimeError, match="The size of tensor a"):
         x + jtorch.ones(7)
@@ -113,8 +108,6 @@ def test_an_error_leaves_all_as_it_was():
 
 
 def test_results_several_at_once_and_written_in_place():
-    for n in (3, 4, 5):
-        step(n)
     x = jtorch.arange(40.0).view(4, 10) * 1
     a, b = x.max(1)
     x[2] = -1.0
@@ -125,9 +118,6 @@ def test_results_several_at_once_and_written_in_place():
 
 
 def test_another_thread_may_read_it():
-    import threading
-    for n in (3, 4, 5):
-        step(n)
     x, found = jtorch.ones(40) * 3, []
     thread = threading.Thread(target=lambda: found.append((x + 1).sum().item()))
     thread.start()
@@ -137,8 +127,6 @@ def test_another_thread_may_read_it():
 
 
 def test_a_function_of_jax_may_run_in_it():
-    for n in (3, 4, 5):
-        step(n)
     x = jtorch.ones(40) * 3
     assert jtorch.func.grad(lambda t: (t * t).sum())(x).tolist() == [6.0] * 40
     assert jtorch.func.vmap(lambda t: t * 2)(x).sum().item() == 240
