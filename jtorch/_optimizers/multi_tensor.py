@@ -11,13 +11,14 @@ from jtorch._optimizers.arguments import scalars, tensor_marks, with_dense_gradi
 from jtorch._optimizers.differentiable import operand, step, write_scalars
 from jtorch._optimizers.groups import check_tensor
 from jtorch._optimizers.optimizer import Optimizer
-from jtorch.engine import call_of, repeats
-from jtorch.ops.registry import OPS, freeze
+from jtorch.engine import call_of, constant, repeats
+from jtorch.ops.registry import OPS, T, freeze
 from jtorch.storage import values_of, write_all
 from jtorch.tensor import Tensor, wrap
 
 DEEP = 48                   # parameters from which on those of equal layers are looked for
 UPDATE_COMPILES = 0.013     # seconds that one parameter's update takes to compile: 33 equations, as Adam's
+TOGETHER = 16 << 20         # bytes of parameters in a call: the new values of all of them are there before the old ones go
 
 
 def check_lr(lr: Any) -> None:
@@ -73,8 +74,9 @@ class MultiTensorOptimizer(Optimizer):
         params = with_dense_gradients(self, group)
         for together in _by_device(params) if self._on_several else (params,):
             for names, some, states in self._by_columns(group, together):
-                for start, end in _stretches(some):
-                    self._update_some(group, names, some[start:end], states[start:end])
+                stretches = _stretches(some)
+                for start, end in stretches:
+                    self._update_some(group, names, some[start:end], states[start:end], of_several=len(stretches) > 1)
 
     def _by_columns(self, group: dict[str, Any], params: list[Tensor]) -> list[tuple[tuple[str, ...], list[Tensor], list[dict]]]:
         """The parameters and their states by the kinds of state that they have, which is made for those that have none."""
@@ -107,13 +109,16 @@ class MultiTensorOptimizer(Optimizer):
     def _on(self, group: dict[str, Any]) -> dict[str, Any]:
         return {name: x for name, x in self._numbers(group).items() if x is not None}
 
-    def _update_some(self, group: dict[str, Any], names: tuple[str, ...], params: list[Tensor], states: list[dict]) -> None:
+    def _update_some(self, group: dict[str, Any], names: tuple[str, ...], params: list[Tensor], states: list[dict], *,
+                     of_several: bool) -> None:
         n, width, columns = len(params), len(self.shared), [s[name] for name in names for s in states]
         counters = [s[name] for name in self.shared for s in states]
         values = values_of(counters)
         rows, places = _distinct(list(zip(*[values[at:at + n] for at in range(0, len(values), n)], strict=True)))
         on = self._on(group)
         options, marks = scalars(tuple(on.values()))
+        if of_several and params[0]._storage.aval.device is engine.CPU:
+            options, marks = _shared(options), (T,) * len(marks)
         call = self._call(group, on, marks, (n, len(columns), len(rows) * width), places)
         arguments = values_of([*params, *[p._grad for p in params], *columns])          # type: ignore[list-item]
         outs = engine.record(call, [*arguments, *chain.from_iterable(rows), *options])
@@ -144,17 +149,37 @@ def _by_device(params: list[Tensor]) -> Iterable[list[Tensor]]:
     return made.values()
 
 
-def _stretches(params: list[Tensor]) -> Iterable[tuple[int, int]]:
-    """Where the parameters of one call begin and end: those of a deep net's layers are calls alike, which are compiled once."""
-    if len(params) < DEEP:
+def _shared(options: Iterable[Any]) -> list[engine.Value]:
+    """Values in place of numbers: a program has a place for each number of each call, and no two loops with them are equal."""
+    return [constant(x) if x.__class__ is float else x for x in options]
+
+
+def _stretches(params: list[Tensor]) -> tuple[tuple[int, int], ...]:
+    """Where the parameters of one call begin and end: those of a deep net's layers are calls alike, which are compiled once, and
+    large ones are several.
+    """
+    avals = [p._storage.aval for p in params]
+    if len(params) < DEEP and sum([a.nbytes for a in avals]) <= TOGETHER:
         return ((0, len(params)),)
-    return _equal_stretches(tuple([p._storage.aval for p in params]))
+    return _stretches_of(tuple(avals))
 
 
 @functools.lru_cache(64)
-def _equal_stretches(avals: tuple) -> tuple[tuple[int, int], ...]:
-    places = {0, *repeats.cuts(avals, [UPDATE_COMPILES] * len(avals)), len(avals)}
-    return tuple(pairwise(sorted(places)))
+def _stretches_of(avals: tuple) -> tuple[tuple[int, int], ...]:
+    equal = repeats.cuts(avals, [UPDATE_COMPILES] * len(avals)) if len(avals) >= DEEP else ()
+    alike = pairwise(sorted({0, *equal, len(avals)}))
+    return tuple([(start + a, start + b) for start, end in alike for a, b in _of_at_most(TOGETHER, avals[start:end])])
+
+
+def _of_at_most(most: int, avals: tuple) -> Iterable[tuple[int, int]]:
+    """Stretches of so many bytes, or of one parameter that has more."""
+    ends, size = [0], 0
+    for at, aval in enumerate(avals):
+        if size and size + aval.nbytes > most:
+            ends.append(at)
+            size = 0
+        size += aval.nbytes
+    return pairwise([*ends, len(avals)])
 
 
 def _distinct(rows: list[tuple]) -> tuple[list[tuple], tuple[int, ...]]:

@@ -344,6 +344,7 @@ class Program:
             self._pack(numbers)
         arrays = [v.array for v in given]
         if np.ndarray in set(map(type, arrays)):
+            del arrays          # or none of NumPy's would go before all are copied
             arrays = [device_array(v) for v in given]
         for k in self.foreign:
             arrays[k] = put(np.asarray(arrays[k]), self.device)

@@ -78,6 +78,9 @@ def _count(device: Any) -> Tensor:
     return tensor(0, dtype=int64, device=device)
 
 
+_ONE = tensor(1, dtype=int64, device="cpu")     # of all layers: each Python number that is added has a place in a program's code
+
+
 class _BatchNorm(_NormBase):
     """``(x - mean) / sqrt(var + eps) * weight + bias`` per channel (Ioffe and Szegedy, "Batch Normalization", 2015).
 
@@ -113,7 +116,7 @@ class _BatchNorm(_NormBase):
     def _normalized(self, input: Tensor) -> Any:
         moving = self.training and self.track_running_stats
         if moving and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+            self.num_batches_tracked.add_(_ONE if self.num_batches_tracked.device == _ONE.device else 1)
         mean, var = (self.running_mean, self.running_var) if moving or not self.training else (None, None)
         from_batch = self.training or (mean is None and var is None)
         return F.batch_norm(input, mean, var, self.weight, self.bias, from_batch, self._factor(moving), self.eps)

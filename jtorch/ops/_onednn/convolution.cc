@@ -17,6 +17,8 @@
 
 using namespace jtorch;
 
+std::atomic<int> jtorch::allowed{0};
+
 namespace {
 
 enum Array { INPUT, FILTERS, RESULT };
@@ -25,8 +27,6 @@ constexpr double OF_ONE_THREAD = 1e7;       // operations up to which waking oth
 
 constexpr int64_t EVEN = 4;             // images for each thread, from which on it does not matter that some have one more
 constexpr int64_t MOST_SUMS = 1 << 24;  // numbers in the filters' gradients of shares
-
-std::atomic<int> allowed{0};        // threads; 0: as many as OpenMP has
 
 // ---------------------------------------------------------------- what a convolution is
 
@@ -227,8 +227,7 @@ class OfImages : public Shares {
 
 // How many shares of its images a convolution is computed in; 0 where that would be uneven, or take much memory.
 int64_t shares_of(const Numbers &is, int64_t threads) {
-    int64_t most = allowed.load(), images = is.shapes[INPUT][0];
-    if (most) threads = std::min(threads, most);
+    int64_t images = is.shapes[INPUT][0];
     if (threads <= 1 || is.operations() <= OF_ONE_THREAD) return 1;
     if (images % threads && images < EVEN * threads) return 0;
     return is.kind == FILTERS && (threads - 1) * is.elements(FILTERS) > MOST_SUMS ? 0 : threads;
@@ -239,7 +238,7 @@ ffi::Future handle(ffi::ThreadPool pool, ffi::Span<const int64_t> numbers, ffi::
     Numbers is(numbers.begin());
     void *given[2] = {a.untyped_data(), b.untyped_data()};
     Arrays arrays(is.kind, given, made->untyped_data());
-    int64_t count = shares_of(is, pool.num_threads());
+    int64_t count = shares_of(is, threads_of(pool));
     if (count) return Shares::computed(std::make_shared<OfImages>(is, arrays, count), pool);
     convolve(is, arrays);
     ffi::Promise done;

@@ -18,8 +18,9 @@ from jtorch._base.config import ONEDNN
 from jtorch.speedups import is_stale
 
 PACKAGE, LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
-CONVOLUTION, PRODUCT, SHARED_PRODUCT = HANDLERS = (         # as XLA's programs call them
-    "jtorch_onednn_convolution", "jtorch_onednn_product", "jtorch_onednn_shared_product")
+CONVOLUTION, PRODUCT, SHARED_PRODUCT, STATISTICS, GRADIENTS = HANDLERS = (         # as XLA's programs call them
+    "jtorch_onednn_convolution", "jtorch_onednn_product", "jtorch_onednn_shared_product", "jtorch_batch_statistics",
+    "jtorch_batch_norm_gradients")
 _POINTER = ctypes.c_void_p
 
 
@@ -42,6 +43,20 @@ def convolve(numbers: np.ndarray, a: np.ndarray, b: np.ndarray, made: np.ndarray
     """Computes ``made`` of the two other arrays of a convolution. All are float32 and densely packed."""
     if not _library().jtorch_onednn_convolve(numbers.ctypes.data, a.ctypes.data, b.ctypes.data, made.ctypes.data):
         raise MemoryError("oneDNN could not compute a convolution")
+
+
+def batch_statistics(x: np.ndarray, eps: float, correction: float, made: list[np.ndarray]) -> None:
+    """Computes mean, variance (of ``correction`` less than there are elements) and scale of channels. All arrays are float32 and densely packed."""
+    _library().jtorch_host_batch_statistics(_sizes(x).ctypes.data, eps, correction, x.ctypes.data, *[m.ctypes.data for m in made])
+
+
+def batch_norm_gradients(arrays: list[np.ndarray], made: list[np.ndarray]) -> None:
+    """Computes the gradients of input, weight and bias of input, mean, scale, weight, and the result's gradient."""
+    _library().jtorch_host_batch_norm_gradients(_sizes(arrays[0]).ctypes.data, *[a.ctypes.data for a in (*arrays, *made)])
+
+
+def _sizes(x: np.ndarray) -> np.ndarray:
+    return np.array([x.shape[0], x.shape[1], x[0, 0].size], np.int64)
 
 
 _threads = [0]
@@ -67,6 +82,8 @@ def _library() -> Any:
         library: Any = ctypes.CDLL(str(built))
         for name, count in (("load", 1), ("is_quick", 1), ("convolve", 4)):
             getattr(library, f"jtorch_onednn_{name}").argtypes = [_POINTER] * count
+        library.jtorch_host_batch_statistics.argtypes = [_POINTER, ctypes.c_double, ctypes.c_double, *[_POINTER] * 4]
+        library.jtorch_host_batch_norm_gradients.argtypes = [_POINTER] * 9
         with _threads_that_sleep():
             found = library.jtorch_onednn_load(os.fsencode(installed))
         if found:

@@ -7,6 +7,7 @@
 
 #include "onednn.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "xla/ffi/api/ffi.h"
@@ -14,6 +15,13 @@
 namespace jtorch {
 
 namespace ffi = xla::ffi;
+
+extern std::atomic<int> allowed;        // threads that an op may use; 0: as many as there are (convolution.cc)
+
+inline int64_t threads_of(const ffi::ThreadPool &pool) {
+    int64_t most = allowed.load(), all = pool.num_threads();
+    return most ? std::min(most, all) : all;
+}
 
 class Shares {
   public:

@@ -31,12 +31,12 @@ def _affine(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shap
 
 
 def _normalized(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, shape: tuple[int, ...], axes: tuple[int, ...],
-                eps: float) -> tuple[jax.Array, jax.Array, jax.Array]:
+                eps: float, correction: int) -> tuple[jax.Array, jax.Array, jax.Array]:
     """``standardize`` with weight and bias in ``shape``; of no elements the statistics are nan, and their gradients 0."""
     if not x.size:
         out, mean, var = standardize(x, None, None, axes, eps)
         return _affine(out, weight, bias, shape), mean, var
-    return standardize(x, *_shaped(shape, x.dtype, weight, bias), axes, eps)
+    return standardize(x, *_shaped(shape, x.dtype, weight, bias), axes, eps, correction)
 
 
 def _check_normalized(input, normalized_shape: tuple[int, ...], separator: str = ", ", **affine) -> None:
@@ -166,10 +166,6 @@ def _moved(running: jax.Array, batch: jax.Array, momentum: jax.Array) -> jax.Arr
     return ((1 - m) * wide + m * batch.astype(wide.dtype)).astype(running.dtype)
 
 
-def _unbiased(var: jax.Array, n: int) -> jax.Array:
-    return var * (n / (n - 1)) if n > 1 else var * jnp.nan
-
-
 @functional(writes="running_mean running_var", by="_running_statistics", backward_name="NativeBatchNormBackward0",
             layout=UNLESS_CONTIGUOUS)
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
@@ -195,11 +191,11 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         assert running_var is not None
         mean, var = (s.astype(x.dtype).reshape(per_channel) for s in (running_mean, running_var))
         return _affine((x - mean) * lax.rsqrt(var + eps), weight, bias, per_channel).astype(input.dtype)
-    out, mean, var = _normalized(x, weight, bias, per_channel, (0, *range(2, input.ndim)), eps)
+    is_followed = running_mean is not None and running_var is not None and input.size
+    out, mean, unbiased = _normalized(x, weight, bias, per_channel, (0, *range(2, input.ndim)), eps, 1 if is_followed else 0)
     out = out.astype(input.dtype)
-    if running_mean is None or running_var is None or not input.size:
+    if not is_followed:
         return out
-    unbiased = _unbiased(var, input.size // input.shape[1])
     return out, _statistic(mean, running_mean), _statistic(unbiased, running_var)
 
 
@@ -224,11 +220,11 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     x, per_channel = widen(input), (1, input.shape[1]) + (1,) * (input.ndim - 2)
-    out, mean, var = _normalized(x, weight, bias, per_channel, tuple(range(2, input.ndim)), eps)
+    is_followed = running_mean is not None and running_var is not None
+    out, mean, unbiased = _normalized(x, weight, bias, per_channel, tuple(range(2, input.ndim)), eps, 1 if is_followed else 0)
     out = out.astype(input.dtype)
-    if running_mean is None or running_var is None:
+    if not is_followed:
         return out
-    unbiased = _unbiased(var, math.prod(input.shape[2:]))
     return (out, _statistic(jnp.mean(mean, axis=0), running_mean), _statistic(jnp.mean(unbiased, axis=0), running_var))
 
 

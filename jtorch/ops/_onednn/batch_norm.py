@@ -1,0 +1,150 @@
+"""Batch norm's sums as ops of JAX, with their derivatives: what ``batch_norm.cc`` computes where oneDNN is, beside whose
+convolutions most of them are.
+
+oneDNN has a batch norm, but for arrays in this order its threads are OpenMP's, for which XLA's wait. Milliseconds of a batch norm
+with weight and bias, and of that with its gradients, on 2 cores of an Intel machine with AVX-512, each called alone:
+
+| images, channels, places | by formulas | with this | PyTorch |
+|---|---|---|---|
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from jtorch._base.accelerated import is_portable, is_spread
+from jtorch.ops import check
+from jtorch.ops._onednn import library
+
+LEAST_PLACES = 4        # of a channel; fewer are gone through one by one
+
+
+def normalizes(x: jax.Array, axes: tuple[int, ...]) -> bool:
+    """Whether the mean and variance over these axes are those of channels (dim 1), and computed here."""
+    if x.ndim < 3 or axes != (0, *range(2, x.ndim)) or x.dtype != np.float32 or is_spread() or is_portable():
+        return False
+    places = x.shape[2:]
+    return library.version() is not None and (not check.are_known(places) or int(np.prod(places)) >= LEAST_PLACES)
+
+
+def _along(x: jax.Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dims that are not the channels', and the shape that numbers of channels have beside ``x``."""
+    return (0, *range(2, x.ndim)), (1, x.shape[1], *[1] * (x.ndim - 2))
+
+
+def _several(name: str, formula: Callable[..., Sequence[jax.Array]], shapes: Callable[..., Sequence[Any]],
+             target: str | None) -> Primitive:
+    """An op with several results, which is computed by ``target`` on the CPU and by ``formula`` elsewhere, and whose derivative
+    is the formula's.
+    """
+    made = Primitive(name)
+    made.multiple_results = True
+    made.def_abstract_eval(lambda *arrays, **options: [jax.core.ShapedArray(s, arrays[0].dtype) for s in shapes(*arrays)])
+    mlir.register_lowering(made, mlir.lower_fun(formula, multiple_results=True))
+    ad.primitive_jvps[made] = lambda primals, tangents, **options: jax.jvp(
+        lambda *arrays: list(formula(*arrays, **options)), tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
+    batching.primitive_batchers[made] = lambda arrays, dims, **options: (
+        jax.vmap(lambda *each: list(formula(*each, **options)), in_axes=tuple(dims))(*arrays), [0] * len(shapes(*arrays)))
+    if target is None:
+        made.def_impl(formula)
+        return made
+
+    def call(*arrays: jax.Array, **options: float) -> list[jax.Array]:
+        results = [jax.ShapeDtypeStruct(s, np.float32) for s in shapes(*arrays)]
+        return jax.ffi.ffi_call(target, results)(*arrays, **{key: np.float64(x) for key, x in options.items()})
+
+    made.def_impl(call)
+    mlir.register_lowering(made, mlir.lower_fun(call, multiple_results=True), platform="cpu")
+    return made
+
+
+def _statistics(x: jax.Array, *, eps: float, correction: float) -> tuple[jax.Array, ...]:
+    axes, shape = _along(x)
+    mean = jnp.mean(x, axis=axes)
+    var = jnp.mean(jnp.square(x - mean.reshape(shape)), axis=axes)
+    count = x.size // x.shape[1]
+    return mean, var * (count / (count - correction)) if count > correction else var * jnp.nan, lax.rsqrt(var + eps)
+
+
+def _tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array, dx: jax.Array, dweight: jax.Array,
+             dbias: jax.Array) -> tuple[jax.Array, ...]:
+    axes, shape = _along(x)
+    mean, scale, weight, dweight, dbias = (v.reshape(shape) for v in (mean, scale, weight, dweight, dbias))
+    centered = x - mean
+    d_mean, along = jnp.mean(dx, axis=axes), jnp.mean(dx * centered, axis=axes)
+    slope = scale * weight
+    of_centered = scale * dweight - slope * jnp.square(scale) * along.reshape(shape)
+    return slope * dx + (dbias - slope * d_mean.reshape(shape)) + centered * of_centered, d_mean, 2 * along
+
+
+def _gradients(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array, y: jax.Array) -> tuple[jax.Array, ...]:
+    axes, shape = _along(x)
+    centered, count = x - mean.reshape(shape), x.size // x.shape[1]
+    of_bias, product = jnp.sum(y, axis=axes), jnp.sum(y * centered, axis=axes)
+    slope = scale * weight
+    of_x = slope.reshape(shape) * y - (slope * of_bias / count).reshape(shape)
+    return of_x - centered * (slope * scale * scale * product / count).reshape(shape), scale * product, of_bias
+
+
+_statistics_p = _several("batch_statistics", _statistics, lambda x: [x.shape[1:2]] * 3, library.STATISTICS)
+_gradients_p = _several("batch_norm_gradients", _gradients, lambda x, *_: [x.shape, x.shape[1:2], x.shape[1:2]], library.GRADIENTS)
+_tangent_p = _several("batch_norm_tangent", _tangent, lambda x, *_: [x.shape, x.shape[1:2], x.shape[1:2]], None)
+
+
+def _transposed(cotangents: Sequence[Any], *operands: Any) -> list[Any]:
+    """The gradients of ``_tangent`` by its last three: of the result alone, as they mostly are, they are computed here."""
+    x, mean, scale, weight, *linear = operands
+    of_result, *others = cotangents
+    if all(type(c) is ad.Zero for c in others):
+        found = _gradients_p.bind(x, mean, scale, weight, ad.instantiate_zeros(of_result))
+    else:
+        rest = [jnp.zeros(v.aval.shape, v.aval.dtype) if ad.is_undefined_primal(v) else v for v in linear]
+        transpose = jax.vjp(lambda *given: _tangent(x, mean, scale, weight, *given), *rest)[1]
+        found = transpose(tuple(map(ad.instantiate_zeros, cotangents)))
+    return [None] * 4 + [g if ad.is_undefined_primal(v) else None for g, v in zip(found, linear, strict=True)]
+
+
+ad.primitive_transposes[_tangent_p] = _transposed
+
+
+def statistics(x: jax.Array, eps: float, correction: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """What ``_standardize`` calls so, with numbers of channels in one dimension; of what this ``normalizes``."""
+    mean, var, scale = _statistics_p.bind(x, eps=float(eps), correction=float(correction))
+    return mean, var, scale
+
+
+def tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array | None, dx: jax.Array, dweight: jax.Array | None,
+            dbias: jax.Array | None) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """What ``_standardize.tangent`` gives, with numbers of channels in one dimension."""
+    channels = x.shape[1:2]
+    weight = jnp.ones(channels, x.dtype) if weight is None else weight
+    dweight, dbias = (jnp.zeros(channels, x.dtype) if d is None else d for d in (dweight, dbias))
+    result, d_mean, d_var = _tangent_p.bind(x, mean, scale, weight, dx, dweight, dbias)
+    return result, d_mean, d_var
+
+
+def host_function(name: str, options: dict[str, float]) -> Callable[..., list[np.ndarray]]:
+    """What computes one of the ops of NumPy's arrays."""
+    return _of_statistics(**options) if name == _statistics_p.name else _of_gradients
+
+
+def _of_statistics(eps: float, correction: float) -> Callable[[np.ndarray], list[np.ndarray]]:
+    def run(x: np.ndarray) -> list[np.ndarray]:
+        made = [np.empty(x.shape[1], np.float32) for _ in range(3)]
+        library.batch_statistics(np.ascontiguousarray(x), eps, correction, made)
+        return made
+    return run
+
+
+def _of_gradients(*arrays: np.ndarray) -> list[np.ndarray]:
+    x = arrays[0]
+    made = [np.empty(shape, np.float32) for shape in (x.shape, x.shape[1], x.shape[1])]
+    library.batch_norm_gradients([np.ascontiguousarray(a) for a in arrays], made)
+    return made
