@@ -7,8 +7,10 @@ for 1.1 without them, and takes 8 ms less (see ``convolutions.py``).
 """
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from itertools import accumulate, chain, pairwise
+from math import ceil
 from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
@@ -32,6 +34,7 @@ def _ends(path: list[State], outs: list[int], work: Work) -> list[int]:
     kernels, seconds, equal = _equal_pieces(path)
     convolutions = [k.work.convolutions for k in kernels]
     free = _free(seconds, convolutions, _crossing(path, set(outs)))
+    free += [at for a, b in pairwise([*free, len(path)]) for at in _within_convolutions(path, seconds, a, b)]
     cuts = {*equal, *_outside_of_alike([0, *equal, len(path)], kernels, free)} - {0, len(path)}
     saved = _saved([0, *sorted(cuts), len(path)], kernels, seconds)
     if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, saved):
@@ -126,6 +129,25 @@ def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) ->
                 cuts.pop()      # two pieces without convolutions, which are one
             cuts.append(at)
     return cuts
+
+
+def _within_convolutions(path: list[State], seconds: list[float], start: int, end: int) -> list[int]:
+    """Where a net of convolutions is cut that takes long to compile: where backward begins, and into even parts on both sides.
+
+    What crosses there is in memory anyhow, as most of what backward needs of forward is.
+    """
+    if sum(seconds[start:end]) < 2 * policy.LONG_TO_COMPILE or not _has_convolutions(path[start:end]):
+        return []
+    backward = next((at for at in range(start, end) if path[at].call.op.is_backward), end)
+    sides = [(a, b) for a, b in ((start, backward), (backward, end)) if sum(seconds[a:b]) >= policy.LONG_TO_COMPILE]
+    return sorted({at for a, b in sides for at in (a, *_even(seconds, a, b))} - {start})
+
+
+def _even(seconds: list[float], start: int, end: int) -> list[int]:
+    """Places between parts of about as many seconds, none of which has much more than is LONG_TO_COMPILE twice."""
+    parts = ceil(sum(seconds[start:end]) / (2 * policy.LONG_TO_COMPILE))
+    before = list(accumulate(seconds[start:end], initial=0.0))
+    return [start + bisect_left(before, before[-1] * k / parts) for k in range(1, parts)]
 
 
 def _crossing(path: list[State], outs: set[int]) -> list[int]:

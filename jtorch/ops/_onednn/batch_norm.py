@@ -2,10 +2,17 @@
 convolutions most of them are.
 
 oneDNN has a batch norm, but for arrays in this order its threads are OpenMP's, for which XLA's wait. Milliseconds of a batch norm
-with weight and bias, and of that with its gradients, on 2 cores of an Intel machine with AVX-512, each called alone:
+with ``relu`` behind it, forward and backward, as a program, on 2 cores of an Intel machine with AVX-512:
 
-| images, channels, places | by formulas | with this | PyTorch |
+| images, channels, image | by formulas | with this | PyTorch |
 |---|---|---|---|
+| 16, 64, 32x32 | 1.86 | 1.26 | 1.99 |
+| 4, 256, 16x16 | 0.93 | 0.76 | 0.65 |
+| 4, 2048, 2x2 | 0.38 | 0.40 | 0.43 |
+| 32, 16, 28x28 | 1.09 | 0.86 | 0.95 |
+| 2, 16, 128x128 | 1.39 | 0.94 | 1.21 |
+
+Compiling takes less: a ResNet-50's step has 53 of them, 2.5 s by formulas, 1.4 with this.
 """
 from __future__ import annotations
 
@@ -23,6 +30,7 @@ from jtorch._base.accelerated import is_portable, is_spread
 from jtorch.ops import check
 from jtorch.ops._onednn import library
 
+LEAST = 1 << 13         # numbers; fewer are over before anybody is called
 LEAST_PLACES = 4        # of a channel; fewer are gone through one by one
 
 
@@ -30,8 +38,9 @@ def normalizes(x: jax.Array, axes: tuple[int, ...]) -> bool:
     """Whether the mean and variance over these axes are those of channels (dim 1), and computed here."""
     if x.ndim < 3 or axes != (0, *range(2, x.ndim)) or x.dtype != np.float32 or is_spread() or is_portable():
         return False
-    places = x.shape[2:]
-    return library.version() is not None and (not check.are_known(places) or int(np.prod(places)) >= LEAST_PLACES)
+    if library.version() is None:
+        return False
+    return not check.are_known(x.shape) or (x.size >= LEAST and x.size >= LEAST_PLACES * x.shape[0] * x.shape[1])
 
 
 def _along(x: jax.Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
