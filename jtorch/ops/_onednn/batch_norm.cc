@@ -32,12 +32,12 @@ INSIDE double added(const Lanes &some) {
     return total;
 }
 
-INSIDE double sum(const float *x, int64_t n) {
+INSIDE double sum(const float *x, float less, int64_t n) {
     Lanes a{}, b{};
     int64_t i = 0;
-    for (; i + 2 * LANES <= n; i += 2 * LANES) a += lanes(x + i), b += lanes(x + i + LANES);
+    for (; i + 2 * LANES <= n; i += 2 * LANES) a += lanes(x + i) - less, b += lanes(x + i + LANES) - less;
     double total = added(a + b);
-    for (; i < n; i++) total += x[i];
+    for (; i < n; i++) total += x[i] - less;
     return total;
 }
 
@@ -91,8 +91,9 @@ struct Statistics {     // the mean of each channel, its variance, and one by th
 
     INSIDE void compute(int64_t channel) const {
         double total = 0, square = 0, count = double(sizes.images * sizes.places);
-        sizes.rows(channel, [&](int64_t at, int64_t n) __attribute__((always_inline)) { total += sum(x + at, n); });
-        float m = mean[channel] = float(total / count);
+        float first = x[channel * sizes.places];        // what is near the mean: large sums would lose digits
+        sizes.rows(channel, [&](int64_t at, int64_t n) __attribute__((always_inline)) { total += sum(x + at, first, n); });
+        float m = mean[channel] = float(first + total / count);
         sizes.rows(channel, [&](int64_t at, int64_t n) __attribute__((always_inline)) { square += squares(x + at, m, n); });
         variance[channel] = float(square / (count - correction));
         scale[channel] = float(1 / std::sqrt(double(float(square / count)) + eps));

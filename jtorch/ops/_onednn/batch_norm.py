@@ -22,13 +22,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from jtorch._base.accelerated import is_portable, is_spread
 from jtorch.ops import check
 from jtorch.ops._onednn import library
+from jtorch.ops.nn import _normal_formulas as formulas
 
 LEAST = 1 << 13         # numbers; fewer are over before anybody is called
 LEAST_PLACES = 4        # of a channel; fewer are gone through one by one
@@ -48,63 +48,66 @@ def _along(x: jax.Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (0, *range(2, x.ndim)), (1, x.shape[1], *[1] * (x.ndim - 2))
 
 
-def _several(name: str, formula: Callable[..., Sequence[jax.Array]], shapes: Callable[..., Sequence[Any]],
-             target: str | None) -> Primitive:
-    """An op with several results, which is computed by ``target`` on the CPU and by ``formula`` elsewhere, and whose derivative
-    is the formula's.
-    """
+Formula = Callable[..., tuple[jax.Array, ...]]
+Shapes = Callable[..., list[tuple[int, ...]]]
+
+
+def _several(name: str, formula: Formula, shapes: Shapes) -> Primitive:
+    """An op with several results of these shapes, computed by ``formula``, as its derivatives are."""
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **options: float) -> Any:
+        return jax.jvp(lambda *arrays: list(formula(*arrays, **options)), tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
+
+    def batched(arrays: Sequence[Any], dims: Sequence[int | None], **options: float) -> Any:
+        found = jax.vmap(lambda *each: list(formula(*each, **options)), in_axes=tuple(dims))(*arrays)
+        return found, [0] * len(found)
+
     made = Primitive(name)
     made.multiple_results = True
-    made.def_abstract_eval(lambda *arrays, **options: [jax.core.ShapedArray(s, arrays[0].dtype) for s in shapes(*arrays)])
+    made.def_impl(formula)
+    made.def_abstract_eval(lambda *arrays, **_: [jax.core.ShapedArray(s, arrays[0].dtype) for s in shapes(*arrays)])
     mlir.register_lowering(made, mlir.lower_fun(formula, multiple_results=True))
-    ad.primitive_jvps[made] = lambda primals, tangents, **options: jax.jvp(
-        lambda *arrays: list(formula(*arrays, **options)), tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
-    batching.primitive_batchers[made] = lambda arrays, dims, **options: (
-        jax.vmap(lambda *each: list(formula(*each, **options)), in_axes=tuple(dims))(*arrays), [0] * len(shapes(*arrays)))
-    if target is None:
-        made.def_impl(formula)
-        return made
+    ad.primitive_jvps[made], batching.primitive_batchers[made] = jvp, batched
+    return made
 
+
+def _on_cpu(made: Primitive, shapes: Shapes, target: str) -> Primitive:
+    """The op, computed by a handler of XLA's on the CPU, which takes its options as doubles."""
     def call(*arrays: jax.Array, **options: float) -> list[jax.Array]:
         results = [jax.ShapeDtypeStruct(s, np.float32) for s in shapes(*arrays)]
         return jax.ffi.ffi_call(target, results)(*arrays, **{key: np.float64(x) for key, x in options.items()})
 
-    made.def_impl(call)
     mlir.register_lowering(made, mlir.lower_fun(call, multiple_results=True), platform="cpu")
     return made
 
 
 def _statistics(x: jax.Array, *, eps: float, correction: float) -> tuple[jax.Array, ...]:
-    axes, shape = _along(x)
-    mean = jnp.mean(x, axis=axes)
-    var = jnp.mean(jnp.square(x - mean.reshape(shape)), axis=axes)
-    count = x.size // x.shape[1]
-    return mean, var * (count / (count - correction)) if count > correction else var * jnp.nan, lax.rsqrt(var + eps)
+    mean, var, scale = (v.reshape(-1) for v in formulas.statistics(x, _along(x)[0], eps, correction))
+    return mean, var, scale
 
 
-def _tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array, dx: jax.Array, dweight: jax.Array,
-             dbias: jax.Array) -> tuple[jax.Array, ...]:
+def _tangent(x: jax.Array, *of_channels_and_dx: jax.Array) -> tuple[jax.Array, ...]:
     axes, shape = _along(x)
-    mean, scale, weight, dweight, dbias = (v.reshape(shape) for v in (mean, scale, weight, dweight, dbias))
-    centered = x - mean
-    d_mean, along = jnp.mean(dx, axis=axes), jnp.mean(dx * centered, axis=axes)
-    slope = scale * weight
-    of_centered = scale * dweight - slope * jnp.square(scale) * along.reshape(shape)
-    return slope * dx + (dbias - slope * d_mean.reshape(shape)) + centered * of_centered, d_mean, 2 * along
+    mean, scale, weight, dx, dweight, dbias = (v if v.ndim > 1 else v.reshape(shape) for v in of_channels_and_dx)
+    made, d_mean, d_var = formulas.tangent(x, mean, scale, weight, dx, dweight, dbias, axes)
+    return made, d_mean.reshape(-1), d_var.reshape(-1)
 
 
 def _gradients(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array, y: jax.Array) -> tuple[jax.Array, ...]:
-    axes, shape = _along(x)
-    centered, count = x - mean.reshape(shape), x.size // x.shape[1]
-    of_bias, product = jnp.sum(y, axis=axes), jnp.sum(y * centered, axis=axes)
-    slope = scale * weight
-    of_x = slope.reshape(shape) * y - (slope * of_bias / count).reshape(shape)
-    return of_x - centered * (slope * scale * scale * product / count).reshape(shape), scale * product, of_bias
+    none = jnp.zeros_like(weight)
+    return jax.vjp(lambda *linear: _tangent(x, mean, scale, weight, *linear)[0], x, none, none)[1](y)
 
 
-_statistics_p = _several("batch_statistics", _statistics, lambda x: [x.shape[1:2]] * 3, library.STATISTICS)
-_gradients_p = _several("batch_norm_gradients", _gradients, lambda x, *_: [x.shape, x.shape[1:2], x.shape[1:2]], library.GRADIENTS)
-_tangent_p = _several("batch_norm_tangent", _tangent, lambda x, *_: [x.shape, x.shape[1:2], x.shape[1:2]], None)
+def _three_of_channels(x: Any) -> list[tuple[int, ...]]:
+    return [x.shape[1:2]] * 3
+
+
+def _one_of_all(x: Any, *_: Any) -> list[tuple[int, ...]]:
+    return [x.shape, x.shape[1:2], x.shape[1:2]]
+
+
+_statistics_p = _on_cpu(_several("batch_statistics", _statistics, _three_of_channels), _three_of_channels, library.STATISTICS)
+_gradients_p = _on_cpu(_several("batch_norm_gradients", _gradients, _one_of_all), _one_of_all, library.GRADIENTS)
+_tangent_p = _several("batch_norm_tangent", _tangent, _one_of_all)
 
 
 def _transposed(cotangents: Sequence[Any], *operands: Any) -> list[Any]:
@@ -114,8 +117,8 @@ def _transposed(cotangents: Sequence[Any], *operands: Any) -> list[Any]:
     if all(type(c) is ad.Zero for c in others):
         found = _gradients_p.bind(x, mean, scale, weight, ad.instantiate_zeros(of_result))
     else:
-        rest = [jnp.zeros(v.aval.shape, v.aval.dtype) if ad.is_undefined_primal(v) else v for v in linear]
-        transpose = jax.vjp(lambda *given: _tangent(x, mean, scale, weight, *given), *rest)[1]
+        zeros = [jnp.zeros(v.aval.shape, v.aval.dtype) if ad.is_undefined_primal(v) else v for v in linear]
+        transpose = jax.vjp(lambda *given: _tangent(x, mean, scale, weight, *given), *zeros)[1]
         found = transpose(tuple(map(ad.instantiate_zeros, cotangents)))
     return [None] * 4 + [g if ad.is_undefined_primal(v) else None for g, v in zip(found, linear, strict=True)]
 
@@ -124,14 +127,14 @@ ad.primitive_transposes[_tangent_p] = _transposed
 
 
 def statistics(x: jax.Array, eps: float, correction: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """What ``_standardize`` calls so, with numbers of channels in one dimension; of what this ``normalizes``."""
+    """What ``_normal_formulas.statistics`` gives of what this ``normalizes``, with numbers of channels in one dimension."""
     mean, var, scale = _statistics_p.bind(x, eps=float(eps), correction=float(correction))
     return mean, var, scale
 
 
 def tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array | None, dx: jax.Array, dweight: jax.Array | None,
             dbias: jax.Array | None) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """What ``_standardize.tangent`` gives, with numbers of channels in one dimension."""
+    """What ``_normal_formulas.tangent`` gives, with numbers of channels in one dimension."""
     channels = x.shape[1:2]
     weight = jnp.ones(channels, x.dtype) if weight is None else weight
     dweight, dbias = (jnp.zeros(channels, x.dtype) if d is None else d for d in (dweight, dbias))

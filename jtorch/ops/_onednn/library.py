@@ -6,6 +6,7 @@ import ctypes
 import functools
 import importlib.metadata
 import importlib.util
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,7 +57,7 @@ def batch_norm_gradients(arrays: list[np.ndarray], made: list[np.ndarray]) -> No
 
 
 def _sizes(x: np.ndarray) -> np.ndarray:
-    return np.array([x.shape[0], x.shape[1], x[0, 0].size], np.int64)
+    return np.array([*x.shape[:2], math.prod(x.shape[2:])], np.int64)
 
 
 _threads = [0]

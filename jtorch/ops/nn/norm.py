@@ -16,7 +16,8 @@ from jtorch.ops import check, promotion
 from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import AS_FIRST_SUGGESTS, LIKE_FIRST, RMS_NORMED, UNLESS_CONTIGUOUS
 from jtorch.ops.nn._common import functional, not_implemented, require_float, size_text
-from jtorch.ops.nn._standardize import plus, standardize, times
+from jtorch.ops.nn._normal_formulas import plus, times
+from jtorch.ops.nn._standardize import standardize
 from jtorch.ops.registry import Number, Tensor, op
 
 
