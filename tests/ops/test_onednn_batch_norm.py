@@ -95,6 +95,16 @@ def test_a_mean_far_from_zero_costs_no_digits():
     np.testing.assert_allclose(var.ravel(), exact.var((0, 2, 3), ddof=1), rtol=1e-5)
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
+@pytest.mark.parametrize("place", [0, 5])
+def test_what_is_no_number_stays_in_its_channel(value, place):
+    x = np.random.default_rng(0).standard_normal((4, 4, 30, 30)).astype(np.float32)
+    x[0, 1].ravel()[place] = value
+    out, mean, _ = jax.jit(_normalized)(x, None, None)
+    np.testing.assert_allclose(mean.ravel(), x.astype(np.float64).mean((0, 2, 3)), rtol=1e-6, atol=1e-7)
+    assert np.isfinite(out[:, [0, 2, 3]]).all()
+
+
 def test_the_same_bits_call_by_call_in_a_program_and_with_one_thread(run_python):
     script = """
 import jtorch as torch

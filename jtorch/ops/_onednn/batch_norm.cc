@@ -91,7 +91,8 @@ struct Statistics {     // the mean of each channel, its variance, and one by th
 
     INSIDE void compute(int64_t channel) const {
         double total = 0, square = 0, count = double(sizes.images * sizes.places);
-        float first = x[channel * sizes.places];        // what is near the mean: large sums would lose digits
+        float first = x[channel * sizes.places];        // something near the mean: large sums would lose digits
+        if (!(std::fabs(first) < 1e30f)) first = 0;     // or differences from it are no numbers
         sizes.rows(channel, [&](int64_t at, int64_t n) __attribute__((always_inline)) { total += sum(x + at, first, n); });
         float m = mean[channel] = float(first + total / count);
         sizes.rows(channel, [&](int64_t at, int64_t n) __attribute__((always_inline)) { square += squares(x + at, m, n); });
