@@ -1,6 +1,8 @@
 """A large trace is compiled piece by piece, some at each of its ends; what has no program yet runs call by call."""
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from libraries import library
@@ -220,8 +222,8 @@ def test_a_net_of_convolutions_is_cut_where_backward_begins_and_into_even_parts(
         monkeypatch.setattr(policy, "LONG_TO_COMPILE", seconds)
         jtorch.engine.forget()
         jtorch.manual_seed(0)
-        layers = [[jtorch.nn.Conv1d(4, 4, 3, padding=1), jtorch.nn.BatchNorm1d(4), jtorch.nn.Tanh()] for _ in range(6)]
-        model = jtorch.nn.Sequential(*sum(layers, []))
+        layers = [(jtorch.nn.Conv1d(4, 4, 3, padding=1), jtorch.nn.BatchNorm1d(4), jtorch.nn.Tanh()) for _ in range(6)]
+        model = jtorch.nn.Sequential(*chain.from_iterable(layers))
         optimizer = jtorch.optim.SGD(model.parameters(), lr=1e-2)
         x, before, losses = jtorch.randn(2, 4, 8), stats.counters.later_pieces, []
         for _ in range(30):

@@ -71,6 +71,8 @@ INSIDE void combine(const float *x, float mean, const float *y, float a, float b
 
 // ---------------------------------------------------------------- channels
 
+#define EACH [&](int64_t at, int64_t n) __attribute__((always_inline))
+
 struct Sizes {
     int64_t images, channels, places;
 
@@ -93,9 +95,9 @@ struct Statistics {     // the mean of each channel, its variance, and one by th
         double total = 0, square = 0, count = double(sizes.images * sizes.places);
         float first = x[channel * sizes.places];        // something near the mean: large sums would lose digits
         if (!(std::fabs(first) < 1e30f)) first = 0;     // or differences from it are no numbers
-        sizes.rows(channel, [&](int64_t at, int64_t n) __attribute__((always_inline)) { total += sum(x + at, first, n); });
+        sizes.rows(channel, EACH { total += sum(x + at, first, n); });
         float m = mean[channel] = float(first + total / count);
-        sizes.rows(channel, [&](int64_t at, int64_t n) __attribute__((always_inline)) { square += squares(x + at, m, n); });
+        sizes.rows(channel, EACH { square += squares(x + at, m, n); });
         variance[channel] = float(square / (count - correction));
         scale[channel] = float(1 / std::sqrt(double(float(square / count)) + eps));
     }
@@ -109,10 +111,10 @@ struct Gradients {      // those of x, the weight and the bias, of y, that of (x
     INSIDE void compute(int64_t channel) const {
         double sums[2] = {}, count = double(sizes.images * sizes.places), s = scale[channel], a = s * weight[channel];
         float m = mean[channel];
-        sizes.rows(channel, [&](int64_t at, int64_t n) __attribute__((always_inline)) { add_products(sums, x + at, m, y + at, n); });
+        sizes.rows(channel, EACH { add_products(sums, x + at, m, y + at, n); });
         of_bias[channel] = float(sums[0]), of_weight[channel] = float(sums[1] * s);
         float b = float(-a * s * s * sums[1] / count), c = float(-a * sums[0] / count);
-        sizes.rows(channel, [&](int64_t at, int64_t n) __attribute__((always_inline)) { combine(x + at, m, y + at, float(a), b, c, of_x + at, n); });
+        sizes.rows(channel, EACH { combine(x + at, m, y + at, float(a), b, c, of_x + at, n); });
     }
 };
 

@@ -55,7 +55,8 @@ Shapes = Callable[..., list[tuple[int, ...]]]
 def _several(name: str, formula: Formula, shapes: Shapes) -> Primitive:
     """An op with several results of these shapes, computed by ``formula``, as its derivatives are."""
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **options: float) -> Any:
-        return jax.jvp(lambda *arrays: list(formula(*arrays, **options)), tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
+        given = tuple(primals), tuple(map(ad.instantiate_zeros, tangents))
+        return jax.jvp(lambda *arrays: list(formula(*arrays, **options)), *given)
 
     def batched(arrays: Sequence[Any], dims: Sequence[int | None], **options: float) -> Any:
         found = jax.vmap(lambda *each: list(formula(*each, **options)), in_axes=tuple(dims))(*arrays)
@@ -72,7 +73,7 @@ def _several(name: str, formula: Formula, shapes: Shapes) -> Primitive:
 
 def _on_cpu(made: Primitive, shapes: Shapes, target: str) -> Primitive:
     """The op, computed by a handler of XLA's on the CPU, which takes its options as doubles."""
-    def call(*arrays: jax.Array, **options: float) -> list[jax.Array]:
+    def call(*arrays: jax.Array, **options: float) -> Sequence[jax.Array]:
         results = [jax.ShapeDtypeStruct(s, np.float32) for s in shapes(*arrays)]
         return jax.ffi.ffi_call(target, results)(*arrays, **{key: np.float64(x) for key, x in options.items()})
 
@@ -132,8 +133,8 @@ def statistics(x: jax.Array, eps: float, correction: int) -> tuple[jax.Array, ja
     return mean, var, scale
 
 
-def tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array | None, dx: jax.Array, dweight: jax.Array | None,
-            dbias: jax.Array | None) -> tuple[jax.Array, jax.Array, jax.Array]:
+def tangent(x: jax.Array, dx: jax.Array, mean: Any, scale: Any, weight: Any, dweight: Any,
+            dbias: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     """What ``_normal_formulas.tangent`` gives, with numbers of channels in one dimension."""
     channels = x.shape[1:2]
     weight = jnp.ones(channels, x.dtype) if weight is None else weight

@@ -47,7 +47,7 @@ def convolve(numbers: np.ndarray, a: np.ndarray, b: np.ndarray, made: np.ndarray
 
 
 def batch_statistics(x: np.ndarray, eps: float, correction: float, made: list[np.ndarray]) -> None:
-    """Computes mean, variance (of ``correction`` less than there are elements) and scale of channels. All arrays are float32 and densely packed."""
+    """Computes mean, variance and scale of channels (see ``_normal_formulas.statistics``). All are float32 and densely packed."""
     _library().jtorch_host_batch_statistics(_sizes(x).ctypes.data, eps, correction, x.ctypes.data, *[m.ctypes.data for m in made])
 
 

@@ -37,13 +37,10 @@ def _derivative(axes, eps, correction, primals, tangents):
     (x, weight, _), (dx, dweight, dbias) = primals, tangents
     out, mean, var, scale = _standardized(*primals, axes, eps, correction)
     if _onednn.batch_norm.normalizes(x, axes):
-        made = _onednn.batch_norm.tangent(x, *_flat(mean, scale, weight), dx, *_flat(dweight, dbias))
-        d_out, d_mean, d_var = made[0], *[v.reshape(mean.shape) for v in made[1:]]
+        of_channels = [None if v is None else v.reshape(-1) for v in (mean, scale, weight, dweight, dbias)]
+        d_out, *d_statistics = _onednn.batch_norm.tangent(x, dx, *of_channels)
+        d_mean, d_var = (d.reshape(mean.shape) for d in d_statistics)
     else:
         d_out, d_mean, d_var = tangent(x, mean, scale, weight, dx, dweight, dbias, axes)
     d_scale = -0.5 * scale * jnp.square(scale) * d_var
     return (out, mean, var, scale), (d_out, d_mean, corrected(d_var, x, axes, correction), d_scale)
-
-
-def _flat(*vectors: Affine) -> list[Affine]:
-    return [None if v is None else v.reshape(-1) for v in vectors]

@@ -37,7 +37,8 @@ def _normalized(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, 
     if not x.size:
         out, mean, var = standardize(x, None, None, axes, eps)
         return _affine(out, weight, bias, shape), mean, var
-    return standardize(x, *_shaped(shape, x.dtype, weight, bias), axes, eps, correction)
+    weight, bias = _shaped(shape, x.dtype, weight, bias)
+    return standardize(x, weight, bias, axes, eps, correction)
 
 
 def _check_normalized(input, normalized_shape: tuple[int, ...], separator: str = ", ", **affine) -> None:
@@ -192,10 +193,10 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         assert running_var is not None
         mean, var = (s.astype(x.dtype).reshape(per_channel) for s in (running_mean, running_var))
         return _affine((x - mean) * lax.rsqrt(var + eps), weight, bias, per_channel).astype(input.dtype)
-    is_followed = running_mean is not None and running_var is not None and input.size
-    out, mean, unbiased = _normalized(x, weight, bias, per_channel, (0, *range(2, input.ndim)), eps, 1 if is_followed else 0)
+    correction = 0 if running_mean is None or running_var is None else 1
+    out, mean, unbiased = _normalized(x, weight, bias, per_channel, (0, *range(2, input.ndim)), eps, correction)
     out = out.astype(input.dtype)
-    if not is_followed:
+    if running_mean is None or running_var is None or not input.size:
         return out
     return out, _statistic(mean, running_mean), _statistic(unbiased, running_var)
 
@@ -221,10 +222,10 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     x, per_channel = widen(input), (1, input.shape[1]) + (1,) * (input.ndim - 2)
-    is_followed = running_mean is not None and running_var is not None
-    out, mean, unbiased = _normalized(x, weight, bias, per_channel, tuple(range(2, input.ndim)), eps, 1 if is_followed else 0)
+    correction = 0 if running_mean is None or running_var is None else 1
+    out, mean, unbiased = _normalized(x, weight, bias, per_channel, tuple(range(2, input.ndim)), eps, correction)
     out = out.astype(input.dtype)
-    if not is_followed:
+    if running_mean is None or running_var is None:
         return out
     return (out, _statistic(jnp.mean(mean, axis=0), running_mean), _statistic(jnp.mean(unbiased, axis=0), running_var))
 
