@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from itertools import chain, pairwise
+from math import inf
 from typing import Any
 
 from jtorch import engine
@@ -156,7 +157,7 @@ def _shared(options: Iterable[Any]) -> list[engine.Value]:
 
 def _stretches(params: list[Tensor]) -> tuple[tuple[int, int], ...]:
     """Where the parameters of one call begin and end: those of a deep net's layers are calls alike, which are compiled once, and
-    large ones are several.
+    large ones on the CPU are several.
     """
     avals = [p._storage.aval for p in params]
     if len(params) < DEEP and sum([a.nbytes for a in avals]) <= TOGETHER:
@@ -167,11 +168,11 @@ def _stretches(params: list[Tensor]) -> tuple[tuple[int, int], ...]:
 @functools.lru_cache(64)
 def _stretches_of(avals: tuple) -> tuple[tuple[int, int], ...]:
     equal = repeats.cuts(avals, [UPDATE_COMPILES] * len(avals)) if len(avals) >= DEEP else ()
-    alike = pairwise(sorted({0, *equal, len(avals)}))
-    return tuple([(start + a, start + b) for start, end in alike for a, b in _of_at_most(TOGETHER, avals[start:end])])
+    alike, most = pairwise(sorted({0, *equal, len(avals)})), TOGETHER if avals[0].device is engine.CPU else inf
+    return tuple([(start + a, start + b) for start, end in alike for a, b in _of_at_most(most, avals[start:end])])
 
 
-def _of_at_most(most: int, avals: tuple) -> Iterable[tuple[int, int]]:
+def _of_at_most(most: float, avals: tuple) -> Iterable[tuple[int, int]]:
     """Stretches of so many bytes, or of one parameter that has more."""
     ends, size = [0], 0
     for at, aval in enumerate(avals):
