@@ -3,12 +3,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import mmap
 import time
 from typing import Any
 
-SHARE = 0.01        # of the time that trimming may take, with what it costs to map the same memory anew
-MAPPING = 1e-9      # seconds for a byte, which the system clears
+SHARE = 0.001       # of the time that trimming may take; to map the same memory anew takes ten times as long and more
 SOME, MUCH = 0.1, 0.5       # seconds of compiling that leave so much
 _trimmed = 0.0
 _pause = 1.0        # seconds until the next time
@@ -17,12 +15,12 @@ _pause = 1.0        # seconds until the next time
 def trim() -> None:
     """Makes glibc, where there is one, return free memory: 150 MiB after a transformer's program. It takes 1 to 30 ms."""
     global _trimmed, _pause
-    found, before = _malloc_trim(), _resident()
+    found = _malloc_trim()
     start = time.monotonic()
     if found is not None:
         found(0)
     _trimmed = time.monotonic()
-    _pause = max(1.0, (_trimmed - start + max(0, before - _resident()) * MAPPING) / SHARE)
+    _pause = max(1.0, (_trimmed - start) / SHARE)
 
 
 def trim_now_and_then() -> None:
@@ -37,15 +35,6 @@ def trim_behind(seconds: float) -> None:
         trim()
     elif seconds > SOME:
         trim_now_and_then()
-
-
-def _resident() -> int:
-    """Bytes of memory that the process has, where the system says so."""
-    try:
-        with open("/proc/self/statm", "rb") as f:
-            return int(f.read().split()[1]) * mmap.PAGESIZE
-    except OSError:
-        return 0
 
 
 @functools.cache
