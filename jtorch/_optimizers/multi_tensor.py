@@ -159,16 +159,13 @@ def _stretches(params: list[Tensor]) -> tuple[tuple[int, int], ...]:
     """Where the parameters of one call begin and end: those of a deep net's layers are calls alike, which are compiled once, and
     large ones on the CPU are several.
     """
-    avals = [p._storage.aval for p in params]
-    if len(params) < DEEP and sum([a.nbytes for a in avals]) <= TOGETHER:
-        return ((0, len(params)),)
-    return _stretches_of(tuple(avals))
+    return _stretches_of(tuple([p._storage.aval for p in params]), TOGETHER)
 
 
-@functools.lru_cache(64)
-def _stretches_of(avals: tuple) -> tuple[tuple[int, int], ...]:
+@functools.lru_cache(256)
+def _stretches_of(avals: tuple, together: int) -> tuple[tuple[int, int], ...]:
     equal = repeats.cuts(avals, [UPDATE_COMPILES] * len(avals)) if len(avals) >= DEEP else ()
-    alike, most = pairwise(sorted({0, *equal, len(avals)})), TOGETHER if avals[0].device is engine.CPU else inf
+    alike, most = pairwise(sorted({0, *equal, len(avals)})), together if avals[0].device is engine.CPU else inf
     return tuple([(start + a, start + b) for start, end in alike for a, b in _of_at_most(most, avals[start:end])])
 
 

@@ -137,7 +137,7 @@ def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Dev
     if found is None:
         found = threads.compiled(lowered, on, options)
         stats.counters.onednn += convolutions.by_onednn(text)
-        stats.counters.batch_norms += text.count(f"@{_onednn.STATISTICS}") + text.count(f"@{_onednn.GRADIENTS}")
+        stats.counters.batch_norms += _onednn.batch_norm.sums_in(text)
         stats.counters.onednn_products += _onednn.products_in(text)
         if path is not None:
             _save(path, found, "@lapack_" in text)

@@ -132,15 +132,15 @@ def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) ->
 
 
 def _within_convolutions(path: list[State], seconds: list[float], start: int, end: int) -> list[int]:
-    """Where a net of convolutions is cut that takes long to compile: where backward begins, and into even parts on both sides.
+    """Where a net of convolutions is cut that takes long to compile: where backward begins, if that is long, and into even parts.
 
     What crosses there is in memory anyhow, as most of what backward needs of forward is.
     """
     if sum(seconds[start:end]) < 2 * policy.LONG_TO_COMPILE or not _has_convolutions(path[start:end]):
         return []
     backward = next((at for at in range(start, end) if path[at].call.op.is_backward), end)
-    sides = [(a, b) for a, b in ((start, backward), (backward, end)) if sum(seconds[a:b]) >= policy.LONG_TO_COMPILE]
-    return sorted({at for a, b in sides for at in (a, *_even(seconds, a, b))} - {start})
+    between = [backward] if sum(seconds[backward:end]) >= policy.LONG_TO_COMPILE else []
+    return [*_even(seconds, start, backward), *between, *_even(seconds, backward, end)]
 
 
 def _even(seconds: list[float], start: int, end: int) -> list[int]:

@@ -7,6 +7,7 @@ from string import ascii_lowercase
 
 import numpy as np
 
+from jtorch.engine import stats
 from jtorch.engine.host.rules import (
     FLOAT32,
     HALF,
@@ -19,12 +20,25 @@ from jtorch.engine.host.rules import (
     require,
     rule,
 )
+from jtorch.ops._onednn import batch_norm
 from jtorch.ops.promotion import opmath
 
 # Elements from which on NumPy's reductions, which begin anew in each short row, are avoided: 16x4x26x26 along the last axis take
 # 32 µs to be added up and 95 for their largest; ``einsum`` takes 8, and with the rows side by side it is 23. Longer sums stay
 # with NumPy's, which add up in pairs.
 MANY, SHORT_SUM, SHORT_ROW = 512, 1024, 64
+
+
+@rule("batch_statistics")
+def _batch_statistics(e: Equation) -> Callable:
+    stats.counters.batch_norms += 1
+    return batch_norm.host_statistics(**e.params)
+
+
+@rule("batch_norm_gradients")
+def _batch_norm_gradients(e: Equation) -> Callable:
+    stats.counters.batch_norms += 1
+    return batch_norm.host_gradients
 
 
 @rule("reduce_sum", "reduce_prod")

@@ -168,12 +168,6 @@ def _by_onednn(e: Equation) -> Callable:
     return _onednn.host_function(kind, geometry)
 
 
-@rule("batch_statistics", "batch_norm_gradients")
-def _batch_norm(e: Equation) -> Callable:
-    stats.counters.batch_norms += 1
-    return _onednn.batch_norm.host_function(e.name, e.params)
-
-
 def _patches(x: np.ndarray, kernel, out_space, strides, dilation) -> np.ndarray:
     """A view (n, c, spots…, taps…) of a padded operand (n, c, space…)."""
     steps = x.strides[2:]

@@ -93,9 +93,14 @@ def _tangent(x: jax.Array, *of_channels_and_dx: jax.Array) -> tuple[jax.Array, .
     return made, d_mean.reshape(-1), d_var.reshape(-1)
 
 
-def _gradients(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array, y: jax.Array) -> tuple[jax.Array, ...]:
+def _pull_back(results: int, x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array) -> Callable:
+    """What gives the gradients by ``_tangent``'s last three arguments, in which it is linear, of those by its first results."""
     none = jnp.zeros_like(weight)
-    return jax.vjp(lambda *linear: _tangent(x, mean, scale, weight, *linear)[0], x, none, none)[1](y)
+    return jax.vjp(lambda *linear: _tangent(x, mean, scale, weight, *linear)[:results], x, none, none)[1]
+
+
+def _gradients(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: jax.Array, y: jax.Array) -> tuple[jax.Array, ...]:
+    return _pull_back(1, x, mean, scale, weight)((y,))
 
 
 def _three_of_channels(x: Any) -> list[tuple[int, ...]]:
@@ -113,42 +118,35 @@ _tangent_p = _several("batch_norm_tangent", _tangent, _one_of_all)
 
 def _transposed(cotangents: Sequence[Any], *operands: Any) -> list[Any]:
     """The gradients of ``_tangent`` by its last three: of the result alone, as they mostly are, they are computed here."""
-    x, mean, scale, weight, *linear = operands
-    of_result, *others = cotangents
-    if all(type(c) is ad.Zero for c in others):
-        found = _gradients_p.bind(x, mean, scale, weight, ad.instantiate_zeros(of_result))
-    else:
-        zeros = [jnp.zeros(v.aval.shape, v.aval.dtype) if ad.is_undefined_primal(v) else v for v in linear]
-        transpose = jax.vjp(lambda *given: _tangent(x, mean, scale, weight, *given), *zeros)[1]
-        found = transpose(tuple(map(ad.instantiate_zeros, cotangents)))
-    return [None] * 4 + [g if ad.is_undefined_primal(v) else None for g, v in zip(found, linear, strict=True)]
+    *given, dx, dweight, dbias = operands
+    made = list(map(ad.instantiate_zeros, cotangents))
+    of_result_alone = all(type(c) is ad.Zero for c in cotangents[1:])
+    found = _gradients_p.bind(*given, made[0]) if of_result_alone else _pull_back(3, *given)(tuple(made))
+    return [None] * 4 + [g if ad.is_undefined_primal(v) else None for g, v in zip(found, (dx, dweight, dbias), strict=True)]
 
 
 ad.primitive_transposes[_tangent_p] = _transposed
 
 
-def statistics(x: jax.Array, eps: float, correction: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """What ``_normal_formulas.statistics`` gives of what this ``normalizes``, with numbers of channels in one dimension."""
-    mean, var, scale = _statistics_p.bind(x, eps=float(eps), correction=float(correction))
+def statistics(x: jax.Array, axes: tuple[int, ...], eps: float, correction: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """What ``_normal_formulas.statistics`` gives, of what this ``normalizes``."""
+    mean, var, scale = (v.reshape(_along(x)[1]) for v in _statistics_p.bind(x, eps=float(eps), correction=float(correction)))
     return mean, var, scale
 
 
-def tangent(x: jax.Array, dx: jax.Array, mean: Any, scale: Any, weight: Any, dweight: Any,
-            dbias: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """What ``_normal_formulas.tangent`` gives, with numbers of channels in one dimension."""
-    channels = x.shape[1:2]
-    weight = jnp.ones(channels, x.dtype) if weight is None else weight
-    dweight, dbias = (jnp.zeros(channels, x.dtype) if d is None else d for d in (dweight, dbias))
-    result, d_mean, d_var = _tangent_p.bind(x, mean, scale, weight, dx, dweight, dbias)
+def tangent(x: jax.Array, mean: jax.Array, scale: jax.Array, weight: formulas.Affine, dx: jax.Array, dweight: formulas.Affine,
+            dbias: formulas.Affine, axes: tuple[int, ...]) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """What ``_normal_formulas.tangent`` gives, of what this ``normalizes``."""
+    weight = jnp.ones_like(mean) if weight is None else weight
+    dweight, dbias = (jnp.zeros_like(mean) if d is None else d for d in (dweight, dbias))
+    mean, scale, weight, dweight, dbias = (v.reshape(-1) for v in (mean, scale, weight, dweight, dbias))
+    result, *of_channels = _tangent_p.bind(x, mean, scale, weight, dx, dweight, dbias)
+    d_mean, d_var = (d.reshape(_along(x)[1]) for d in of_channels)
     return result, d_mean, d_var
 
 
-def host_function(name: str, options: dict[str, float]) -> Callable[..., list[np.ndarray]]:
-    """What computes one of the ops of NumPy's arrays."""
-    return _of_statistics(**options) if name == _statistics_p.name else _of_gradients
-
-
-def _of_statistics(eps: float, correction: float) -> Callable[[np.ndarray], list[np.ndarray]]:
+def host_statistics(eps: float, correction: float) -> Callable[[np.ndarray], list[np.ndarray]]:
+    """What computes the statistics of an array of NumPy's."""
     def run(x: np.ndarray) -> list[np.ndarray]:
         made = [np.empty(x.shape[1], np.float32) for _ in range(3)]
         library.batch_statistics(np.ascontiguousarray(x), eps, correction, made)
@@ -156,8 +154,13 @@ def _of_statistics(eps: float, correction: float) -> Callable[[np.ndarray], list
     return run
 
 
-def _of_gradients(*arrays: np.ndarray) -> list[np.ndarray]:
-    x = arrays[0]
-    made = [np.empty(shape, np.float32) for shape in (x.shape, x.shape[1], x.shape[1])]
+def host_gradients(*arrays: np.ndarray) -> list[np.ndarray]:
+    """The gradients of arrays of NumPy's."""
+    made = [np.empty(shape, np.float32) for shape in _one_of_all(*arrays)]
     library.batch_norm_gradients([np.ascontiguousarray(a) for a in arrays], made)
     return made
+
+
+def sums_in(text: str) -> int:
+    """How many of these sums there are in a program of that text (StableHLO)."""
+    return text.count(f"@{library.STATISTICS}") + text.count(f"@{library.GRADIENTS}")

@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from jtorch.ops import _onednn
-from jtorch.ops.nn._normal_formulas import Affine, corrected, plus, statistics, tangent, times
+from jtorch.ops.nn import _normal_formulas
+from jtorch.ops.nn._normal_formulas import Affine, corrected, plus, times
 
 
 def standardize(x: jax.Array, weight: Affine, bias: Affine, axes: tuple[int, ...],
@@ -22,25 +24,18 @@ def standardize(x: jax.Array, weight: Affine, bias: Affine, axes: tuple[int, ...
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(3, 4, 5))
 def _standardized(x: jax.Array, weight: Affine, bias: Affine, axes: tuple[int, ...], eps: float, correction: int) -> tuple:
-    mean, var, scale = _statistics(x, axes, eps, correction)
+    mean, var, scale = _by(x, axes).statistics(x, axes, eps, correction)
     return plus((x - mean) * times(scale, weight), bias), mean, var, scale
 
 
-def _statistics(x: jax.Array, axes: tuple[int, ...], eps: float, correction: int) -> list[jax.Array] | tuple[jax.Array, ...]:
-    if _onednn.batch_norm.normalizes(x, axes):
-        return [v.reshape(1, -1, *[1] * (x.ndim - 2)) for v in _onednn.batch_norm.statistics(x, eps, correction)]
-    return statistics(x, axes, eps, correction)
+def _by(x: jax.Array, axes: tuple[int, ...]) -> Any:
+    return _onednn.batch_norm if _onednn.batch_norm.normalizes(x, axes) else _normal_formulas
 
 
 @_standardized.defjvp
 def _derivative(axes, eps, correction, primals, tangents):
     (x, weight, _), (dx, dweight, dbias) = primals, tangents
     out, mean, var, scale = _standardized(*primals, axes, eps, correction)
-    if _onednn.batch_norm.normalizes(x, axes):
-        of_channels = [None if v is None else v.reshape(-1) for v in (mean, scale, weight, dweight, dbias)]
-        d_out, *d_statistics = _onednn.batch_norm.tangent(x, dx, *of_channels)
-        d_mean, d_var = (d.reshape(mean.shape) for d in d_statistics)
-    else:
-        d_out, d_mean, d_var = tangent(x, mean, scale, weight, dx, dweight, dbias, axes)
+    d_out, d_mean, d_var = _by(x, axes).tangent(x, mean, scale, weight, dx, dweight, dbias, axes)
     d_scale = -0.5 * scale * jnp.square(scale) * d_var
     return (out, mean, var, scale), (d_out, d_mean, corrected(d_var, x, axes, correction), d_scale)
