@@ -1,6 +1,7 @@
 """Programs of several processes, run by either library."""
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -23,3 +24,9 @@ def written(library: str, processes: int, program: str, to: Path, *args: str) ->
         ran = launched(library, processes, program, *args, PRINTED=str(to))
     assert ran.returncode == 0, ran.stderr[-3000:]
     return to.read_text().splitlines()
+
+
+def text_of(program: str, processes: int) -> str:
+    """Return what a program's recorded lines are found by: its name and text, and the number of processes."""
+    digest = hashlib.sha256((PROGRAMS / program).read_bytes()).hexdigest()
+    return f"{program} on {processes} of {digest[:16]}"

@@ -75,6 +75,18 @@ class Same:
         expected = self._live(made, texts, rtol) if HAS_TORCH else self._recorded(texts)
         compare(texts, expected, [plain(outcome(b, library("jtorch"))) for b in made], rtol)
 
+    def lines(self, key: str, run: Callable[[], list[str]], *, anew: bool = False) -> list[str]:
+        """Return the lines that a program prints with PyTorch, as recorded under ``key``; run it if ``anew`` or not recorded."""
+        known = recorded(self.name)
+        if not HAS_TORCH and key not in known:
+            pytest.skip("not recorded: scripts/test --record does it, with PyTorch")
+        if not HAS_TORCH or (key in known and not anew and not self.record):
+            return known[key]
+        found = run()
+        if self.record:
+            self.made.setdefault(self.name, {})[key] = found
+        return found
+
     def _live(self, bodies: list[Callable], texts: list[str], rtol: float) -> list[Any]:
         found = [plain(outcome(b, library("torch"))) for b in bodies]
         if self.record:

@@ -5,21 +5,20 @@ import subprocess
 import sys
 
 import pytest
-from libraries import HAS_TORCH, NO_TORCH
-from process_programs import launched, written
+from process_programs import launched, text_of, written
+
+FAST = [("collectives.py", 2), ("ddp.py", 2)]
+SLOW = [(f"{name}.py", 2) for name in ("comm_hooks", "device_mesh", "dtensor", "gradients", "tensor_parallel", "fsdp", "data_parallel",
+                                       "fsdp_wrapper", "pipelining")]
+NIGHTLY = [(f"{name}.py", 4) for name in ("collectives", "comm_hooks", "device_mesh", "dtensor", "tensor_parallel", "fsdp", "pipelining",
+                                          "pipelining_traced")]
 
 
-@pytest.mark.conformance
-@pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
-@pytest.mark.parametrize(("program", "processes"), [("collectives.py", 2), ("collectives.py", 4), ("ddp.py", 2), ("comm_hooks.py", 2), ("comm_hooks.py", 4),
-                                                     ("device_mesh.py", 2), ("device_mesh.py", 4), ("dtensor.py", 2), ("dtensor.py", 4),
-                                                     ("gradients.py", 2),
-                                                     ("tensor_parallel.py", 2), ("tensor_parallel.py", 4), ("fsdp.py", 2),
-                                                     ("fsdp.py", 4), ("data_parallel.py", 2), ("fsdp_wrapper.py", 2), ("pipelining.py", 2),
-                                                     ("pipelining.py", 4), ("pipelining_traced.py", 4)])
-def test_a_program_prints_what_it_prints_with_pytorch(program, processes, tmp_path):
+@pytest.mark.parametrize(("program", "processes"), [*FAST, *[pytest.param(*case, marks=pytest.mark.slow) for case in SLOW],
+                                                     *[pytest.param(*case, marks=pytest.mark.nightly) for case in NIGHTLY]])
+def test_a_program_prints_what_it_prints_with_pytorch(program, processes, tmp_path, same, full):
     ours = written("jtorch", processes, program, tmp_path / "ours")
-    assert ours == written("torch", processes, program, tmp_path / "theirs")
+    assert ours == same.lines(text_of(program, processes), lambda: written("torch", processes, program, tmp_path / "theirs"), anew=full)
     assert len(ours) > 3 * processes
 
 

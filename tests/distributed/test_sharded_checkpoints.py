@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from libraries import HAS_TORCH, NO_TORCH
-from process_programs import written
+from process_programs import text_of, written
 
 PROGRAM = "checkpoint.py"
 
@@ -17,6 +17,7 @@ def loaded(library: str, processes: int, folder: Path, to: Path) -> list[str]:
     return [line for line in written(library, processes, PROGRAM, to, "load", str(folder)) if line.startswith("0:")]
 
 
+@pytest.mark.slow
 @pytest.mark.conformance
 @pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
 def test_pytorch_reads_what_four_ranks_wrote(tmp_path):
@@ -26,6 +27,7 @@ def test_pytorch_reads_what_four_ranks_wrote(tmp_path):
     assert ours == loaded("jtorch", 1, tmp_path / "checkpoint", tmp_path / "alone")
 
 
+@pytest.mark.nightly
 @pytest.mark.conformance
 @pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
 def test_what_pytorch_wrote_is_read(tmp_path):
@@ -34,13 +36,12 @@ def test_what_pytorch_wrote_is_read(tmp_path):
     assert loaded("jtorch", 2, tmp_path / "checkpoint", tmp_path / "a") == loaded("jtorch", 2, tmp_path / "own", tmp_path / "b")
 
 
-@pytest.mark.conformance
-@pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
-@pytest.mark.parametrize("processes", [2, 4])
-def test_safetensors_files(processes, tmp_path):
+@pytest.mark.parametrize("processes", [pytest.param(2, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.nightly)])
+def test_safetensors_files(processes, tmp_path, same, full):
     pytest.importorskip("safetensors")
     ours = written("jtorch", processes, "hugging_face.py", tmp_path / "ours", str(tmp_path / "a"))
-    assert ours == written("torch", processes, "hugging_face.py", tmp_path / "theirs", str(tmp_path / "b"))
+    assert ours == same.lines(text_of("hugging_face.py", processes), lambda: written(
+        "torch", processes, "hugging_face.py", tmp_path / "theirs", str(tmp_path / "b")), anew=full)
     assert len(ours) > 3 * processes
 
 
