@@ -1,6 +1,7 @@
 """What every test gets: JAX's strict promotion, a seed, and ``xp``, which is PyTorch and then jtorch."""
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import random
@@ -15,6 +16,7 @@ from libraries import HAS_TORCH, NO_TORCH, library
 from recorded import Same, write
 
 ROOT = Path(__file__).resolve().parent.parent
+LANES = ("fast", "all", "nightly")
 CORE = Path(__file__).resolve().parent / "core"
 
 os.environ.setdefault("JTORCH_CACHE", "0")       # each run of the tests compiles for itself
@@ -29,7 +31,7 @@ policy.LEAST_OVERWRITTEN = 0        # and their arrays written into where those 
 
 
 def pytest_addoption(parser):
-    parser.addoption("--full", action="store_true", help="run the tests marked full too: every sample of every op")
+    parser.addoption("--lane", choices=LANES, default="all", help="fast: each behaviour once; all; nightly: with the long samples")
     parser.addoption("--record", action="store_true", help="record what PyTorch gives, for where it is not installed; in one process")
     parser.addoption("--matrix-seed", type=int, help="choose the samples of the op matrix as a run did that printed this seed")
 
@@ -55,16 +57,24 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if CORE in item.path.parents:
             item.add_marker(pytest.mark.core)
+    lane = config.getoption("--lane")
+    left_out = {"fast": {"slow", "nightly"}, "all": {"nightly"}, "nightly": set()}[lane]
+    if os.environ.get("JTORCH_ENGINE", "auto") != "auto":
+        left_out = left_out | {"own_mode"}
+    left = [item for item in items if left_out.intersection(m.name for m in item.iter_markers())]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
     if not HAS_TORCH:
-        _skip(items, "conformance", NO_TORCH)
-    if not config.getoption("--full"):
-        _skip(items, "full", "runs only with --full")
+        for item in items:
+            if item.get_closest_marker("conformance"):
+                item.add_marker(pytest.mark.skip(reason=NO_TORCH))
 
 
-def _skip(items, marker: str, reason: str) -> None:
-    for item in items:
-        if item.get_closest_marker(marker):
-            item.add_marker(pytest.mark.skip(reason=reason))
+def pytest_collection_finish():
+    """Leave what the imports and the collection made to no later collection of garbage, which would take a second each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
@@ -89,8 +99,8 @@ def same(request) -> Same:
 
 @pytest.fixture
 def full(request) -> bool:
-    """Whether ``--full`` was given."""
-    return request.config.getoption("--full")
+    """Return whether the lane takes every sample."""
+    return request.config.getoption("--lane") == "nightly"
 
 
 @pytest.fixture(autouse=True)

@@ -87,7 +87,7 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "three dimensions")) for name in SMALL])
 def test_gradcheck(xp, rng, name):
     function, size, filters, arguments = SMALL[name]
     x, w = (xp.tensor(rng.standard_normal(s), requires_grad=True) for s in (size, filters))

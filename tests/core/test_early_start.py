@@ -183,6 +183,8 @@ def test_a_reading_thread_sees_finished_weights(torch):
             np.testing.assert_array_equal(a, p.detach().numpy())
 
 
+@pytest.mark.slow
+@pytest.mark.own_mode
 def test_no_more_is_compiled_than_there_is_time_for(run_python):
     code = """
 import jtorch

@@ -160,6 +160,7 @@ def loop_of_ever_new_sizes():
 
 
 LOOPS = [optimizer_loop, loop_by_hand, growing_loop]
+ONE_LOOP = [growing_loop, *[pytest.param(make, marks=pytest.mark.slow) for make in (optimizer_loop, loop_by_hand)]]
 
 
 def check_all_is_there(tensors):
@@ -211,7 +212,7 @@ def test_a_backward_leaves_the_grad_mode_and_no_task_behind():
     assert x.grad.tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("make", LOOPS)
+@pytest.mark.parametrize("make", ONE_LOOP)
 def test_a_first_turn_may_be_interrupted_at_any_place(make):
     """Where functions are traced and kernels made."""
     def cold():
@@ -220,6 +221,7 @@ def test_a_first_turn_may_be_interrupted_at_any_place(make):
     interrupt_often(cold, cold, 15, KeyboardInterrupt("here"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make, in_pieces", [*[(make, False) for make in LOOPS], (optimizer_loop, True)])
 def test_compiling_may_be_interrupted_at_any_place(make, in_pieces, monkeypatch):
     """The turn in which a program is compiled, or the first pieces of a large one."""

@@ -84,6 +84,7 @@ def test_tensors_as_arguments_of_transformed_functions():
     np.testing.assert_allclose(slope.numpy(), y.grad.numpy(), rtol=2e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_nested_transformations():
     x = jnp.asarray(POINT)
     hessian = jax.hessian(_raw)(x)

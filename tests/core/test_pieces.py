@@ -165,6 +165,8 @@ def test_an_error_in_a_piece_loses_nothing():
         assert np.isfinite(step())
 
 
+@pytest.mark.slow
+@pytest.mark.own_mode
 def test_the_same_bits_whatever_is_on_disk(run_python, tmp_path):
     code = """
 import hashlib
@@ -211,6 +213,7 @@ def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, m
     assert stats.counters.later_pieces - before == more
 
 
+@pytest.mark.slow
 def test_a_net_of_convolutions_is_cut_where_backward_begins_and_into_even_parts(monkeypatch):
     """One that takes long to compile; so no wait is for all of it."""
     if ENGINE_MODE != "auto":

@@ -53,6 +53,7 @@ def test_products_stay_where_they_are_quicker():
     assert policy.runs_on_host(elementwise, 1) == pytest.approx(32)
 
 
+@pytest.mark.own_mode
 def test_a_few_small_calls_are_over_before_a_program_has_started(run_python):
     """Of many, or of a backward, there is one."""
     printed = run_python("""
@@ -116,6 +117,8 @@ print([programs(range(40, 40 + n)) for n in (1, 3, 40)])
 """
 
 
+@pytest.mark.own_mode
+@pytest.mark.slow
 def test_of_many_lengths_a_few_are_compiled(run_python):
     """Each costs a second that one of many does not soon save; the first ones are as quick as they were."""
     one, few, many = ast.literal_eval(run_python(LENGTHS, {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": "0"}))
@@ -143,7 +146,9 @@ for turn in range(25):
     loss.item()
 """
 FIRES = {
-    "programs": (LOOP, "program_runs > 10 and counters.programs > 0"),
+    "programs, early starts, known backwards, departures": (
+        LOOP + "for _ in range(3): (model(x) * 2).sum().item()",
+        "program_runs > 10 and counters.programs > 0 and counters.early_starts_used > 5 and counters.walks > 5 and counters.departures > 0"),
     "equal pieces of a trace": (LOOP.replace("range(6)", "range(60)"), "equal_programs > 2 and counters.programs < 9"),
     "attention's weights handed on to backward": ("""
 from jtorch.engine import pieces
@@ -199,8 +204,6 @@ for turn in range(20):
     y.square().mean().backward()
     optimizer.step()
 """, "program_runs > 50 and counters.programs < 9"),
-    "early starts": (LOOP, "early_starts_used > 5"),
-    "known backwards": (LOOP, "walks > 5"),
     "open sizes": ("for n in range(3, 30): torch.ones(n, 4).softmax(1).sum().item()", "open_traces > 0 and counters.open_sizes > 20"),
     "slices of a data set": ("""
 torch.manual_seed(0)
@@ -231,7 +234,6 @@ for k in range(100):
     "vmap": ("w = torch.ones(64, 800)\nfor _ in range(20):\n"
              "    w = w - torch.vmap(torch.func.grad(lambda v: v.tanh().exp().sum()))(w)\n    w.sum().item()",
              "mapped > 50 and counters.program_runs > 5"),
-    "departures": (LOOP + "for _ in range(3): (model(x) * 2).sum().item()", "departures > 0"),
     "timing loops": ("a = torch.ones(8, 8)\nfor _ in range(200):\n    for _ in range(20): _ = a.exp()\n    a.sum().item()", "timing_loops == 1"),
     "refusals": ("a = torch.ones(256, 256)\nfor _ in range(200): (a @ a)[0, 0].item()", "refused > 0 and counters.programs == 0"),
     "the limit of programs": ("from jtorch.engine import policy\npolicy.MAX_PROGRAMS = 2\n"
@@ -240,7 +242,12 @@ for k in range(100):
 }
 
 
-@pytest.mark.parametrize("name", FIRES)
+LONG = {"equal pieces of a trace", "what later pieces read the shapes of", "compiling at several ends",
+        "small calls put off to the last piece", "a loop over parts of the input", "a loop of equal turns within a step"}
+
+
+@pytest.mark.own_mode
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in FIRES])
 def test_a_mechanism_fires(run_python, name):
     code, condition = FIRES[name]
     out = run_python(f"{START}{code}\nprint(counters.{condition}, counters)", {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": ""})
@@ -285,6 +292,8 @@ print(digest.hexdigest(), torch.engine.stats.counters.program_runs > 30 or "thre
 """
 
 
+@pytest.mark.own_mode
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "eager", "hot"])
 def test_each_run_gives_the_same_bits(run_python, mode, tmp_path):
     """With a cold and a warm disk cache, other hashes of strings, another thread at work, and a busy machine."""

@@ -41,7 +41,8 @@ for step in range(60):
 """
 
 
-@pytest.mark.parametrize("mode", ["eager", "hot"])      # in auto it depends on times what is compiled when
+@pytest.mark.own_mode
+@pytest.mark.parametrize("mode", ["eager", pytest.param("hot", marks=pytest.mark.slow)])      # in auto it depends on times what is compiled when
 def test_gives_what_python_alone_gives(run_python, mode):
     with_it, without = [[line.split(" object")[0] for line in run_python(
         LOOP, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": mode}).splitlines()] for on in ("1", "0")]
@@ -109,7 +110,7 @@ def _steps():
             "keeps the graph": lambda: walks(True), "views": views, "no read": lambda: (a * w, engine.end())}
 
 
-@pytest.mark.parametrize("name", list(_steps()))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "raises")) for name in _steps()])
 def test_loses_no_reference(name):
     step, constants = _steps()[name], (None, True, False)
 
@@ -188,8 +189,9 @@ os._exit(0)     # jaxlib 0.10's tracebacks give back more than they took where a
 """
 
 
-@pytest.mark.parametrize("mode", ["auto", "eager", "hot"])
-@pytest.mark.parametrize("on", ["1", "0"])
+@pytest.mark.own_mode
+@pytest.mark.parametrize("mode", ["auto", pytest.param("eager", marks=pytest.mark.slow), "hot"])
+@pytest.mark.parametrize("on", ["1", pytest.param("0", marks=pytest.mark.slow)])
 def test_a_collection_of_garbage_may_run_calls_of_its_own(run_python, on, mode):
     assert run_python(GARBAGE, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": mode}) == "7.8561 {9.0} 40\n"
 

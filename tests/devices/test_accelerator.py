@@ -41,6 +41,7 @@ def test_a_training_loop(run_python):
     assert printed == "True True 0 True\n"
 
 
+@pytest.mark.slow
 def test_a_loss_goes_to_the_host_unasked(run_python):
     """Once the loop is a program; what a step counts (a BatchNorm's batches) and an optimizer's many steps do not."""
     printed = run_python(LOOP + """
@@ -55,6 +56,7 @@ print(counters.sent_ahead - before <= 20)
     assert printed == "True\nTrue\n"
 
 
+@pytest.mark.slow
 def test_what_an_optimizer_replaces_is_not_copied_first(run_python):
     """Many parameters of one shape, in several calls of one program: each result takes the memory of what it replaces."""
     printed = run_python(BEGINNING + """
@@ -79,6 +81,7 @@ print(donated >= 180, copies < 90, params[5][0, 0].item() < 4)
     assert printed == "True True True\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["eager", "hot"])
 def test_a_training_loop_in_other_modes(run_python, mode):
     assert run_python(LOOP + "print(counters.side_by_side)", {**ENV, "JTORCH_ENGINE": mode}) == "0\n"
@@ -136,6 +139,7 @@ def cached(model, device, count=8):
 """
 
 
+@pytest.mark.slow
 def test_sequences_that_grow_run_in_pieces_from_the_first_time(run_python):
     """A layer is one program for each length, which the layers share; nothing that a piece hands on is copied first."""
     printed = run_python(GENERATION + """
@@ -147,6 +151,7 @@ print(there == again, counters.alike >= 1, counters.kernels < 10, counters.progr
     assert printed == "True True True True True 0\n"
 
 
+@pytest.mark.slow
 def test_what_a_cache_of_keys_leaves_as_it_is_is_compiled_once(run_python):
     """From the fourth token on two programs a token are new, of what the length of the cache is part of: six layers share them."""
     printed = run_python(GENERATION + """
@@ -157,6 +162,7 @@ print([b[1] - a[1] for a, b in zip(there[3:], there[4:])], {b[2] - a[2] for a, b
     assert printed == "[2, 2, 2, 2] {0} 0\n"
 
 
+@pytest.mark.slow
 def test_traces_that_repeat_themselves_in_another_way_each_time_are_not_compiled_for_ever(run_python):
     """When their kernels have been met a few times these are compiled for themselves, and serve whatever comes."""
     printed = run_python(BEGINNING + """

@@ -17,6 +17,7 @@ from tools.gpu.workloads import workloads
 MACHINE = {"gpus": [], "pytorch": None, "pytorch_has_cuda": False}
 
 
+@pytest.mark.nightly
 def test_the_checks_pass_with_a_cpu_in_the_gpus_place(tmp_path):
     done = subprocess.run([sys.executable, "-m", "tools.gpu", str(tmp_path), "--tiny", "--only", "checks"], cwd=ROOT, text=True,
                           env=environment(tiny=False), capture_output=True, timeout=300, check=False)
@@ -73,6 +74,7 @@ def test_what_is_given_no_arrays_runs_on_its_own_device(run_python):
     assert printed == "1 cuda:0 [0.0, 1.0, 2.0] False\n"
 
 
+@pytest.mark.slow
 def test_programs_on_disk_are_of_one_device(run_python, tmp_path):
     """What one device's programs left there is not another's."""
     env = {**ENVIRONMENT, "JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}

@@ -16,7 +16,7 @@ NEEDS_TORCH = pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="descriptors are not sent on Windows")
 
 
-@pytest.fixture(params=[pytest.param("torch", marks=NEEDS_TORCH), "jtorch"])
+@pytest.fixture(params=[pytest.param("torch", marks=[NEEDS_TORCH, pytest.mark.nightly]), "jtorch"])
 def run(request, tmp_path):
     """``run(text, *arguments)``: what a PyTorch script prints, run by PyTorch and by ``python -m jtorch``."""
     def run(text: str, *arguments: str) -> str:
@@ -74,7 +74,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=pytest.mark.slow)])
 def test_processes_train_one_model(run, method):
     grad = method == "spawn"        # else the parent itself has trained
     assert run(HOGWILD, method) == f"True True False\n[0, 0] [40.0, 40.0] True\nParameter True {grad}\n"
@@ -238,6 +238,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_failing_processes(run):
     assert run(FAILURES).splitlines() == [
         "ProcessContext 2", "ProcessRaisedException 1 True [False, False]", "True True",
@@ -293,6 +294,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_workers_that_raise(run):
     first = "[[[0, 0], [1, 1]]] Caught ValueError in DataLoader worker process 1. ValueError: sample 3 is broken"
     assert run(WORKERS).splitlines() == [f"spawn {first}", f"forkserver {first}", f"None {first}",
@@ -333,7 +335,7 @@ print(torch.__version__.partition('+')[2], SGD.__name__, helper.name, helper.cus
 """
 
 
-@pytest.mark.parametrize("as_module", [False, True])
+@pytest.mark.parametrize("as_module", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_children_get_jtorch_as_torch(tmp_path, as_module):
     """With the user's own PYTHONPATH and sitecustomize as they were."""
     users = tmp_path / "users"

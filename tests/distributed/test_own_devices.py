@@ -12,7 +12,7 @@ from process_programs import PROGRAMS
 from tools.mesh_costs import sent
 
 PROGRAM = PROGRAMS / "own_devices.py"
-CHECKS = re.search(r"^CHECKS = \[(.*?)\]", PROGRAM.read_text(), re.DOTALL | re.MULTILINE)[1].replace("\n", " ").split(",")
+CHECKS = [name.strip() for name in re.search(r"^CHECKS = \[(.*?)\]", PROGRAM.read_text(), re.DOTALL | re.MULTILINE)[1].split(",")]
 
 
 def alone(*arguments, devices=8):
@@ -26,13 +26,19 @@ def alone(*arguments, devices=8):
 
 
 @pytest.fixture(scope="module")
-def said():
-    ran = alone(PROGRAM)
+def said(request):
+    """Return what the program says of the checks of this run."""
+    wanted = [item.callspec.params["check"] for item in request.session.items
+              if getattr(item, "originalname", "") == "test_on_eight_devices"]
+    ran = alone(PROGRAM, *wanted)
     assert ran.returncode == 0, ran.stderr[-3000:]
     return ran.stdout
 
 
-@pytest.mark.parametrize("check", [name.strip() for name in CHECKS])
+FAST = {"batches_are_split", "fully_sharded", "where_results_lie", "redistributing"}
+
+
+@pytest.mark.parametrize("check", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in CHECKS])
 def test_on_eight_devices(check, said):
     found = re.search(rf"^{check} (.*?)(?=^held|\Z)", said, re.DOTALL | re.MULTILINE)
     assert f"held {check}\n" in said, found[1] if found else said[-3000:]

@@ -24,7 +24,7 @@ def test_what_it_says_is_here_is_here():
 
 @pytest.mark.conformance
 def test_it_is_not_stale(torch, full, request):
-    """Every name and column; which dtypes are taken is tried for some of the functions, with ``--full`` for all."""
+    """Every name and column; which dtypes are taken is tried for some of the functions, with ``--lane nightly`` for all."""
     from tools import coverage
     known = {} if full else coverage.written()
     for name in random.Random(request.config.option.matrix_seed).sample(sorted(known), min(TRIED, len(known))):

@@ -43,6 +43,7 @@ def undisturbed(tmp_path_factory):
 
 
 @needs_demo
+@pytest.mark.slow
 def test_train_digits(undisturbed):
     printed, folder = undisturbed
     accuracy = re.search(r"test accuracy ([\d.]+)% after 20 epochs", printed)
@@ -52,6 +53,7 @@ def test_train_digits(undisturbed):
 
 
 @needs_demo
+@pytest.mark.slow
 def test_train_digits_goes_on_after_it_was_killed(undisturbed, tmp_path):
     _, folder = undisturbed
     command = [sys.executable, str(ROOT / "examples" / "train_digits.py"), *DIGITS]
@@ -69,6 +71,7 @@ def test_train_digits_goes_on_after_it_was_killed(undisturbed, tmp_path):
 
 
 @needs_demo
+@pytest.mark.slow
 def test_train_digits_fails_below_its_goal(tmp_path):
     done = run("train_digits.py", "--epochs", "1", cwd=tmp_path)
     assert done.returncode == 1
@@ -87,6 +90,7 @@ def test_train_digits_says_what_to_install(tmp_path, module):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_compare_with_jax_grad(tmp_path):
     printed = succeeded(run("compare_with_jax_grad.py", cwd=tmp_path))
     assert float(re.search(r"largest difference (\S+)", printed)[1]) < 1e-5
@@ -100,6 +104,7 @@ def test_engine_report(tmp_path):
 
 
 @needs_demo
+@pytest.mark.slow
 def test_char_lm(tmp_path):
     printed = succeeded(run("char_lm.py", "--steps", "20", "--batch", "4", "--write", "10", cwd=tmp_path))
     first, last = map(float, re.search(r"^loss ([\d.]+) -> ([\d.]+) in", printed, re.MULTILINE).groups())
@@ -110,6 +115,7 @@ def test_char_lm(tmp_path):
 
 
 @needs_demo
+@pytest.mark.slow
 def test_vae_digits(tmp_path):
     printed = succeeded(run("vae_digits.py", "--epochs", "3", "--out", "made_up.png", cwd=tmp_path))
     first, last = map(float, re.search(r"loss ([\d.]+) -> ([\d.]+) after 3 epochs", printed).groups())
@@ -117,6 +123,7 @@ def test_vae_digits(tmp_path):
     assert (tmp_path / "made_up.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_sharded_lm_on_two_processes(tmp_path):
     start = ["-m", "jtorch", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run([sys.executable, *start, str(ROOT / "examples/sharded_lm.py"), "--steps=21"], cwd=tmp_path, text=True,
@@ -127,6 +134,7 @@ def test_sharded_lm_on_two_processes(tmp_path):
     assert {p.name for p in tmp_path.glob("*/*")} >= {".metadata", "__0_0.distcp", "__1_0.distcp"}
 
 
+@pytest.mark.slow
 def test_eight_devices_lm(tmp_path):
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
     done = subprocess.run([sys.executable, "-m", "jtorch", str(ROOT / "examples/eight_devices_lm.py"), "--steps=20"], cwd=tmp_path,

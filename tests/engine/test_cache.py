@@ -53,6 +53,7 @@ def test_a_second_process_reads_what_the_first_compiled(run, tmp_path):
     assert second == first
 
 
+@pytest.mark.slow
 def test_a_program_of_known_calls_is_read_without_being_traced(run_python, tmp_path):
     code = LOOP + "print(torch.engine.stats.counters.read_untraced, torch.engine.stats.counters.programs)"
     settings = {"JTORCH_CACHE": str(tmp_path), "JTORCH_ENGINE": "hot"}
@@ -124,6 +125,7 @@ print(round(last, 2), counters.programs > 0, counters.read_untraced)
 """
 
 
+@pytest.mark.slow
 def test_programs_that_call_lapack_are_read_by_a_process_that_has_not_traced_one(run_python, tmp_path):
     """JAX looks LAPACK's functions up when it lowers a call of one, and the program would jump nowhere."""
     env = {"JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}

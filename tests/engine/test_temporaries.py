@@ -47,6 +47,7 @@ def untouched() -> tuple[int, int]:
     return _run(JTORCH_KEEP_TEMPORARIES="0")
 
 
+@pytest.mark.slow
 def test_pages_are_not_cleared_anew_in_each_run(untouched):
     told, faults = _run()
     assert told >= 1
@@ -57,6 +58,7 @@ def test_it_can_be_switched_off(untouched):
     assert untouched[0] == 0
 
 
+@pytest.mark.slow
 def test_who_has_set_malloc_by_the_environment_keeps_that():
     assert _run(MALLOC_TOP_PAD_="0")[0] == 0
 

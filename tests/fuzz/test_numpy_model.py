@@ -383,5 +383,6 @@ def reshaped(shape: tuple[int, ...]) -> st.SearchStrategy[View]:
 # ---------------------------------------------------------------- the tests
 
 
+@pytest.mark.slow
 def test_random_programs_do_what_the_model_says(xp):
     run_state_machine_as_test(lambda: Programs(xp), settings=BUDGET)

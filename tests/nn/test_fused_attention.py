@@ -47,7 +47,7 @@ def _expected(inputs, **how):
     return _all_of(lambda *x: fn.scaled_dot_product_attention(*x, **how), doubles)
 
 
-@pytest.mark.parametrize("size", [(2, 3, 128, 32), (1, 256, 64), (1, 2, 2, 128, 128)])
+@pytest.mark.parametrize("size", [(2, 3, 128, 32), *[pytest.param(s, marks=pytest.mark.slow) for s in ((1, 256, 64), (1, 2, 2, 128, 128))]])
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_kernels_give_what_the_formula_gives(interpreted, size, is_causal):
     inputs = _inputs(*size)
@@ -58,6 +58,7 @@ def test_kernels_give_what_the_formula_gives(interpreted, size, is_causal):
     assert sorted(set(interpreted)) == [3, 6]       # of q, k, v; and with what they gave, and its gradient
 
 
+@pytest.mark.slow
 def test_sixteen_bits(interpreted):
     inputs = _inputs(1, 2, 128, 32, dtype=torch.bfloat16)
     for found, expected in zip(_all_of(fn.scaled_dot_product_attention, inputs), _expected(inputs), strict=True):
@@ -75,6 +76,7 @@ def test_grouped_queries(interpreted):
     assert interpreted
 
 
+@pytest.mark.slow
 def test_second_derivatives_and_forward_mode(interpreted):
     """Those of the formula, since a kernel has none."""
     inputs = _inputs(1, 1, 128, 32)

@@ -1,6 +1,6 @@
 """Every module in PyTorch's own database of modules: initial weights, text, result, gradients and state.
 
-A run takes some inputs of each module, chosen by the seed in the header (``--matrix-seed`` repeats a run, ``--full`` takes all).
+A run takes some inputs of each module, chosen by the seed in the header (``--matrix-seed`` repeats a run, ``--lane nightly`` takes all).
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from libraries import HAS_TORCH, library
 from ops.translate import Translator, Unsupported, difference, differences, tensors
 
 pytestmark = [pytest.mark.conformance, pytest.mark.filterwarnings("ignore")]
-SAMPLES = 2             # per module, unless --full
+SAMPLES = 2             # per module, unless all are taken
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from typing import Any
 from ops.translate import Translator, Unsupported, cotangent, differences, tensors, tolerance
 
 MOST = 60       # samples looked at per op when only some are run; a few ops have thousands
-FULL = 120      # samples run per op with --full
+FULL = 120      # samples run per op where all are taken
 # PyTorch's own kernels, that nobody calls by these names.
 INTERNAL = re.compile(r"^(jiterator_.*|torch\.ops\..*|torch\._scaled.*|hash_tensor)$")
 # What is in the memory they return is not said.

@@ -1,6 +1,6 @@
 """Every op on the samples that PyTorch tests itself with: value, gradients, method, in-place, ``out=``, views.
 
-A run takes some samples of each op, chosen by the seed in the header (``--matrix-seed`` repeats a run, ``--full`` takes all).
+A run takes some samples of each op, chosen by the seed in the header (``--matrix-seed`` repeats a run, ``--lane nightly`` takes all).
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jtorch.engine.host import Unsupported, has_loop, trace
 from jtorch.ops.registry import OPS
 
 pytestmark = pytest.mark.conformance
-SAMPLES = 3             # per op, unless --full
+SAMPLES = 3             # per op, unless all are taken
 OTHERS = {"float64": 40, "bfloat16": 40, "int64": 40, "bool": 25, "complex64": 40}     # ops run with these dtypes too
 TWICE = 0.15            # of the ops are differentiated twice
 
@@ -57,7 +57,7 @@ def chosen(seed: int, full: bool) -> list[tuple[str, str]]:
 def pytest_generate_tests(metafunc):
     if "op" in metafunc.fixturenames:
         option = metafunc.config.option
-        made = chosen(option.matrix_seed, option.full) if HAS_TORCH else []
+        made = chosen(option.matrix_seed, option.lane == "nightly") if HAS_TORCH else []
         metafunc.parametrize("op, dtype", made, ids=[f"{name}-{dtype}" for name, dtype in made])
 
 

@@ -66,7 +66,10 @@ def _with_gradients(function, x, weight):
     return out, *back(jax.numpy.cos(out))
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+FAST = {"plain", "odd sizes", "depthwise", "one dimension", "in uneven shares"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in GEOMETRIES])
 def test_numbers_and_gradients(name):
     x, weight, how, groups = _made(name)
     for run in (_with_gradients, jax.jit(_with_gradients, static_argnums=0)):
@@ -151,6 +154,7 @@ x = torch.randn(16, 32, 64)
 loss_of = lambda out: (out - x.flip(1)).square().mean()""")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "rtol"), [(CONVOLUTIONS, 1e-4), (PRODUCTS, 1e-3)], ids=["convolutions", "products"])
 def test_a_loop_has_the_same_bits_in_each_run(run_python, text, rtol):
     first, second = (run_python(text, {"JTORCH_ENGINE": "auto"}).split() for _ in range(2))
@@ -161,6 +165,7 @@ def test_a_loop_has_the_same_bits_in_each_run(run_python, text, rtol):
     np.testing.assert_allclose(*[[float.fromhex(x) for x in lines[:-2]] for lines in (first, other)], rtol=rtol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [CONVOLUTIONS, PRODUCTS], ids=["convolutions", "products"])
 def test_a_second_process_reads_the_program(run_python, tmp_path, text):
     text += "print(counters.read_untraced)"

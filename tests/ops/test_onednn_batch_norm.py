@@ -59,7 +59,9 @@ def _close(found, expected, rtol=1e-4):
 
 
 @pytest.mark.parametrize("of_statistics", [0.0, 0.5])
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("shape", [
+    pytest.param(shape, marks=[pytest.mark.slow] * (name not in ("images", "few places", "one dimension")), id=name)
+    for name, shape in SHAPES.items()])
 def test_numbers_and_gradients(shape, of_statistics, by_formulas):
     arrays = _made(shape)
     assert batch_norm.normalizes(jax.numpy.asarray(arrays[0]), (0, *range(2, len(shape))))
@@ -105,6 +107,7 @@ def test_what_is_no_number_stays_in_its_channel(value, place):
     assert np.isfinite(out[:, [0, 2, 3]]).all()
 
 
+@pytest.mark.slow
 def test_the_same_bits_call_by_call_in_a_program_and_with_one_thread(run_python):
     script = """
 import jtorch as torch

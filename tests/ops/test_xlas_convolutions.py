@@ -49,6 +49,7 @@ for _ in range(24):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("onednn", ["0", "1"])
 def test_they_do_not_end_the_process(run_python, onednn):
     """Filters of 2 that go by 2 over a padding of 1, of which another dimension is larger than what it meets."""

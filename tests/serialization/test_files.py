@@ -268,7 +268,7 @@ def test_pickle_modules():
         saved(xp, 1, pickle_module=types.SimpleNamespace(Pickler=pickle.Pickler, __name__="fast"))
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_more_than_four_gigabytes(tmp_path):
     """Sizes and places that need 64 bits, written and read by both libraries."""
     import numpy as np
