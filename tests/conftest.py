@@ -18,6 +18,7 @@ from recorded import Same, write
 ROOT = Path(__file__).resolve().parent.parent
 LANES = ("fast", "all", "nightly")
 CORE = Path(__file__).resolve().parent / "core"
+STRUCTURE = Path(__file__).resolve().parent / "structure"
 
 os.environ.setdefault("JTORCH_CACHE", "0")       # each run of the tests compiles for itself
 
@@ -57,6 +58,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if CORE in item.path.parents:
             item.add_marker(pytest.mark.core)
+        if STRUCTURE in item.path.parents:      # scripts/check runs these
+            item.add_marker(pytest.mark.slow)
     lane = config.getoption("--lane")
     left_out = {"fast": {"slow", "nightly"}, "all": {"nightly"}, "nightly": set()}[lane]
     if os.environ.get("JTORCH_ENGINE", "auto") != "auto":
@@ -98,9 +101,15 @@ def same(request) -> Same:
 
 
 @pytest.fixture
-def full(request) -> bool:
+def lane(request) -> str:
+    """Return which of ``LANES`` runs."""
+    return request.config.getoption("--lane")
+
+
+@pytest.fixture
+def full(lane) -> bool:
     """Return whether the lane takes every sample."""
-    return request.config.getoption("--lane") == "nightly"
+    return lane == "nightly"
 
 
 @pytest.fixture(autouse=True)

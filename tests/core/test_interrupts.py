@@ -183,14 +183,15 @@ def interrupt_often(make, first, tries, error):
     assert hit > tries // 6     # a turn that goes on in a program has half to a fifth of the places of the one that was counted
 
 
-@pytest.mark.parametrize("make", [*LOOPS, loop_of_ever_new_sizes])
-def test_a_loop_that_has_a_program_goes_on_behind_an_error_at_any_place(make):
+@pytest.mark.parametrize("make", [loop_by_hand, *[pytest.param(make, marks=pytest.mark.slow)
+                                                 for make in (optimizer_loop, growing_loop, loop_of_ever_new_sizes)]])
+def test_a_loop_that_has_a_program_goes_on_behind_an_error_at_any_place(make, lane):
     def warm():
         step, tensors = make()
         for _ in range(40):
             step()
         return step, tensors
-    interrupt_often(None, warm, 80, KeyboardInterrupt("here"))
+    interrupt_often(None, warm, 20 if lane == "fast" else 80, KeyboardInterrupt("here"))
 
 
 def test_a_backward_leaves_the_grad_mode_and_no_task_behind():
@@ -242,7 +243,8 @@ def test_compiling_may_be_interrupted_at_any_place(make, in_pieces, monkeypatch)
     interrupt_often(about_to_compile, about_to_compile, 12, MemoryError("here"))
 
 
-@pytest.mark.parametrize("make", [*LOOPS, loop_of_ever_new_sizes])
+@pytest.mark.parametrize("make", [loop_by_hand, *[pytest.param(make, marks=pytest.mark.slow)
+                                                 for make in (optimizer_loop, growing_loop, loop_of_ever_new_sizes)]])
 def test_signals_at_random_moments(make):
     """As Ctrl-C comes: from outside, whenever it likes."""
     step, tensors = make()

@@ -243,7 +243,8 @@ for k in range(100):
 
 
 LONG = {"equal pieces of a trace", "what later pieces read the shapes of", "compiling at several ends",
-        "small calls put off to the last piece", "a loop over parts of the input", "a loop of equal turns within a step"}
+        "small calls put off to the last piece", "a loop over parts of the input", "a loop of equal turns within a step",
+        "slices of a data set", "attention's weights handed on to backward"}
 
 
 @pytest.mark.own_mode

@@ -335,7 +335,8 @@ print(torch.__version__.partition('+')[2], SGD.__name__, helper.name, helper.cus
 """
 
 
-@pytest.mark.parametrize("as_module", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("as_module", [False, True])
 def test_children_get_jtorch_as_torch(tmp_path, as_module):
     """With the user's own PYTHONPATH and sitecustomize as they were."""
     users = tmp_path / "users"

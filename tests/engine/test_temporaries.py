@@ -54,6 +54,7 @@ def test_pages_are_not_cleared_anew_in_each_run(untouched):
     assert untouched[1] - faults > 16 * 2**20 // 4096      # at least what makes a program large, in pages
 
 
+@pytest.mark.slow
 def test_it_can_be_switched_off(untouched):
     assert untouched[0] == 0
 

@@ -36,6 +36,7 @@ def differentiable(op: Op) -> bool:
 
 
 NAMES = [name for name, op in OPS.items() if differentiable(op) and name not in LEFT_OUT]
+EACH_THIRD = [pytest.param(name, marks=[pytest.mark.slow] * (k % 3 > 0)) for k, name in enumerate(NAMES)]
 
 
 def weighted_sum(outs, weights):
@@ -112,7 +113,7 @@ class Subject:
         return found, float(said), float(measured)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EACH_THIRD)
 def test_backward_is_jax_grad(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
