@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(config, items):
     lane = config.getoption("--lane")
     left_out = {"fast": {"slow", "nightly"}, "all": {"nightly"}, "nightly": set()}[lane]
     if os.environ.get("JTORCH_ENGINE", "auto") != "auto":
-        left_out = left_out | {"own_mode"}
+        left_out = left_out | {"one_mode"}
     left = [item for item in items if left_out.intersection(m.name for m in item.iter_markers())]
     if left:
         config.hook.pytest_deselected(items=left)

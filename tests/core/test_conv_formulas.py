@@ -41,11 +41,13 @@ def test_with_two_derivatives(same, name):
     same(lambda xp: _results(xp, *CASES[name]))
 
 
+@pytest.mark.one_mode
 @pytest.mark.parametrize("name", ["groups", "three dimensions", "transposed", "few outputs"])
 def test_of_complex_numbers(same, name):
     same(lambda xp: _results(xp, *CASES[name], dtype="complex128"))
 
 
+@pytest.mark.one_mode
 @pytest.mark.parametrize("name", ["groups", "three dimensions", "transposed", "few outputs", "depthwise of many taps"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_of_sixteen_bits(same, name, dtype):
@@ -70,6 +72,7 @@ def test_of_no_samples(same, name):
     same(run)
 
 
+@pytest.mark.one_mode
 @pytest.mark.parametrize("name", ["groups", "three dimensions", "transposed", "few outputs", "depthwise of many taps",
                                   "depthwise, transposed", "groups of six channels"])
 def test_under_vmap(xp, rng, name):
@@ -87,6 +90,7 @@ SMALL = {
 }
 
 
+@pytest.mark.one_mode
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "three dimensions")) for name in SMALL])
 def test_gradcheck(xp, rng, name):
     function, size, filters, arguments = SMALL[name]

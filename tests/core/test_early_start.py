@@ -184,7 +184,7 @@ def test_a_reading_thread_sees_finished_weights(torch):
 
 
 @pytest.mark.slow
-@pytest.mark.own_mode
+@pytest.mark.one_mode
 def test_no_more_is_compiled_than_there_is_time_for(run_python):
     code = """
 import jtorch

@@ -131,7 +131,7 @@ def test_decorating_a_class_warns(xp):
             pass
 
 
-def test_each_thread_has_its_own_mode(xp):
+def test_each_thread_has_its_one_mode(xp):
     seen = []
     with xp.no_grad():
         t = threading.Thread(target=lambda: seen.append(xp.is_grad_enabled()))

@@ -166,7 +166,7 @@ def test_an_error_in_a_piece_loses_nothing():
 
 
 @pytest.mark.slow
-@pytest.mark.own_mode
+@pytest.mark.one_mode
 def test_the_same_bits_whatever_is_on_disk(run_python, tmp_path):
     code = """
 import hashlib

@@ -53,7 +53,7 @@ def test_products_stay_where_they_are_quicker():
     assert policy.runs_on_host(elementwise, 1) == pytest.approx(32)
 
 
-@pytest.mark.own_mode
+@pytest.mark.one_mode
 def test_a_few_small_calls_are_over_before_a_program_has_started(run_python):
     """Of many, or of a backward, there is one."""
     printed = run_python("""
@@ -117,7 +117,7 @@ print([programs(range(40, 40 + n)) for n in (1, 3, 40)])
 """
 
 
-@pytest.mark.own_mode
+@pytest.mark.one_mode
 @pytest.mark.slow
 def test_of_many_lengths_a_few_are_compiled(run_python):
     """Each costs a second that one of many does not soon save; the first ones are as quick as they were."""
@@ -247,7 +247,7 @@ LONG = {"equal pieces of a trace", "what later pieces read the shapes of", "comp
         "slices of a data set", "attention's weights handed on to backward"}
 
 
-@pytest.mark.own_mode
+@pytest.mark.one_mode
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in FIRES])
 def test_a_mechanism_fires(run_python, name):
     code, condition = FIRES[name]
@@ -293,7 +293,7 @@ print(digest.hexdigest(), torch.engine.stats.counters.program_runs > 30 or "thre
 """
 
 
-@pytest.mark.own_mode
+@pytest.mark.one_mode
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "eager", "hot"])
 def test_each_run_gives_the_same_bits(run_python, mode, tmp_path):

@@ -41,7 +41,7 @@ for step in range(60):
 """
 
 
-@pytest.mark.own_mode
+@pytest.mark.one_mode
 @pytest.mark.parametrize("mode", ["eager", pytest.param("hot", marks=pytest.mark.slow)])      # in auto it depends on times what is compiled when
 def test_gives_what_python_alone_gives(run_python, mode):
     with_it, without = [[line.split(" object")[0] for line in run_python(
@@ -189,7 +189,7 @@ os._exit(0)     # jaxlib 0.10's tracebacks give back more than they took where a
 """
 
 
-@pytest.mark.own_mode
+@pytest.mark.one_mode
 @pytest.mark.parametrize("mode", ["auto", pytest.param("eager", marks=pytest.mark.slow), "hot"])
 @pytest.mark.parametrize("on", ["1", pytest.param("0", marks=pytest.mark.slow)])
 def test_a_collection_of_garbage_may_run_calls_of_its_own(run_python, on, mode):
