@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.slow)
     lane = config.getoption("--lane")
     left_out = {"fast": {"slow", "nightly"}, "all": {"nightly"}, "nightly": set()}[lane]
-    if os.environ.get("JTORCH_ENGINE", "auto") != "auto":
+    if lane != "nightly" and os.environ.get("JTORCH_ENGINE", "auto") != "auto":
         left_out = left_out | {"one_mode"}
     left = [item for item in items if left_out.intersection(m.name for m in item.iter_markers())]
     if left:

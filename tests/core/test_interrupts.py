@@ -160,7 +160,9 @@ def loop_of_ever_new_sizes():
 
 
 LOOPS = [optimizer_loop, loop_by_hand, growing_loop]
-ONE_LOOP = [growing_loop, *[pytest.param(make, marks=pytest.mark.slow) for make in (optimizer_loop, loop_by_hand)]]
+LONG = [pytest.mark.slow, pytest.mark.one_mode]
+ONE_LOOP = [growing_loop, *[pytest.param(make, marks=LONG) for make in (optimizer_loop, loop_by_hand)]]
+FOUR_LOOPS = [loop_by_hand, *[pytest.param(make, marks=LONG) for make in (optimizer_loop, growing_loop, loop_of_ever_new_sizes)]]
 
 
 def check_all_is_there(tensors):
@@ -183,8 +185,7 @@ def interrupt_often(make, first, tries, error):
     assert hit > tries // 6     # a turn that goes on in a program has half to a fifth of the places of the one that was counted
 
 
-@pytest.mark.parametrize("make", [loop_by_hand, *[pytest.param(make, marks=pytest.mark.slow)
-                                                 for make in (optimizer_loop, growing_loop, loop_of_ever_new_sizes)]])
+@pytest.mark.parametrize("make", FOUR_LOOPS)
 def test_a_loop_that_has_a_program_goes_on_behind_an_error_at_any_place(make, lane):
     def warm():
         step, tensors = make()
@@ -243,8 +244,7 @@ def test_compiling_may_be_interrupted_at_any_place(make, in_pieces, monkeypatch)
     interrupt_often(about_to_compile, about_to_compile, 12, MemoryError("here"))
 
 
-@pytest.mark.parametrize("make", [loop_by_hand, *[pytest.param(make, marks=pytest.mark.slow)
-                                                 for make in (optimizer_loop, growing_loop, loop_of_ever_new_sizes)]])
+@pytest.mark.parametrize("make", FOUR_LOOPS)
 def test_signals_at_random_moments(make):
     """As Ctrl-C comes: from outside, whenever it likes."""
     step, tensors = make()
