@@ -80,7 +80,12 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-@functools.cache
 def source(function: Callable) -> str:
     """Return a function's source without indentation."""
-    return "\n".join(line.strip() for line in inspect.getsource(function).splitlines())
+    code = inspect.unwrap(function).__code__
+    return _source_of(code, code.co_filename)
+
+
+@functools.cache
+def _source_of(code: CodeType, filename: str) -> str:   # equal code may lie in several files
+    return "\n".join(line.strip() for line in inspect.getsource(code).splitlines())
