@@ -1,10 +1,10 @@
 """Make bodies for ``same``: a decorator collects programs, and a program runs with each entry of a table."""
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import inspect
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
@@ -46,8 +46,21 @@ def written(entry: Any) -> str:
     """Return an entry as it stands in its table: what a lambda returns, a function's name, or the value."""
     if not isinstance(entry, FunctionType):
         return entry if isinstance(entry, str) else repr(entry)
-    found = re.search(r"lambda\b[^:]*: (.*?),?(\s*#.*)?$", source(entry), re.DOTALL)
-    return " ".join(found[1].split()) if found and entry.__name__ == "<lambda>" else words(entry)
+    return _returned(source(entry)) if entry.__name__ == "<lambda>" else words(entry)
+
+
+@functools.cache
+def _returned(text: str) -> str:
+    """Return what the first lambda of a text returns: the longest part of the text that is one lambda has it."""
+    text = text[text.index("lambda"):]
+    for end in (len(text), *(k for k in reversed(range(len(text))) if text[k] in ",)]}")):
+        try:
+            found = ast.parse(text[:end], mode="eval").body
+        except SyntaxError:
+            continue
+        if isinstance(found, ast.Lambda):
+            return " ".join((ast.get_source_segment(text, found.body) or "").split())
+    raise ValueError(f"no lambda begins there: {text}")
 
 
 def digest(*parts: Any) -> str:

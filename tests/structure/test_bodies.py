@@ -61,10 +61,14 @@ def test_entries_without_names_are_called_as_they_are_written():
         (1, 2),     # lambda xp: a comment
         lambda xp: (xp.ones(1),
                     "two lines"),   # a comment
+        *[call for call, _ in [
+            (lambda x: x[0], "another value"),
+            (lambda x: (lambda y: y)(x), 2)]],
         test_labels_are_names_and_a_hash,
     ]
     assert [written(entry) for entry in entries] == [
-        "xp.zeros(2)[1:, None]", "(1, 2)", '(xp.ones(1), "two lines")', "test labels are names and a hash"]
+        "xp.zeros(2)[1:, None]", "(1, 2)", '(xp.ones(1), "two lines")', "x[0]", "(lambda y: y)(x)",
+        "test labels are names and a hash"]
 
 
 def test_a_decorator_collects_programs():
