@@ -450,7 +450,8 @@ ARITHMETIC = [
     lambda xp: xp.view_as_real(xp.ones(2, dtype=xp.complex64)),
     lambda xp: xp.view_as_complex(xp.ones(2, 2)),
     lambda xp: xp.view_as_complex(xp.ones(2, 3)),
-    lambda xp: (xp.is_floating_point(xp.ones(2)), xp.is_complex(xp.ones(2)), xp.is_tensor(1), xp.is_nonzero(xp.tensor(0))),
+    lambda xp: (xp.is_floating_point(xp.ones(2)), xp.is_complex(xp.ones(2)),
+                xp.is_tensor(1), xp.is_nonzero(xp.tensor(0))),
     lambda xp: xp.is_nonzero(xp.ones(2)),
     lambda xp: xp.equal(xp.ones(2), xp.ones(2, dtype=xp.int64)),
     lambda xp: xp.equal(xp.ones(2), 1),
@@ -519,7 +520,8 @@ def cast(xp, names):
 
 
 def test_casts_between_all(same):
-    same(*bodies(cast, [(of, to) for of, to in itertools.product(NAMES, NAMES) if "complex" not in of or "complex" in to]))
+    pairs = itertools.product(NAMES, NAMES)
+    same(*bodies(cast, [(of, to) for of, to in pairs if "complex" not in of or "complex" in to]))
 
 
 def properties(xp, name):

@@ -374,7 +374,8 @@ NOT_OF_COMPLEX_NUMBERS = {"add", "sub", "index_add", "scatter", "lerp", "add to 
 
 
 def scaled(xp, call, dtype, number):
-    return call(xp, lambda: xp.ones(2, dtype=getattr(xp, dtype)), lambda: xp.ones(2, 2, dtype=getattr(xp, dtype)), number)
+    kind = getattr(xp, dtype)
+    return call(xp, lambda: xp.ones(2, dtype=kind), lambda: xp.ones(2, 2, dtype=kind), number)
 
 
 @pytest.mark.parametrize("dtype", CALLS)
@@ -382,7 +383,8 @@ def test_numbers_that_scale(same, dtype):
     calls = CALLS[dtype]
     for number in (True, 2, 1.5, 2j):
         same(*bodies(scaled, calls, dtype, number))
-    same(*bodies(scaled, {name: call for name, call in calls.items() if name not in NOT_OF_COMPLEX_NUMBERS}, dtype, 2 + 0j))
+    others = {name: call for name, call in calls.items() if name not in NOT_OF_COMPLEX_NUMBERS}
+    same(*bodies(scaled, others, dtype, 2 + 0j))
 
 
 LINALG = {

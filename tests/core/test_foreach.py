@@ -47,7 +47,8 @@ WRONG = [
 
 def of_lists(xp, call):
     """Call with functions that make lists of tensors."""
-    return call(xp, lambda: [xp.tensor([1.0, 2.0]), xp.tensor([[3.0]])], lambda: [xp.tensor([0.5, 4.0]), xp.tensor([[7.0]])])
+    return call(xp, lambda: [xp.tensor([1.0, 2.0]), xp.tensor([[3.0]])],
+                lambda: [xp.tensor([0.5, 4.0]), xp.tensor([[7.0]])])
 
 
 def test_values(same):

@@ -317,7 +317,8 @@ def reading_nothing(xp, index):
 
 
 def test_zero_dim_and_empty(same):
-    same(*bodies(reading_a_number, OF_A_NUMBER), *bodies(writing_a_number, PLACES_IN_A_NUMBER), *bodies(reading_nothing, OF_NOTHING))
+    same(*bodies(reading_a_number, OF_A_NUMBER), *bodies(writing_a_number, PLACES_IN_A_NUMBER),
+         *bodies(reading_nothing, OF_NOTHING))
 
 
 MASKS = [

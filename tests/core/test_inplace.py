@@ -109,9 +109,10 @@ def test_methods_on_a_view(same):
 
 UPDATES = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv, "//": operator.ifloordiv,
            "%": operator.imod, "**": operator.ipow, "@": operator.imatmul}
-UPDATES_OF_INTEGERS = {"&": operator.iand, "|": operator.ior, "^": operator.ixor, "<<": operator.ilshift, ">>": operator.irshift,
-                       "+": operator.iadd, "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow}
-UPDATES_OF_BOOLS = {"&": operator.iand, "|": operator.ior, "^": operator.ixor, "+": operator.iadd, "*": operator.imul, "-": operator.isub}
+UPDATES_OF_BITS = {"&": operator.iand, "|": operator.ior, "^": operator.ixor}
+UPDATES_OF_INTEGERS = {**UPDATES_OF_BITS, "<<": operator.ilshift, ">>": operator.irshift, "+": operator.iadd,
+                       "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow}
+UPDATES_OF_BOOLS = {**UPDATES_OF_BITS, "+": operator.iadd, "*": operator.imul, "-": operator.isub}
 
 
 @pytest.mark.parametrize("symbol", UPDATES)
