@@ -45,7 +45,7 @@ def words(program: Callable) -> str:
 def written(entry: Any) -> str:
     """Return an entry as it stands in its table: what a lambda returns, a function's name, or the value."""
     if not isinstance(entry, FunctionType):
-        return entry if isinstance(entry, str) else repr(entry)
+        return entry if isinstance(entry, str) else getattr(entry, "__name__", repr(entry))
     return _returned(source(entry)) if entry.__name__ == "<lambda>" else words(entry)
 
 
