@@ -14,13 +14,17 @@ BODIES = {
     "norm": lambda torch, x: torch.nn.functional.layer_norm(x, (4,)) + torch.nn.functional.gelu(x),
     "conv": lambda torch, x: torch.nn.functional.conv1d(x.mT, torch.ones(3, 4, 1)),
     "pool": lambda torch, x: torch.nn.functional.max_pool1d(x.mT, 2),
-    "made": lambda torch, x: torch.arange(x.shape[1]) * 2 + torch.ones(x.shape[1]) - torch.linspace(0, 1, x.shape[1]) + torch.eye(x.shape[1]).sum(0),
-    "sorted": lambda torch, x: (x.sort(1)[0], x.topk(min(2, x.shape[1]), 1)[0], x.flip(1), x.roll(1, 1), x.chunk(2, 1)[0]),
+    "made": lambda torch, x: (torch.arange(x.shape[1]) * 2 + torch.ones(x.shape[1])
+                               - torch.linspace(0, 1, x.shape[1]) + torch.eye(x.shape[1]).sum(0)),
+    "sorted": lambda torch, x: (x.sort(1)[0], x.topk(min(2, x.shape[1]), 1)[0], x.flip(1), x.roll(1, 1),
+                                 x.chunk(2, 1)[0]),
     "masks": lambda torch, x: (x[x > 0], x.masked_fill(x > 0, 1.), torch.where(x > 0, x, -x), x.nonzero()),
-    "loss": lambda torch, x: torch.nn.functional.cross_entropy(x.flatten(0, 1), torch.zeros(2 * x.shape[1], dtype=torch.long), reduction="sum"),
+    "loss": lambda torch, x: torch.nn.functional.cross_entropy(
+        x.flatten(0, 1), torch.zeros(2 * x.shape[1], dtype=torch.long), reduction="sum"),
     "einsum": lambda torch, x: (torch.einsum("bic,bjc->bij", x, x), torch.linalg.multi_dot([x[0], x[0].T, x[1]])),
     "only six": lambda torch, x: x[:, :6].reshape(2, 6, 4),
-    "repeat": lambda torch, x: (x.repeat(1, 2, 1), x.expand(3, *x.shape), x.repeat_interleave(2, 1), torch.nn.functional.pad(x, (0, 0, 1, 2))),
+    "repeat": lambda torch, x: (x.repeat(1, 2, 1), x.expand(3, *x.shape), x.repeat_interleave(2, 1),
+                                 torch.nn.functional.pad(x, (0, 0, 1, 2))),
 }
 LENGTHS = (3, 4, 5, 6, 9, 17, 2, 1, 33, 0, 64, 5)
 
