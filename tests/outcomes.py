@@ -80,17 +80,3 @@ def compare(labels: Iterable[str], expected: Iterable[Any], got: Iterable[Any], 
     wrong = [f"[{k}] {label}\n    {where(a, b, rtol)}"
              for k, (label, a, b) in enumerate(zip(labels, expected, got, strict=True)) if not close(a, b, rtol)]
     assert not wrong, f"{len(wrong)} outcomes differ (expected != got):\n" + "\n".join(wrong)
-
-
-def expression(text: str) -> Callable[[Any], Any]:
-    """A body given by its source: an expression of ``xp`` and ``np``, or statements that end by setting ``r``."""
-    code = compile(text, f"<{text}>", "exec" if "r = " in text else "eval")
-
-    def body(xp):
-        scope = {"xp": xp, "np": np}
-        if "r = " not in text:
-            return eval(code, scope)
-        exec(code, scope)
-        return scope["r"]
-    body.label = text
-    return body

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import functools
 import gzip
-import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from bodies import source
 from libraries import HAS_TORCH, library
-from outcomes import close, compare, expression, outcome
+from outcomes import close, compare, outcome
 
 FILE = Path(__file__).with_name("recorded.json.gz")
 
@@ -51,8 +51,8 @@ def short(x: Any) -> Any:
 
 
 def text_of(body: Callable) -> str:
-    """What a body is found by: its source, so that the outcome of a body that was changed is not found."""
-    return getattr(body, "label", None) or "\n".join(line.strip() for line in inspect.getsource(body).splitlines())
+    """Return what a body is found by: its label or its source, so that no outcome from before a change is found."""
+    return getattr(body, "label", None) or source(body)
 
 
 def numbered(texts: list[str]) -> list[str]:
@@ -68,12 +68,11 @@ class Same:
     def __init__(self, name: str, record: bool):
         self.name, self.record = name, record
 
-    def __call__(self, *bodies: Callable | str, rtol: float = 1e-5) -> None:
-        """Fails where a body (a function of ``xp``, or a source) comes to something else than in PyTorch, floats to ``rtol``."""
-        made = [expression(b) if isinstance(b, str) else b for b in bodies]
-        texts = numbered([text_of(b) for b in made])
-        expected = self._live(made, texts, rtol) if HAS_TORCH else self._recorded(texts)
-        compare(texts, expected, [plain(outcome(b, library("jtorch"))) for b in made], rtol)
+    def __call__(self, *bodies: Callable, rtol: float = 1e-5) -> None:
+        """Fail where a body (a function of ``xp``) comes to something else than in PyTorch, floats to ``rtol``."""
+        texts = numbered([text_of(b) for b in bodies])
+        expected = self._live(bodies, texts, rtol) if HAS_TORCH else self._recorded(texts)
+        compare(texts, expected, [plain(outcome(b, library("jtorch"))) for b in bodies], rtol)
 
     def lines(self, key: str, run: Callable[[], list[str]], *, anew: bool = False) -> list[str]:
         """Return the lines that a program prints with PyTorch, as recorded under ``key``; run it if ``anew`` or not recorded."""
@@ -87,7 +86,7 @@ class Same:
             self.made.setdefault(self.name, {})[key] = found
         return found
 
-    def _live(self, bodies: list[Callable], texts: list[str], rtol: float) -> list[Any]:
+    def _live(self, bodies: Sequence[Callable], texts: list[str], rtol: float) -> list[Any]:
         found = [plain(outcome(b, library("torch"))) for b in bodies]
         if self.record:
             self.made.setdefault(self.name, {}).update(zip(texts, found, strict=True))

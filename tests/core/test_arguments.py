@@ -4,24 +4,61 @@ from __future__ import annotations
 import warnings
 
 import pytest
+from bodies import bodies
 
 pytestmark = pytest.mark.core
 
 
+NUMPYS_NAMES = [
+    lambda xp, x: xp.sum(x(), axis=1),
+    lambda xp, x: x().sum(axis=0, keepdims=True),
+    lambda xp, x: xp.mean(a=x(), axis=-1),
+    lambda xp, x: xp.add(x1=x(), x2=x()),
+    lambda xp, x: x().mul(x2=2),
+    lambda xp, x: xp.exp(x=x()),
+    lambda xp, x: xp.cat([x(), x()], axis=1),
+    lambda xp, x: xp.stack([x(), x()], axis=2),
+    lambda xp, x: x().max(axis=1),
+    lambda xp, x: xp.argsort(x(), axis=0),
+    lambda xp, x: xp.cumsum(x(), axis=0),
+    lambda xp, x: x().all(axis=0, keepdims=True),
+    lambda xp, x: x().unsqueeze(axis=0),
+    lambda xp, x: xp.atan2(x1=x(), x2=x()),
+    lambda xp, x: x().std(axis=1, keepdims=True),
+    lambda xp, x: xp.squeeze(x().unsqueeze(0), axis=0),
+    lambda xp, x: xp.norm(x()),
+    lambda xp, x: x().gather(axis=1, index=xp.zeros(2, 1, dtype=xp.int64)),
+]
+
+
+def of_a_matrix(xp, call):
+    return call(xp, lambda: xp.arange(6.0).reshape(2, 3))
+
+
 def test_numpys_names(same):
-    x = "xp.arange(6.0).reshape(2, 3)"
-    same(f"xp.sum({x}, axis=1)", f"{x}.sum(axis=0, keepdims=True)", f"xp.mean(a={x}, axis=-1)", f"xp.add(x1={x}, x2={x})",
-         f"{x}.mul(x2=2)", f"xp.exp(x={x})", f"xp.cat([{x}, {x}], axis=1)", f"xp.stack([{x}, {x}], axis=2)",
-         f"{x}.max(axis=1)", f"xp.argsort({x}, axis=0)", f"xp.cumsum({x}, axis=0)", f"{x}.all(axis=0, keepdims=True)",
-         f"{x}.unsqueeze(axis=0)", f"xp.atan2(x1={x}, x2={x})", f"{x}.std(axis=1, keepdims=True)",
-         f"xp.squeeze({x}.unsqueeze(0), axis=0)", f"xp.norm({x})", f"{x}.gather(axis=1, index=xp.zeros(2, 1, dtype=xp.int64))")
+    same(*bodies(of_a_matrix, NUMPYS_NAMES))
+
+
+DIMS = [
+    lambda x: x.squeeze(0, 2),
+    lambda x: x.squeeze(2, 3),
+    lambda x: x.squeeze(0, 1, -1),
+    lambda x: x.squeeze((0, 2)),
+    lambda x: x.squeeze(),
+    lambda x: x.squeeze(axis=(0, 2)),
+    lambda x: x.squeeze_(0, 2),
+    lambda x: x.squeeze(0, 7),
+    lambda x: x.permute(3, 1, 0, 2),
+    lambda x: x.requires_grad_().squeeze(0, 2).grad_fn.name(),
+]
+
+
+def of_dims_of_one(xp, call):
+    return call(xp.ones(1, 3, 1, 1))
 
 
 def test_dims_one_by_one(same):
-    x = "xp.ones(1, 3, 1, 1)"
-    same(*[f"{x}.{call}" for call in ("squeeze(0, 2)", "squeeze(2, 3)", "squeeze(0, 1, -1)", "squeeze((0, 2))", "squeeze()",
-                                      "squeeze(axis=(0, 2))", "squeeze_(0, 2)", "squeeze(0, 7)", "permute(3, 1, 0, 2)")],
-         f"{x}.requires_grad_().squeeze(0, 2).grad_fn.name()")
+    same(*bodies(of_dims_of_one, DIMS))
 
 
 def test_numpys_names_write(same):
@@ -32,14 +69,29 @@ def test_numpys_names_write(same):
     same(add)
 
 
+OLD_OVERLOADS = [
+    lambda xp, a, b: xp.add(a(), 2, b()),
+    lambda xp, a, b: xp.sub(a(), 2, b()),
+    lambda xp, a, b: xp.addcmul(a(), 2, b(), b()),
+    lambda xp, a, b: xp.addcdiv(a(), 0.5, b(), b()),
+    lambda xp, a, b: xp.addmm(2, a(), 3, a(), b()),
+    lambda xp, a, b: xp.addmm(2, a(), a(), b()),
+    lambda xp, a, b: xp.addmv(2, xp.ones(2), a(), xp.ones(2)),
+    lambda xp, a, b: xp.addr(2, a(), 3, xp.ones(2), xp.ones(2)),
+    lambda xp, a, b: xp.baddbmm(2, a()[None], 3, a()[None], b()[None]),
+    lambda xp, a, b: a().addcmul_(2, b(), b()),
+    lambda xp, a, b: a().addmm(2, 3, a(), b()),
+    lambda xp, a, b: a().add_(2, b()),
+]
+
+
+def of_two_matrices(xp, call):
+    return call(xp, lambda: xp.arange(4.0).reshape(2, 2), lambda: xp.ones(2, 2))
+
+
 @pytest.mark.filterwarnings("ignore:This overload")
 def test_old_overloads(same):
-    a, b = "xp.arange(4.0).reshape(2, 2)", "xp.ones(2, 2)"
-    same(*[f"xp.{f}({args})" for f, args in (
-        ("add", f"{a}, 2, {b}"), ("sub", f"{a}, 2, {b}"), ("addcmul", f"{a}, 2, {b}, {b}"), ("addcdiv", f"{a}, 0.5, {b}, {b}"),
-        ("addmm", f"2, {a}, 3, {a}, {b}"), ("addmm", f"2, {a}, {a}, {b}"), ("addmv", f"2, xp.ones(2), {a}, xp.ones(2)"),
-        ("addr", f"2, {a}, 3, xp.ones(2), xp.ones(2)"), ("baddbmm", f"2, {a}[None], 3, {a}[None], {b}[None]"))],
-        f"{a}.addcmul_(2, {b}, {b})", f"{a}.addmm(2, 3, {a}, {b})", f"{a}.add_(2, {b})")
+    same(*bodies(of_two_matrices, OLD_OVERLOADS))
 
 
 def test_an_old_overload_warns(xp):

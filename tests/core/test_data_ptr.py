@@ -9,6 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
+from bodies import Programs, words, written
 from libraries import library
 
 pytestmark = pytest.mark.core
@@ -61,18 +62,111 @@ def test_interfaces_of_numpy(xp):
     assert second.tolist() == [30, 4, 5]
 
 
-WRITES = ["t.add_(1)", "t.mul_(t)", "t[1] = 7", "t[0, 1] = 7", "t[:, 1] = t[:, 0]", "t.t().zero_()", "t.data.fill_(3)", "t.detach().neg_()",
-          "t[t > 2] = 0", "xp.exp(t, out=t)", "t.copy_(xp.ones(2, 3))", "t.view(-1)[2:4].add_(5)", "t.index_fill_(1, xp.tensor([0]), 9)",
-          "t.clamp_(1, 3)", "t.numpy()[1] = 8", "t.normal_()", "t.set_(t)", "t.transpose_(0, 1)", "t.untyped_storage().fill_(0)"]
+writes = Programs()
 
 
-@pytest.mark.parametrize("write", WRITES)
+@writes
+def add_(xp, t):
+    t.add_(1)
+
+
+@writes
+def mul_by_itself(xp, t):
+    t.mul_(t)
+
+
+@writes
+def a_row(xp, t):
+    t[1] = 7
+
+
+@writes
+def a_number(xp, t):
+    t[0, 1] = 7
+
+
+@writes
+def a_column_from_another(xp, t):
+    t[:, 1] = t[:, 0]
+
+
+@writes
+def the_transpose_zeroed(xp, t):
+    t.t().zero_()
+
+
+@writes
+def data_filled(xp, t):
+    t.data.fill_(3)
+
+
+@writes
+def detach_negated(xp, t):
+    t.detach().neg_()
+
+
+@writes
+def a_mask(xp, t):
+    t[t > 2] = 0
+
+
+@writes
+def exp_into_itself(xp, t):
+    xp.exp(t, out=t)
+
+
+@writes
+def copy_(xp, t):
+    t.copy_(xp.ones(2, 3))
+
+
+@writes
+def a_slice_of_a_view_added_to(xp, t):
+    t.view(-1)[2:4].add_(5)
+
+
+@writes
+def index_fill_(xp, t):
+    t.index_fill_(1, xp.tensor([0]), 9)
+
+
+@writes
+def clamp_(xp, t):
+    t.clamp_(1, 3)
+
+
+@writes
+def a_row_of_the_array(xp, t):
+    t.numpy()[1] = 8
+
+
+@writes
+def random_numbers(xp, t):
+    t.normal_()
+
+
+@writes
+def set_to_itself(xp, t):
+    t.set_(t)
+
+
+@writes
+def transpose_(xp, t):
+    t.transpose_(0, 1)
+
+
+@writes
+def bytes_of_the_storage(xp, t):
+    t.untyped_storage().fill_(0)
+
+
+@pytest.mark.parametrize("write", writes, ids=words)
 def test_writes_show_at_the_address(xp, write):
     t = xp.arange(6.0).reshape(2, 3) + 0
     whole = t.detach().view(-1)
     at = t.data_ptr()
     seen = memory(whole, np.float32)
-    exec(write, {"t": t, "xp": xp})
+    write(xp, t)
     gc.collect()
     assert t.data_ptr() == at
     assert seen.tolist() == whole.tolist()
@@ -92,12 +186,22 @@ def test_reads_see_what_was_written(xp):
         assert t.to(xp.int64).tolist() == (np.arange(6).reshape(2, 3) + i).tolist()
 
 
-@pytest.mark.parametrize("make", ["xp.tensor(np.arange(6.).reshape(2, 3).T)", "xp.ones(2, 3).t()", "xp.arange(12.)[3:9]",
-                                  "xp.ones(4, 1).expand(4, 5)", "xp.arange(6)[::2]", "xp.ones(2, 3, 4, 4).to(memory_format=xp.channels_last)",
-                                  "xp.empty_strided((2, 2), (5, 2)).fill_(1)", "xp.ones(3) * 2", "xp.zeros(3).sum()",
-                                  "xp.from_numpy(np.arange(4.)[1:])", "xp.ones(2, 3, 4).permute(2, 0, 1)[1:]", "xp.tensor(5)"])
+@pytest.mark.parametrize("make", [
+    lambda xp: xp.tensor(np.arange(6.).reshape(2, 3).T),
+    lambda xp: xp.ones(2, 3).t(),
+    lambda xp: xp.arange(12.)[3:9],
+    lambda xp: xp.ones(4, 1).expand(4, 5),
+    lambda xp: xp.arange(6)[::2],
+    lambda xp: xp.ones(2, 3, 4, 4).to(memory_format=xp.channels_last),
+    lambda xp: xp.empty_strided((2, 2), (5, 2)).fill_(1),
+    lambda xp: xp.ones(3) * 2,
+    lambda xp: xp.zeros(3).sum(),
+    lambda xp: xp.from_numpy(np.arange(4.)[1:]),
+    lambda xp: xp.ones(2, 3, 4).permute(2, 0, 1)[1:],
+    lambda xp: xp.tensor(5),
+], ids=written)
 def test_a_tensor_lies_where_its_geometry_says(xp, make):
-    t = eval(make, {"xp": xp, "np": np})
+    t = make(xp)
     start, width = t.untyped_storage().data_ptr(), t.element_size()
     assert t.data_ptr() == start + t.storage_offset() * width
     raw = (ctypes.c_char * t.untyped_storage().nbytes()).from_address(start)

@@ -7,77 +7,171 @@ import weakref
 
 import numpy as np
 import pytest
+from bodies import Programs, words
 from libraries import library
 
 from jtorch import engine
 from jtorch.engine import policy, stats
 
 jtorch = library("jtorch")
-WRITES = {      # of a tensor (40, 6, 64)
-    "a row": "x[3] = v[0]",
-    "a number": "x[2, 1, 4] = 5.0",
-    "a slice": "x[:, 2:3] = v[:, :1]",
-    "a slice of a part": "x[4][:, 2:5] = 1.0",
-    "a step": "x[::9, 1] = 7.0",
-    "a part updated": "x[5] += 2.0",
-    "a part in place": "x[:, :, 7].mul_(3)",
-    "a fill": "x[1].fill_(4)",
-    "an index": "x[i] = v[:2]",
-    "an index behind": "x[:, :, i] = 9.0",
-    "an index added to": "x[i] += 1.0",
-    "two indices": "x[i, i] = 2.0",
-    "index_put_": "x.index_put_((i, i), v[:2, 0], accumulate=True)",
-    "index_copy_": "x.index_copy_(0, i, v[:2])",
-    "index_copy_ of one": "x.index_copy_(1, i[:1], v[:, :1])",
-    "index_copy_ of one from behind": "x[:, i[:1] - 5] = v[:, :1]",
-    "index_copy_ along the last": "x.index_copy_(2, i, v[:, :, :2])",
-    "index_add_": "x.index_add_(0, i, v[:2])",
-    "index_add_ along the last": "x.index_add_(2, i, v[:, :, :2])",
-    "scatter_": "x.scatter_(0, i.view(2, 1, 1).expand(2, 3, 4), v)",
-    "scatter_add_": "x.scatter_add_(1, i.view(1, 2, 1).expand(3, 2, 4), v)",
-    "scatter_reduce_": "x.scatter_reduce_(2, i.view(1, 1, 2).expand(2, 3, 2), v + 20000, 'amax')",
-}
-HOLDERS = {     # of what was there before
-    "a copy": "x.clone()",
-    "a copy of a part": "x[3:9].clone()",
-    "the same laid out anew": "x.reshape(-1) * 1",
-    "a saved tensor": "(w * x).sum()",
-    "a saved part": "(w[0] * x[3]).sum()",
-    "its values in NumPy": "x.numpy().copy()",
-    "a pickle": "pickle.dumps(x)",
-    "all of it joined": "xp.cat([x])",
-    "an expanded part": "x[3:4].expand(4, 6, 64).clone()",
+
+# The tensor written to has shape (40, 6, 64).
+writes = Programs()
+
+
+@writes
+def a_row(x, v, i):
+    x[3] = v[0]
+
+
+@writes
+def a_number(x, v, i):
+    x[2, 1, 4] = 5.0
+
+
+@writes
+def a_slice(x, v, i):
+    x[:, 2:3] = v[:, :1]
+
+
+@writes
+def a_slice_of_a_part(x, v, i):
+    x[4][:, 2:5] = 1.0
+
+
+@writes
+def a_step(x, v, i):
+    x[::9, 1] = 7.0
+
+
+@writes
+def a_part_updated(x, v, i):
+    x[5] += 2.0
+
+
+@writes
+def a_part_in_place(x, v, i):
+    x[:, :, 7].mul_(3)
+
+
+@writes
+def a_fill(x, v, i):
+    x[1].fill_(4)
+
+
+@writes
+def an_index(x, v, i):
+    x[i] = v[:2]
+
+
+@writes
+def an_index_behind(x, v, i):
+    x[:, :, i] = 9.0
+
+
+@writes
+def an_index_added_to(x, v, i):
+    x[i] += 1.0
+
+
+@writes
+def two_indices(x, v, i):
+    x[i, i] = 2.0
+
+
+@writes
+def index_put_(x, v, i):
+    x.index_put_((i, i), v[:2, 0], accumulate=True)
+
+
+@writes
+def index_copy_(x, v, i):
+    x.index_copy_(0, i, v[:2])
+
+
+@writes
+def index_copy_of_one(x, v, i):
+    x.index_copy_(1, i[:1], v[:, :1])
+
+
+@writes
+def index_copy_of_one_from_behind(x, v, i):
+    x[:, i[:1] - 5] = v[:, :1]
+
+
+@writes
+def index_copy_along_the_last(x, v, i):
+    x.index_copy_(2, i, v[:, :, :2])
+
+
+@writes
+def index_add_(x, v, i):
+    x.index_add_(0, i, v[:2])
+
+
+@writes
+def index_add_along_the_last(x, v, i):
+    x.index_add_(2, i, v[:, :, :2])
+
+
+@writes
+def scatter_(x, v, i):
+    x.scatter_(0, i.view(2, 1, 1).expand(2, 3, 4), v)
+
+
+@writes
+def scatter_add_(x, v, i):
+    x.scatter_add_(1, i.view(1, 2, 1).expand(3, 2, 4), v)
+
+
+@writes
+def scatter_reduce_(x, v, i):
+    x.scatter_reduce_(2, i.view(1, 1, 2).expand(2, 3, 2), v + 20000, "amax")
+
+
+# These hold the numbers from before a write.
+HOLDERS = {
+    "a copy": lambda xp, x, w: x.clone(),
+    "a copy of a part": lambda xp, x, w: x[3:9].clone(),
+    "the same laid out anew": lambda xp, x, w: x.reshape(-1) * 1,
+    "a saved tensor": lambda xp, x, w: (w * x).sum(),
+    "a saved part": lambda xp, x, w: (w[0] * x[3]).sum(),
+    "its values in NumPy": lambda xp, x, w: x.numpy().copy(),
+    "a pickle": lambda xp, x, w: pickle.dumps(x),
+    "all of it joined": lambda xp, x, w: xp.cat([x]),
+    "an expanded part": lambda xp, x, w: x[3:4].expand(4, 6, 64).clone(),
 }
 
 
 def made(xp):
-    """x, and what the writes take."""
+    """Return a tensor, and the values and indices that the writes take."""
     x = xp.arange(15360.0).view(40, 6, 64) * 1
-    return {"xp": xp, "x": x, "v": xp.arange(15360.0).view(40, 6, 64) + 0.5, "i": xp.tensor([4, 2]), "pickle": pickle}
+    return x, xp.arange(15360.0).view(40, 6, 64) + 0.5, xp.tensor([4, 2])
 
 
-@pytest.mark.parametrize("name", WRITES)
-def test_what_is_written_is_there(xp, name):
-    given, of_numpy = made(xp), made(xp)
-    of_numpy["x"] = xp.from_numpy(of_numpy["x"].numpy().copy())
-    before = given["x"].clone()
+@pytest.mark.parametrize("write", writes, ids=words)
+def test_what_is_written_is_there(xp, write):
+    x, v, i = made(xp)
+    other, other_v, other_i = made(xp)
+    of_numpy = xp.from_numpy(other.numpy().copy())
+    before = x.clone()
     for _ in range(3):
-        exec(WRITES[name], given)
-        exec(WRITES[name], of_numpy)
-    assert not xp.equal(given["x"], before) and xp.equal(given["x"], of_numpy["x"])
+        write(x, v, i)
+        write(of_numpy, other_v, other_i)
+    assert not xp.equal(x, before) and xp.equal(x, of_numpy)
 
 
 @pytest.mark.parametrize("holder", HOLDERS)
-@pytest.mark.parametrize("name", WRITES)
-def test_what_others_hold_stays_as_it_was(xp, name, holder):
-    given = made(xp)
-    given["w"] = xp.ones(40, 6, 64, requires_grad=True)
-    exec(WRITES[name], given)       # from here on its memory is its own
-    before = given["x"].numpy().copy()
-    held = eval(HOLDERS[holder], given)
-    expected = eval(HOLDERS[holder], given | {"x": xp.from_numpy(before.copy())})
+@pytest.mark.parametrize("write", writes, ids=words)
+def test_what_others_hold_stays_as_it_was(xp, write, holder):
+    x, v, i = made(xp)
+    w = xp.ones(40, 6, 64, requires_grad=True)
+    write(x, v, i)      # from here on its memory is its own
+    before = x.numpy().copy()
+    held = HOLDERS[holder](xp, x, w)
+    expected = HOLDERS[holder](xp, xp.from_numpy(before.copy()), w)
     with xp.no_grad():
-        exec(WRITES[name], given)
+        write(x, v, i)
     if "saved" in holder:
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             held.backward()
@@ -87,44 +181,43 @@ def test_what_others_hold_stays_as_it_was(xp, name, holder):
         assert np.array_equal(held, expected)
 
 
-@pytest.mark.parametrize("name", WRITES)
-def test_a_view_sees_what_is_written(xp, name):
-    given = made(xp)
-    exec(WRITES[name], given)
-    x = given["x"]
+@pytest.mark.parametrize("write", writes, ids=words)
+def test_a_view_sees_what_is_written(xp, write):
+    x, v, i = made(xp)
+    write(x, v, i)
     views = [x[3], x[:, 2], x.view(-1), x.permute(2, 0, 1), x.detach(), x[4:5]]
-    seen = [v.sum().item() for v in views]
-    exec(WRITES[name], given)
+    seen = [view.sum().item() for view in views]
+    write(x, v, i)
     fresh = [x[3], x[:, 2], x.view(-1), x.permute(2, 0, 1), x, x[4:5]]
-    assert [v.tolist() for v in views] == [f.clone().tolist() for f in fresh]
+    assert [view.tolist() for view in views] == [f.clone().tolist() for f in fresh]
     assert len(seen) == 6
 
 
-@pytest.mark.parametrize("name", WRITES)
-def test_it_is_written_where_it_is(monkeypatch, name):
+@pytest.mark.parametrize("write", writes, ids=words)
+def test_it_is_written_where_it_is(monkeypatch, write):
     if engine.trie.ENGINE_MODE == "hot":
         pytest.skip("calls are held back: a program writes where the memory is, if it can")
     engine.forget()
     monkeypatch.setattr(policy, "LEAST_OVERWRITTEN", 1 << 12)
-    given = made(jtorch)
+    x, v, i = made(jtorch)
     for _ in range(2):
-        exec(WRITES[name], given)
-        given["x"][0, 0, 0].item()
+        write(x, v, i)
+        x[0, 0, 0].item()
     before = stats.counters.overwritten
-    exec(WRITES[name], given)
+    write(x, v, i)
     assert stats.counters.overwritten == before + 1
 
 
 def test_small_tensors_are_copied(monkeypatch):
     monkeypatch.setattr(policy, "LEAST_OVERWRITTEN", 1 << 20)
     given, before = made(jtorch), stats.counters.overwritten
-    for write in WRITES.values():
-        exec(write, given)
+    for write in writes:
+        write(*given)
     assert stats.counters.overwritten == before
 
 
 def test_whoever_goes_by_the_array_keeps_it():
-    x = made(jtorch)["x"]
+    x, _, _ = made(jtorch)
     x[1] = 2.0
     value = x._storage.value
     array = value.array
@@ -219,14 +312,37 @@ def test_an_address_stays(xp):
 
 # ---------------------------------------------------------------- many places
 
-PLACES = {
-    "rows": "x[k] = v[k]",
-    "numbers": "x[k, k % 6, k] = float(k)",
-    "slices": "x[:, :, k:k + 1] = v[:, :, :1]",
-    "steps": "x[k % 7::k % 5 + 2, k % 6] = v[0, :1]",
-    "rows updated": "x[k] += v[k]",
-    "parts of parts": "x[k][k % 6:, k] = 3.0",
-}
+places = Programs()
+
+
+@places
+def rows(x, v, k):
+    x[k] = v[k]
+
+
+@places
+def numbers(x, v, k):
+    x[k, k % 6, k] = float(k)
+
+
+@places
+def slices(x, v, k):
+    x[:, :, k:k + 1] = v[:, :, :1]
+
+
+@places
+def steps(x, v, k):
+    x[k % 7::k % 5 + 2, k % 6] = v[0, :1]
+
+
+@places
+def rows_updated(x, v, k):
+    x[k] += v[k]
+
+
+@places
+def parts_of_parts(x, v, k):
+    x[k][k % 6:, k] = 3.0
 
 
 @pytest.fixture(params=[0, 5])
@@ -236,20 +352,21 @@ def many(request, monkeypatch):
 
 
 @pytest.mark.parametrize("holder", [None, *HOLDERS])
-@pytest.mark.parametrize("name", PLACES)
-def test_many_places_are_written(xp, many, name, holder):
-    given, plain, held = made(xp), made(xp), []
-    plain["x"] = xp.from_numpy(plain["x"].numpy().copy())
-    given["w"] = plain["w"] = xp.ones(40, 6, 64, requires_grad=True)
+@pytest.mark.parametrize("write", places, ids=words)
+def test_many_places_are_written(xp, many, write, holder):
+    x, v, _ = made(xp)
+    other, other_v, _ = made(xp)
+    plain, held = xp.from_numpy(other.numpy().copy()), []
+    w = xp.ones(40, 6, 64, requires_grad=True)
     for k in range(40):
         with xp.no_grad():
-            for world in (given, plain):
-                exec(PLACES[name], world | {"k": k})
+            write(x, v, k)
+            write(plain, other_v, k)
         if k % 8 == 3 and holder is not None:
-            held.append((eval(HOLDERS[holder], given), eval(HOLDERS[holder], given | {"x": plain["x"].clone()})))
+            held.append((HOLDERS[holder](xp, x, w), HOLDERS[holder](xp, plain.clone(), w)))
         if k % 5 == 0:
-            given["x"].sum().item()
-    assert xp.equal(given["x"], plain["x"])
+            x.sum().item()
+    assert xp.equal(x, plain)
     for kept, expected in held:
         if "saved" in holder:
             with pytest.raises(RuntimeError, match="modified by an inplace operation"):

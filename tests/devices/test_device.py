@@ -10,6 +10,7 @@ import threading
 
 import jax
 import pytest
+from bodies import written
 
 from jtorch import backends, cuda, engine, version
 from jtorch._base import seam
@@ -21,40 +22,108 @@ devices = importlib.import_module("jtorch.device")     # jtorch.device is the cl
 torch = pytest.importorskip("torch")
 
 SPELLINGS = [
-    "D('cpu')", "D('cuda')", "D('cuda:1')", "D('cuda', 1)", "D('cpu', None)", "D(type='cuda', index=1)",
-    "D('cuda', index=2)", "D(type='cuda')", "D(D('cuda'))", "D(device='cuda:1')", "D('meta')", "D('meta:0')",
-    "D('xla')", "D('xla:0')", "D('mps')", "D('cpu:1')", "D('privateuseone')", "D(index=0, type='cuda')",
-    "D(b'cuda')", "D('cuda', index=None)", "D('cuda:127')", "str(D('cuda:1'))", "str(D('cuda'))",
-    "D('cuda') == D('cuda:0')", "D('cuda') == 'cuda'", "D('cpu') == D('cpu')", "D('cpu') != D('cpu')",
-    "D('cpu').index", "D('cuda:3').index", "D('cuda:3').type", "len({D('cpu'), D('cpu')})",
-    # errors
-    "D('foo')", "D('')", "D('cuda:x')", "D('cuda:')", "D('cuda:-1')", "D('cuda:01')", "D('cuda:1:2')", "D('CUDA')",
-    "D(' cpu')", "D('cuda:0', 1)", "D('cuda', '1')", "D('cuda', True)", "D(-1)", "D('cpu', -1)", "D('cpu', -2)",
-    "D(D('cuda'), 1)", "D(None)", "D(1.0)", "D(True)", "D()", "D('cpu') < D('cuda')", "D('gpu')", "D('tpu')",
-    "D('cuda', 1, 2)", "D(index=1)", "D('cuda', 1.5)", "D(3, 1)", "D(type=1)", "D('foo:x')", "D('foo:1')",
-    "D(':1')", "D('cuda', foo=1)", "D('cuda', type='cpu')", "D('cuda', index='x')", "D('cpu:1', None)", "D('1cpu')",
-    "D('cuda_x')", "D('cuda x')", "D(2**70)", "D('cuda', 2**70)", "D('cuda:99999999999')", "D(type=None)",
-    "D('aaa', 0)", "D([])", "setattr(D('cpu'), 'x', 1)", "setattr(D('cpu'), 'type', 'cuda')", "D(foo=1)",
-    "D('cuda', 1, index=2)",
+    lambda D: D('cpu'),
+    lambda D: D('cuda'),
+    lambda D: D('cuda:1'),
+    lambda D: D('cuda', 1),
+    lambda D: D('cpu', None),
+    lambda D: D(type='cuda', index=1),
+    lambda D: D('cuda', index=2),
+    lambda D: D(type='cuda'),
+    lambda D: D(D('cuda')),
+    lambda D: D(device='cuda:1'),
+    lambda D: D('meta'),
+    lambda D: D('meta:0'),
+    lambda D: D('xla'),
+    lambda D: D('xla:0'),
+    lambda D: D('mps'),
+    lambda D: D('cpu:1'),
+    lambda D: D('privateuseone'),
+    lambda D: D(index=0, type='cuda'),
+    lambda D: D(b'cuda'),
+    lambda D: D('cuda', index=None),
+    lambda D: D('cuda:127'),
+    lambda D: str(D('cuda:1')),
+    lambda D: str(D('cuda')),
+    lambda D: D('cuda') == D('cuda:0'),
+    lambda D: D('cuda') == 'cuda',
+    lambda D: D('cpu') == D('cpu'),
+    lambda D: D('cpu') != D('cpu'),
+    lambda D: D('cpu').index,
+    lambda D: D('cuda:3').index,
+    lambda D: D('cuda:3').type,
+    lambda D: len({D('cpu'), D('cpu')}),
+    lambda D: D('foo'),
+    lambda D: D(''),
+    lambda D: D('cuda:x'),
+    lambda D: D('cuda:'),
+    lambda D: D('cuda:-1'),
+    lambda D: D('cuda:01'),
+    lambda D: D('cuda:1:2'),
+    lambda D: D('CUDA'),
+    lambda D: D(' cpu'),
+    lambda D: D('cuda:0', 1),
+    lambda D: D('cuda', '1'),
+    lambda D: D('cuda', True),
+    lambda D: D(-1),
+    lambda D: D('cpu', -1),
+    lambda D: D('cpu', -2),
+    lambda D: D(D('cuda'), 1),
+    lambda D: D(None),
+    lambda D: D(1.0),
+    lambda D: D(True),
+    lambda D: D(),
+    lambda D: D('cpu') < D('cuda'),
+    lambda D: D('gpu'),
+    lambda D: D('tpu'),
+    lambda D: D('cuda', 1, 2),
+    lambda D: D(index=1),
+    lambda D: D('cuda', 1.5),
+    lambda D: D(3, 1),
+    lambda D: D(type=1),
+    lambda D: D('foo:x'),
+    lambda D: D('foo:1'),
+    lambda D: D(':1'),
+    lambda D: D('cuda', foo=1),
+    lambda D: D('cuda', type='cpu'),
+    lambda D: D('cuda', index='x'),
+    lambda D: D('cpu:1', None),
+    lambda D: D('1cpu'),
+    lambda D: D('cuda_x'),
+    lambda D: D('cuda x'),
+    lambda D: D(2**70),
+    lambda D: D('cuda', 2**70),
+    lambda D: D('cuda:99999999999'),
+    lambda D: D(type=None),
+    lambda D: D('aaa', 0),
+    lambda D: D([]),
+    lambda D: setattr(D('cpu'), 'x', 1),
+    lambda D: setattr(D('cpu'), 'type', 'cuda'),
+    lambda D: D(foo=1),
+    lambda D: D('cuda', 1, index=2),
 ]
 
 
-def outcome(expression, **names):
+def outcome(call, given):
     try:
-        return repr(eval(expression, names))
+        return repr(call(given))
     except Exception as error:
         return type(error), str(error).split("\n")[0]
 
 
-@pytest.mark.parametrize("expression", SPELLINGS)
-def test_spellings(expression):
-    assert outcome(expression, D=device) == outcome(expression, D=torch.device)
+@pytest.mark.parametrize("call", SPELLINGS, ids=written)
+def test_spellings(call):
+    assert outcome(call, device) == outcome(call, torch.device)
 
 
-@pytest.mark.parametrize("expression", ["D(0)", "D(1)", "D(device=0)"])
+@pytest.mark.parametrize("call", [
+    lambda D: D(0),
+    lambda D: D(1),
+    lambda D: D(device=0),
+], ids=written)
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="there is an accelerator")
-def test_no_accelerator(expression):
-    assert outcome(expression, D=device) == outcome(expression, D=torch.device)
+def test_no_accelerator(call):
+    assert outcome(call, device) == outcome(call, torch.device)
 
 
 def test_one_object_each():
@@ -205,22 +274,54 @@ def fake_devices(monkeypatch):
 
 
 WITHOUT_A_GPU = [
-    "c.is_available()", "c.device_count()", "c.current_device()", "c.set_device(-1)", "c.get_device_name()",
-    "c.get_device_properties(0)", "c.get_device_capability()", "c.synchronize()", "c.memory_allocated()",
-    "c.memory_reserved()", "c.max_memory_allocated()", "c.max_memory_reserved()", "c.memory_stats()",
-    "c.mem_get_info()", "c.empty_cache()", "c.Event()", "c.Stream()", "c.current_stream()", "c.default_stream()",
-    "c.manual_seed(1)", "c.manual_seed_all(1)", "c.seed()", "c.seed_all()", "c.initial_seed()", "c.get_rng_state()",
-    "c.get_rng_state_all()", "c.is_initialized()", "c.init()", "c.ipc_collect()", "c.is_bf16_supported()",
-    "c.is_tf32_supported()", "c.get_arch_list()", "c.device('cpu')", "c.set_device('cpu')", "c.set_device('foo')",
-    "c.can_device_access_peer(0, 1)", "c.set_per_process_memory_fraction(0.5)", "c.host_memory_stats()",
-    "c.get_device_name('cpu')", "c.default_generators", "c.get_gencode_flags()",
+    lambda c: c.is_available(),
+    lambda c: c.device_count(),
+    lambda c: c.current_device(),
+    lambda c: c.set_device(-1),
+    lambda c: c.get_device_name(),
+    lambda c: c.get_device_properties(0),
+    lambda c: c.get_device_capability(),
+    lambda c: c.synchronize(),
+    lambda c: c.memory_allocated(),
+    lambda c: c.memory_reserved(),
+    lambda c: c.max_memory_allocated(),
+    lambda c: c.max_memory_reserved(),
+    lambda c: c.memory_stats(),
+    lambda c: c.mem_get_info(),
+    lambda c: c.empty_cache(),
+    lambda c: c.Event(),
+    lambda c: c.Stream(),
+    lambda c: c.current_stream(),
+    lambda c: c.default_stream(),
+    lambda c: c.manual_seed(1),
+    lambda c: c.manual_seed_all(1),
+    lambda c: c.seed(),
+    lambda c: c.seed_all(),
+    lambda c: c.initial_seed(),
+    lambda c: c.get_rng_state(),
+    lambda c: c.get_rng_state_all(),
+    lambda c: c.is_initialized(),
+    lambda c: c.init(),
+    lambda c: c.ipc_collect(),
+    lambda c: c.is_bf16_supported(),
+    lambda c: c.is_tf32_supported(),
+    lambda c: c.get_arch_list(),
+    lambda c: c.device('cpu'),
+    lambda c: c.set_device('cpu'),
+    lambda c: c.set_device('foo'),
+    lambda c: c.can_device_access_peer(0, 1),
+    lambda c: c.set_per_process_memory_fraction(0.5),
+    lambda c: c.host_memory_stats(),
+    lambda c: c.get_device_name('cpu'),
+    lambda c: c.default_generators,
+    lambda c: c.get_gencode_flags(),
 ]
 
 
-@pytest.mark.parametrize("expression", WITHOUT_A_GPU)
-def test_cuda_without_a_gpu(expression, fake_devices):
+@pytest.mark.parametrize("call", WITHOUT_A_GPU, ids=written)
+def test_cuda_without_a_gpu(call, fake_devices):
     fake_devices(cpu=1)
-    assert outcome(expression, c=cuda) == outcome(expression, c=torch.cuda)
+    assert outcome(call, cuda) == outcome(call, torch.cuda)
 
 
 def test_cuda_without_a_gpu_contexts(fake_devices):
@@ -340,25 +441,51 @@ def test_cuda_seeds(fake_devices, monkeypatch):
 # -- torch.backends ---------------------------------------------------------------------------------------------------
 
 QUESTIONS = [
-    "b.cuda.is_built()", "b.cuda.matmul.allow_tf32", "b.cuda.matmul.allow_fp16_reduced_precision_reduction",
-    "b.cuda.matmul.allow_bf16_reduced_precision_reduction", "b.cuda.matmul.allow_fp16_accumulation",
-    "b.cuda.flash_sdp_enabled()", "b.cuda.mem_efficient_sdp_enabled()", "b.cuda.math_sdp_enabled()",
-    "b.cuda.cudnn_sdp_enabled()", "b.cudnn.is_available()", "b.cudnn.version()", "b.cudnn.enabled",
-    "b.cudnn.benchmark", "b.cudnn.deterministic", "b.cudnn.allow_tf32", "b.cudnn.benchmark_limit",
-    "b.mps.is_available()", "b.mps.is_built()", "b.openmp.is_available.__name__", "b.mkldnn.enabled",
-    "b.mkldnn.deterministic", "b.opt_einsum.is_available()", "b.opt_einsum.enabled", "b.opt_einsum.strategy",
-    "b.cusparselt.is_available()", "b.fp32_precision", "b.cuda.matmul.fp32_precision",
-    "b.mha.get_fastpath_enabled()", "b.flags_frozen()", "setattr(b.cudnn, 'benchmark', 3)",
-    "setattr(b.cudnn, 'enabled', 1)", "setattr(b.cudnn, 'deterministic', None)", "setattr(b.cuda.matmul, 'foo', 1)",
-    "setattr(b.cuda.matmul, 'allow_tf32', 3)", "setattr(b.mkldnn, 'enabled', 1)",
-    "setattr(b.mkldnn, 'deterministic', 1)", "setattr(b.cuda.matmul, 'fp32_precision', 'x')",
-    "setattr(b.cuda.matmul, 'allow_fp16_accumulation', 1)", "b.cuda.matmul.foo",
+    lambda b: b.cuda.is_built(),
+    lambda b: b.cuda.matmul.allow_tf32,
+    lambda b: b.cuda.matmul.allow_fp16_reduced_precision_reduction,
+    lambda b: b.cuda.matmul.allow_bf16_reduced_precision_reduction,
+    lambda b: b.cuda.matmul.allow_fp16_accumulation,
+    lambda b: b.cuda.flash_sdp_enabled(),
+    lambda b: b.cuda.mem_efficient_sdp_enabled(),
+    lambda b: b.cuda.math_sdp_enabled(),
+    lambda b: b.cuda.cudnn_sdp_enabled(),
+    lambda b: b.cudnn.is_available(),
+    lambda b: b.cudnn.version(),
+    lambda b: b.cudnn.enabled,
+    lambda b: b.cudnn.benchmark,
+    lambda b: b.cudnn.deterministic,
+    lambda b: b.cudnn.allow_tf32,
+    lambda b: b.cudnn.benchmark_limit,
+    lambda b: b.mps.is_available(),
+    lambda b: b.mps.is_built(),
+    lambda b: b.openmp.is_available.__name__,
+    lambda b: b.mkldnn.enabled,
+    lambda b: b.mkldnn.deterministic,
+    lambda b: b.opt_einsum.is_available(),
+    lambda b: b.opt_einsum.enabled,
+    lambda b: b.opt_einsum.strategy,
+    lambda b: b.cusparselt.is_available(),
+    lambda b: b.fp32_precision,
+    lambda b: b.cuda.matmul.fp32_precision,
+    lambda b: b.mha.get_fastpath_enabled(),
+    lambda b: b.flags_frozen(),
+    lambda b: setattr(b.cudnn, 'benchmark', 3),
+    lambda b: setattr(b.cudnn, 'enabled', 1),
+    lambda b: setattr(b.cudnn, 'deterministic', None),
+    lambda b: setattr(b.cuda.matmul, 'foo', 1),
+    lambda b: setattr(b.cuda.matmul, 'allow_tf32', 3),
+    lambda b: setattr(b.mkldnn, 'enabled', 1),
+    lambda b: setattr(b.mkldnn, 'deterministic', 1),
+    lambda b: setattr(b.cuda.matmul, 'fp32_precision', 'x'),
+    lambda b: setattr(b.cuda.matmul, 'allow_fp16_accumulation', 1),
+    lambda b: b.cuda.matmul.foo,
 ]
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", QUESTIONS, ids=written)
 def test_backends(question):
-    assert outcome(question, b=backends) == outcome(question, b=torch.backends)
+    assert outcome(question, backends) == outcome(question, torch.backends)
 
 
 def test_flags_inside_a_block():

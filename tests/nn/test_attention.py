@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bodies import written
 
 TARGET, SOURCE, BATCH = 5, 6, 3
 FUTURE = np.triu(np.ones((TARGET, SOURCE)), 1) > 0
@@ -74,24 +75,30 @@ def test_one_tensor_in_several_places(torch, same, options):
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=2e-4, atol=5e-5 * max(1, b.abs().max().item()))
 
 
-ERRORS = {
-    "nn.MultiheadAttention(8, 3)": "embed_dim must be divisible by num_heads",
-    "nn.MultiheadAttention(0, 3)": "embed_dim and num_heads must be greater than 0, got embed_dim=0 and num_heads=3 instead",
-    "layer(*[xp.zeros(4, 3, 6)] * 3)": "was expecting embedding dimension of 8, but got 6",
-    "layer(xp.zeros(4), xp.zeros(4), xp.zeros(4))": "query should be unbatched 2D or batched 3D tensor but received 1-D",
-    "layer(xp.zeros(4, 2, 8), xp.zeros(4, 8), x)": "For batched (3-D) `query`, expected `key` and `value` to be 3-D but found 2-D",
-    "layer(x, x, x, attn_mask=xp.zeros(3, 3))": "The shape of the 2D attn_mask is torch.Size([3, 3]), but should be (4, 4).",
-    "layer(x, x, x, attn_mask=xp.zeros(4, 4, dtype=xp.int64))": "only bool and floating types of attn_mask are supported",
-    "layer(x, x, x, key_padding_mask=xp.zeros(3, 5))": "Expected key_padded_mask.shape[1] to be 4, but got 5",
-    "layer(x, x, x, is_causal=True)": "Need attn_mask if specifying the is_causal hint.",
-}
+ERRORS = [
+    (lambda xp, layer, x: xp.nn.MultiheadAttention(8, 3), "embed_dim must be divisible by num_heads"),
+    (lambda xp, layer, x: xp.nn.MultiheadAttention(0, 3),
+     "embed_dim and num_heads must be greater than 0, got embed_dim=0 and num_heads=3 instead"),
+    (lambda xp, layer, x: layer(*[xp.zeros(4, 3, 6)] * 3), "was expecting embedding dimension of 8, but got 6"),
+    (lambda xp, layer, x: layer(xp.zeros(4), xp.zeros(4), xp.zeros(4)),
+     "query should be unbatched 2D or batched 3D tensor but received 1-D"),
+    (lambda xp, layer, x: layer(xp.zeros(4, 2, 8), xp.zeros(4, 8), x),
+     "For batched (3-D) `query`, expected `key` and `value` to be 3-D but found 2-D"),
+    (lambda xp, layer, x: layer(x, x, x, attn_mask=xp.zeros(3, 3)),
+     "The shape of the 2D attn_mask is torch.Size([3, 3]), but should be (4, 4)."),
+    (lambda xp, layer, x: layer(x, x, x, attn_mask=xp.zeros(4, 4, dtype=xp.int64)),
+     "only bool and floating types of attn_mask are supported"),
+    (lambda xp, layer, x: layer(x, x, x, key_padding_mask=xp.zeros(3, 5)),
+     "Expected key_padded_mask.shape[1] to be 4, but got 5"),
+    (lambda xp, layer, x: layer(x, x, x, is_causal=True), "Need attn_mask if specifying the is_causal hint."),
+]
 
 
-@pytest.mark.parametrize("source", ERRORS)
-def test_errors(xp, source):
+@pytest.mark.parametrize(("call", "message"), ERRORS, ids=written)
+def test_errors(xp, call, message):
     with pytest.raises((AssertionError, RuntimeError, ValueError)) as e:
-        eval(source, {"xp": xp, "nn": xp.nn, "layer": xp.nn.MultiheadAttention(8, 2), "x": xp.zeros(4, 3, 8)})
-    assert ERRORS[source] in str(e.value)
+        call(xp, xp.nn.MultiheadAttention(8, 2), xp.zeros(4, 3, 8))
+    assert message in str(e.value)
 
 
 @pytest.mark.conformance
@@ -163,22 +170,24 @@ def test_embedding_bag(torch, options, weighted, flat):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
-BAG_ERRORS = {
-    "bag(xp.tensor([[3]]))": "Index 0 of input takes value 3 which is not in the valid range [0, 3)",
-    "bag(xp.tensor([1, 2]), xp.tensor([1]))": "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start",
-    "bag(xp.tensor([1, 2]), xp.tensor([0, 3]))": "offsets[-1] can not be greater than input's length 2 but got offsets[-1] of 3",
-    "bag(xp.tensor([1]))": "offsets has to be a 1D Tensor but got None",
-    "bag(xp.tensor([[1]]), None, xp.ones(1, 1))": "embedding_bag: per_sample_weights was not None.",
-    "nn.EmbeddingBag(3, 4, padding_idx=3)": "padding_idx must be within num_embeddings",
-    "nn.Embedding(3, 4)(xp.tensor([7]))": "index out of range in self",
-}
+BAG_ERRORS = [
+    (lambda xp, bag: bag(xp.tensor([[3]])), "Index 0 of input takes value 3 which is not in the valid range [0, 3)"),
+    (lambda xp, bag: bag(xp.tensor([1, 2]), xp.tensor([1])),
+     "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start"),
+    (lambda xp, bag: bag(xp.tensor([1, 2]), xp.tensor([0, 3])),
+     "offsets[-1] can not be greater than input's length 2 but got offsets[-1] of 3"),
+    (lambda xp, bag: bag(xp.tensor([1])), "offsets has to be a 1D Tensor but got None"),
+    (lambda xp, bag: bag(xp.tensor([[1]]), None, xp.ones(1, 1)), "embedding_bag: per_sample_weights was not None."),
+    (lambda xp, bag: xp.nn.EmbeddingBag(3, 4, padding_idx=3), "padding_idx must be within num_embeddings"),
+    (lambda xp, bag: xp.nn.Embedding(3, 4)(xp.tensor([7])), "index out of range in self"),
+]
 
 
-@pytest.mark.parametrize("source", BAG_ERRORS)
-def test_bag_errors(xp, source):
+@pytest.mark.parametrize(("call", "message"), BAG_ERRORS, ids=written)
+def test_bag_errors(xp, call, message):
     with pytest.raises((RuntimeError, ValueError, AssertionError, NotImplementedError, IndexError)) as e:
-        str(eval(source, {"xp": xp, "nn": xp.nn, "bag": xp.nn.EmbeddingBag(3, 4)}))
-    assert BAG_ERRORS[source] in str(e.value)
+        str(call(xp, xp.nn.EmbeddingBag(3, 4)))
+    assert message in str(e.value)
 
 
 def test_embeddings_of_a_given_table(xp):
@@ -211,15 +220,16 @@ def test_how_the_output_lies_in_memory(torch, options, mask):
 
 @pytest.mark.conformance
 @pytest.mark.parametrize("build", [
-    "nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True)",
-    "nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True, norm_first=True)",
-    "nn.Transformer(8, 2, 1, 1, 16, dropout=0.3, batch_first=True)"])
+    lambda nn: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True),
+    lambda nn: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True, norm_first=True),
+    lambda nn: nn.Transformer(8, 2, 1, 1, 16, dropout=0.3, batch_first=True),
+], ids=written)
 def test_dropout_of_what_attention_gives_comes_in_the_order_of_its_memory(torch, build):
     import jtorch
 
     def trained(xp):
         xp.manual_seed(0)
-        layer, x = eval(build, {"nn": xp.nn}), xp.tensor(numbers(BATCH, SOURCE, 8))
+        layer, x = build(xp.nn), xp.tensor(numbers(BATCH, SOURCE, 8))
         out = layer(x, x) if isinstance(layer, xp.nn.Transformer) else layer(x)
         out.square().cumsum(1).sum().backward()
         return [out.detach().numpy(), *[p.grad.numpy() for p in layer.parameters()]]

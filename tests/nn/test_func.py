@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bodies import written
 
 import jtorch
 
@@ -196,41 +197,41 @@ def test_randomness(xp):
     assert not xp.equal(different[0], different[2])
 
 
-WRONG = """
-func.grad(lambda x: x)(torch.ones(2))
-func.grad(lambda x: 3)(torch.ones(2))
-func.grad(lambda x: x, has_aux=True)(torch.ones(()))
-func.grad(lambda x: x, argnums=1)(torch.ones(()))
-func.grad(lambda x: x, argnums=())(torch.ones(()))
-func.grad(lambda x: x, argnums=(0, 0))(torch.ones(()))
-func.grad(lambda x: x, argnums='a')(torch.ones(()))
-func.vjp(lambda x: 3, torch.ones(2))
-func.vjp(lambda x: x.long(), torch.ones(2))
-func.jvp(lambda x: x, torch.ones(2), (torch.ones(2),))
-func.jvp(lambda x: x, (torch.ones(2),), torch.ones(2))
-func.jvp(lambda x: torch.ones(1), (torch.ones(2),), (torch.ones(2),), strict=True)
-func.jacrev(lambda x: x, chunk_size=0)
-func.vmap(lambda x: x)()
-func.vmap(lambda x: x)(3)
-func.vmap(lambda x: x, in_dims=2)(torch.ones(2))
-func.vmap(lambda x: x, in_dims='a')(torch.ones(2))
-func.vmap(lambda x: 3)(torch.ones(2))
-func.vmap(lambda x: x, randomness='x')
-func.vmap(lambda x: x, chunk_size=0)
-func.stack_module_state([])
-func.stack_module_state([torch.nn.Linear(1, 1), torch.nn.ReLU()])
-func.stack_module_state([torch.nn.Linear(1, 1), torch.nn.Linear(1, 1).eval()])
-""".strip().splitlines()
+WRONG = [
+    lambda torch, func: func.grad(lambda x: x)(torch.ones(2)),
+    lambda torch, func: func.grad(lambda x: 3)(torch.ones(2)),
+    lambda torch, func: func.grad(lambda x: x, has_aux=True)(torch.ones(())),
+    lambda torch, func: func.grad(lambda x: x, argnums=1)(torch.ones(())),
+    lambda torch, func: func.grad(lambda x: x, argnums=())(torch.ones(())),
+    lambda torch, func: func.grad(lambda x: x, argnums=(0, 0))(torch.ones(())),
+    lambda torch, func: func.grad(lambda x: x, argnums='a')(torch.ones(())),
+    lambda torch, func: func.vjp(lambda x: 3, torch.ones(2)),
+    lambda torch, func: func.vjp(lambda x: x.long(), torch.ones(2)),
+    lambda torch, func: func.jvp(lambda x: x, torch.ones(2), (torch.ones(2),)),
+    lambda torch, func: func.jvp(lambda x: x, (torch.ones(2),), torch.ones(2)),
+    lambda torch, func: func.jvp(lambda x: torch.ones(1), (torch.ones(2),), (torch.ones(2),), strict=True),
+    lambda torch, func: func.jacrev(lambda x: x, chunk_size=0),
+    lambda torch, func: func.vmap(lambda x: x)(),
+    lambda torch, func: func.vmap(lambda x: x)(3),
+    lambda torch, func: func.vmap(lambda x: x, in_dims=2)(torch.ones(2)),
+    lambda torch, func: func.vmap(lambda x: x, in_dims='a')(torch.ones(2)),
+    lambda torch, func: func.vmap(lambda x: 3)(torch.ones(2)),
+    lambda torch, func: func.vmap(lambda x: x, randomness='x'),
+    lambda torch, func: func.vmap(lambda x: x, chunk_size=0),
+    lambda torch, func: func.stack_module_state([]),
+    lambda torch, func: func.stack_module_state([torch.nn.Linear(1, 1), torch.nn.ReLU()]),
+    lambda torch, func: func.stack_module_state([torch.nn.Linear(1, 1), torch.nn.Linear(1, 1).eval()]),
+]
 
 
 @pytest.mark.conformance
-@pytest.mark.parametrize("source", WRONG)
-def test_errors(torch, source):
+@pytest.mark.parametrize("call", WRONG, ids=written)
+def test_errors(torch, call):
     import jtorch
 
     def message(xp):
         with pytest.raises(Exception) as e:
-            eval(source, {"torch": xp, "func": xp.func})
+            call(xp, xp.func)
         return type(e.value).__name__, str(e.value).split(". ")[0].replace("jtorch", "torch")
     assert message(jtorch) == message(torch)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
+from bodies import written
 
 
 def module(xp):
@@ -24,136 +25,139 @@ class Unready:
         return Early()
 
 
-# Expressions in m (a module), d (a dict of two), xp and Unready; their results or errors are PyTorch's.
-QUESTIONS = """
-setattr(m, 'p', 1)
-setattr(m, 'p', xp.ones(2))
-setattr(m, 'child', 1)
-setattr(m, 'b', 'x')
-setattr(m, 'b', None), m.b, dict(m.named_buffers())
-setattr(m, 'p', None), m.p, list(m.named_parameters())
-setattr(m, 'plain', xp.nn.Linear(1, 1)), 'plain' in m._modules, 'plain' in m.__dict__
-setattr(m, 'b', xp.nn.Parameter(xp.ones(1))), list(m._buffers), list(m._parameters)
-setattr(m, 'child', xp.nn.Parameter(xp.ones(1))), list(m._modules), list(m._parameters)
-setattr(m, 'p', xp.nn.Module()), list(m._modules), list(m._parameters)
-setattr(m, 'x', xp.ones(1)), list(m._buffers), 'x' in m.__dict__
-setattr(m, 'x', xp.nn.Buffer(xp.ones(1))), list(m._buffers)
-m.nothing
-delattr(m, 'nothing')
-delattr(m, 'p'), list(m._parameters)
-delattr(m, 'b'), list(m._buffers)
-delattr(m, 'child'), list(m._modules)
-delattr(m, 'plain'), hasattr(m, 'plain')
-m.register_parameter('p.q', None)
-m.register_parameter('', None)
-m.register_parameter(1, None)
-m.register_parameter('plain', xp.nn.Parameter(xp.ones(1)))
-m.register_parameter('x', xp.ones(1))
-m.register_parameter('x', xp.nn.Parameter(xp.ones(1)) * 2)
-m.register_buffer('a.b', None)
-m.register_buffer('', None)
-m.register_buffer(3, None)
-m.register_buffer('plain', None)
-m.register_buffer('x', 3)
-m.register_buffer('x', xp.ones(1)), m.x
-m.register_module('x', 3)
-m.register_module('x.y', xp.nn.Module())
-m.register_module('', xp.nn.Module())
-m.register_module('plain', xp.nn.Module())
-m.register_module(1, xp.nn.Module())
-m.register_module('x', None), m.x, list(m.named_children())[-1][0]
-m.add_module('x', xp.nn.Module()), list(m._modules)
-m.get_submodule('')is m, m.get_submodule('child') is m.child
-m.get_submodule('child.weight')
-m.get_submodule('child.x')
-m.get_parameter('child.weight').shape
-m.get_parameter('child.x')
-m.get_parameter('b')
-m.get_buffer('b').shape
-m.get_buffer('p')
-m.get_buffer('x')
-m.set_submodule('child', xp.nn.ReLU()), m.child
-m.set_submodule('child.act', xp.nn.ReLU()), m.child
-m.set_submodule('child.act', xp.nn.ReLU(), strict=True)
-m.set_submodule('', xp.nn.ReLU())
-m.set_submodule('plain', xp.nn.ReLU())
-m.set_submodule('child', 3)
-m.set_submodule('x.y', xp.nn.ReLU())
-[n for n, _ in m.named_modules()], [n for n, _ in m.named_parameters(prefix='q')]
-[n for n, _ in m.named_parameters(recurse=False)], [n for n, _ in m.named_buffers('x')]
-[n for n, _ in xp.nn.Sequential(m.child, m.child).named_modules()]
-[n for n, _ in xp.nn.Sequential(m.child, m.child).named_modules(remove_duplicate=False)]
-len(list(xp.nn.Sequential(m.child, m.child).children()))
-[n for n in dir(m) if n[0] != '_' and n not in ('T_destination', 'ipu', 'mtia', 'xpu')]
-dir(xp.nn.Sequential(m.child)).count('0')
-m.train('x')
-m.eval().training, m.child.training, m.train().child.training
-m.requires_grad_(False).p.requires_grad
-m()
-xp.nn.Module(1)
-xp.nn.Module(a=1)
-Unready(xp, 'p', xp.nn.Parameter(xp.ones(1)))
-Unready(xp, 'p', xp.nn.Module())
-Unready(xp, 'p', xp.nn.Buffer(xp.ones(1)))
-Unready(xp, 'x', 3).x
-Unready(xp, 'x', 3).y
-m.to(xp.float64).p.dtype, m.b.dtype, m.child.weight.dtype
-m.to('cpu', xp.float16).p.dtype
-m.to(device='cpu', dtype=xp.float64).p.dtype
-m.to(xp.ones(1, dtype=xp.float64)).p.dtype
-m.to(tensor=xp.ones(1, dtype=xp.float64)).p.dtype
-m.to(xp.float64, True).p.dtype
-m.to(xp.device('cpu'), None, True).p.dtype
-m.to().p.dtype
-m.to(float).p.dtype
-m.to(xp.int64)
-m.to(xp.complex64).p.dtype
-m.to('cpu', 'cpu')
-m.to(xp.float32, xp.float64)
-m.to(foo=1)
-m.to('foo')
-m.type(xp.float64).b.dtype, m.half().b.dtype, m.bfloat16().p.dtype, m.double().p.dtype, m.float().p.dtype
-m.type(xp.int64)
-m.to_empty(device='cpu').p.shape
-m.share_memory() is m
-m.cpu() is m
-m.apply(lambda x: None) is m
-repr(m)
-repr(xp.nn.Sequential(xp.nn.Linear(1, 2), xp.nn.Sequential(xp.nn.ReLU(), xp.nn.ModuleDict({'a': xp.nn.Tanh()}))))
-list(m.named_children()), list(m.children()), setattr(m, 'again', m.child), list(m.named_children())
-m.train(1)
-m.train(False).child.training, m.training, m.eval() is m
-setattr(m.p, 'grad', xp.ones(4)[:2]), m.zero_grad(False), m.p.grad
-d.keys(), d.values(), d.items(), list(d), len(d), 'a' in d, 'c' in d, d['a']
-d.pop('a'), list(d)
-d.pop(key='b'), list(d)
-d.pop('c')
-d['c']
-delattr(d, 'a'), list(d)
-d.__delitem__('c')
-d.clear(), len(d)
-d.update([('c', xp.nn.Tanh()), ['a', xp.nn.ELU()]]), list(d.items())
-d.update(xp.nn.ModuleDict({'c': xp.nn.Tanh()})), list(d)
-d.update(3)
-d.update([3])
-d.update([('c',)])
-d.update([('c', 3)])
-d.update({'c.d': xp.nn.Tanh()})
-xp.nn.ModuleDict([('a', xp.nn.Tanh())]).a
-xp.nn.Bilinear(0, 1, 1)
-xp.nn.Container(a=xp.nn.ReLU(), b=xp.nn.Tanh())
-xp.nn.Container(a=3)
-xp.nn.DataParallel(m.child), list(xp.nn.DataParallel(m.child).state_dict()), xp.nn.parallel.DataParallel(m.child)(xp.ones(2, 1)).shape
-xp.nn.init.constant(m.p, 3), xp.nn.init.eye(xp.zeros(2, 2)), xp.nn.init.xavier_uniform.__name__
-""".strip().splitlines()
+# The questions are about a module and a dict of two modules.
+QUESTIONS = [
+    lambda xp, m, d: setattr(m, 'p', 1),
+    lambda xp, m, d: setattr(m, 'p', xp.ones(2)),
+    lambda xp, m, d: setattr(m, 'child', 1),
+    lambda xp, m, d: setattr(m, 'b', 'x'),
+    lambda xp, m, d: (setattr(m, 'b', None), m.b, dict(m.named_buffers())),
+    lambda xp, m, d: (setattr(m, 'p', None), m.p, list(m.named_parameters())),
+    lambda xp, m, d: (setattr(m, 'plain', xp.nn.Linear(1, 1)), 'plain' in m._modules, 'plain' in m.__dict__),
+    lambda xp, m, d: (setattr(m, 'b', xp.nn.Parameter(xp.ones(1))), list(m._buffers), list(m._parameters)),
+    lambda xp, m, d: (setattr(m, 'child', xp.nn.Parameter(xp.ones(1))), list(m._modules), list(m._parameters)),
+    lambda xp, m, d: (setattr(m, 'p', xp.nn.Module()), list(m._modules), list(m._parameters)),
+    lambda xp, m, d: (setattr(m, 'x', xp.ones(1)), list(m._buffers), 'x' in m.__dict__),
+    lambda xp, m, d: (setattr(m, 'x', xp.nn.Buffer(xp.ones(1))), list(m._buffers)),
+    lambda xp, m, d: m.nothing,
+    lambda xp, m, d: delattr(m, 'nothing'),
+    lambda xp, m, d: (delattr(m, 'p'), list(m._parameters)),
+    lambda xp, m, d: (delattr(m, 'b'), list(m._buffers)),
+    lambda xp, m, d: (delattr(m, 'child'), list(m._modules)),
+    lambda xp, m, d: (delattr(m, 'plain'), hasattr(m, 'plain')),
+    lambda xp, m, d: m.register_parameter('p.q', None),
+    lambda xp, m, d: m.register_parameter('', None),
+    lambda xp, m, d: m.register_parameter(1, None),
+    lambda xp, m, d: m.register_parameter('plain', xp.nn.Parameter(xp.ones(1))),
+    lambda xp, m, d: m.register_parameter('x', xp.ones(1)),
+    lambda xp, m, d: m.register_parameter('x', xp.nn.Parameter(xp.ones(1)) * 2),
+    lambda xp, m, d: m.register_buffer('a.b', None),
+    lambda xp, m, d: m.register_buffer('', None),
+    lambda xp, m, d: m.register_buffer(3, None),
+    lambda xp, m, d: m.register_buffer('plain', None),
+    lambda xp, m, d: m.register_buffer('x', 3),
+    lambda xp, m, d: (m.register_buffer('x', xp.ones(1)), m.x),
+    lambda xp, m, d: m.register_module('x', 3),
+    lambda xp, m, d: m.register_module('x.y', xp.nn.Module()),
+    lambda xp, m, d: m.register_module('', xp.nn.Module()),
+    lambda xp, m, d: m.register_module('plain', xp.nn.Module()),
+    lambda xp, m, d: m.register_module(1, xp.nn.Module()),
+    lambda xp, m, d: (m.register_module('x', None), m.x, list(m.named_children())[-1][0]),
+    lambda xp, m, d: (m.add_module('x', xp.nn.Module()), list(m._modules)),
+    lambda xp, m, d: (m.get_submodule('')is m, m.get_submodule('child') is m.child),
+    lambda xp, m, d: m.get_submodule('child.weight'),
+    lambda xp, m, d: m.get_submodule('child.x'),
+    lambda xp, m, d: m.get_parameter('child.weight').shape,
+    lambda xp, m, d: m.get_parameter('child.x'),
+    lambda xp, m, d: m.get_parameter('b'),
+    lambda xp, m, d: m.get_buffer('b').shape,
+    lambda xp, m, d: m.get_buffer('p'),
+    lambda xp, m, d: m.get_buffer('x'),
+    lambda xp, m, d: (m.set_submodule('child', xp.nn.ReLU()), m.child),
+    lambda xp, m, d: (m.set_submodule('child.act', xp.nn.ReLU()), m.child),
+    lambda xp, m, d: m.set_submodule('child.act', xp.nn.ReLU(), strict=True),
+    lambda xp, m, d: m.set_submodule('', xp.nn.ReLU()),
+    lambda xp, m, d: m.set_submodule('plain', xp.nn.ReLU()),
+    lambda xp, m, d: m.set_submodule('child', 3),
+    lambda xp, m, d: m.set_submodule('x.y', xp.nn.ReLU()),
+    lambda xp, m, d: ([n for n, _ in m.named_modules()], [n for n, _ in m.named_parameters(prefix='q')]),
+    lambda xp, m, d: ([n for n, _ in m.named_parameters(recurse=False)], [n for n, _ in m.named_buffers('x')]),
+    lambda xp, m, d: [n for n, _ in xp.nn.Sequential(m.child, m.child).named_modules()],
+    lambda xp, m, d: [n for n, _ in xp.nn.Sequential(m.child, m.child).named_modules(remove_duplicate=False)],
+    lambda xp, m, d: len(list(xp.nn.Sequential(m.child, m.child).children())),
+    lambda xp, m, d: [n for n in dir(m) if n[0] != '_' and n not in ('T_destination', 'ipu', 'mtia', 'xpu')],
+    lambda xp, m, d: dir(xp.nn.Sequential(m.child)).count('0'),
+    lambda xp, m, d: m.train('x'),
+    lambda xp, m, d: (m.eval().training, m.child.training, m.train().child.training),
+    lambda xp, m, d: m.requires_grad_(False).p.requires_grad,
+    lambda xp, m, d: m(),
+    lambda xp, m, d: xp.nn.Module(1),
+    lambda xp, m, d: xp.nn.Module(a=1),
+    lambda xp, m, d: Unready(xp, 'p', xp.nn.Parameter(xp.ones(1))),
+    lambda xp, m, d: Unready(xp, 'p', xp.nn.Module()),
+    lambda xp, m, d: Unready(xp, 'p', xp.nn.Buffer(xp.ones(1))),
+    lambda xp, m, d: Unready(xp, 'x', 3).x,
+    lambda xp, m, d: Unready(xp, 'x', 3).y,
+    lambda xp, m, d: (m.to(xp.float64).p.dtype, m.b.dtype, m.child.weight.dtype),
+    lambda xp, m, d: m.to('cpu', xp.float16).p.dtype,
+    lambda xp, m, d: m.to(device='cpu', dtype=xp.float64).p.dtype,
+    lambda xp, m, d: m.to(xp.ones(1, dtype=xp.float64)).p.dtype,
+    lambda xp, m, d: m.to(tensor=xp.ones(1, dtype=xp.float64)).p.dtype,
+    lambda xp, m, d: m.to(xp.float64, True).p.dtype,
+    lambda xp, m, d: m.to(xp.device('cpu'), None, True).p.dtype,
+    lambda xp, m, d: m.to().p.dtype,
+    lambda xp, m, d: m.to(float).p.dtype,
+    lambda xp, m, d: m.to(xp.int64),
+    lambda xp, m, d: m.to(xp.complex64).p.dtype,
+    lambda xp, m, d: m.to('cpu', 'cpu'),
+    lambda xp, m, d: m.to(xp.float32, xp.float64),
+    lambda xp, m, d: m.to(foo=1),
+    lambda xp, m, d: m.to('foo'),
+    lambda xp, m, d: (m.type(xp.float64).b.dtype, m.half().b.dtype, m.bfloat16().p.dtype,
+                      m.double().p.dtype, m.float().p.dtype),
+    lambda xp, m, d: m.type(xp.int64),
+    lambda xp, m, d: m.to_empty(device='cpu').p.shape,
+    lambda xp, m, d: m.share_memory() is m,
+    lambda xp, m, d: m.cpu() is m,
+    lambda xp, m, d: m.apply(lambda x: None) is m,
+    lambda xp, m, d: repr(m),
+    lambda xp, m, d: repr(xp.nn.Sequential(
+        xp.nn.Linear(1, 2), xp.nn.Sequential(xp.nn.ReLU(), xp.nn.ModuleDict({'a': xp.nn.Tanh()})))),
+    lambda xp, m, d: (list(m.named_children()), list(m.children()), setattr(m, 'again', m.child),
+                      list(m.named_children())),
+    lambda xp, m, d: m.train(1),
+    lambda xp, m, d: (m.train(False).child.training, m.training, m.eval() is m),
+    lambda xp, m, d: (setattr(m.p, 'grad', xp.ones(4)[:2]), m.zero_grad(False), m.p.grad),
+    lambda xp, m, d: (d.keys(), d.values(), d.items(), list(d), len(d), 'a' in d, 'c' in d, d['a']),
+    lambda xp, m, d: (d.pop('a'), list(d)),
+    lambda xp, m, d: (d.pop(key='b'), list(d)),
+    lambda xp, m, d: d.pop('c'),
+    lambda xp, m, d: d['c'],
+    lambda xp, m, d: (delattr(d, 'a'), list(d)),
+    lambda xp, m, d: d.__delitem__('c'),
+    lambda xp, m, d: (d.clear(), len(d)),
+    lambda xp, m, d: (d.update([('c', xp.nn.Tanh()), ['a', xp.nn.ELU()]]), list(d.items())),
+    lambda xp, m, d: (d.update(xp.nn.ModuleDict({'c': xp.nn.Tanh()})), list(d)),
+    lambda xp, m, d: d.update(3),
+    lambda xp, m, d: d.update([3]),
+    lambda xp, m, d: d.update([('c',)]),
+    lambda xp, m, d: d.update([('c', 3)]),
+    lambda xp, m, d: d.update({'c.d': xp.nn.Tanh()}),
+    lambda xp, m, d: xp.nn.ModuleDict([('a', xp.nn.Tanh())]).a,
+    lambda xp, m, d: xp.nn.Bilinear(0, 1, 1),
+    lambda xp, m, d: xp.nn.Container(a=xp.nn.ReLU(), b=xp.nn.Tanh()),
+    lambda xp, m, d: xp.nn.Container(a=3),
+    lambda xp, m, d: (xp.nn.DataParallel(m.child), list(xp.nn.DataParallel(m.child).state_dict()),
+                      xp.nn.parallel.DataParallel(m.child)(xp.ones(2, 1)).shape),
+    lambda xp, m, d: (xp.nn.init.constant(m.p, 3), xp.nn.init.eye(xp.zeros(2, 2)), xp.nn.init.xavier_uniform.__name__),
+]
 
 
-def answer(xp, source):
+def answer(xp, question):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
-            found = repr(eval(source, {"m": module(xp), "d": xp.nn.ModuleDict({"a": xp.nn.ReLU(), "b": xp.nn.Identity()}),
-                                      "xp": xp, "Unready": Unready}))
+            found = repr(question(xp, module(xp), xp.nn.ModuleDict({"a": xp.nn.ReLU(), "b": xp.nn.Identity()})))
         except Exception as e:
             text = str(e).split(". ")[0]
             found = f"{type(e).__name__}: {text}"
@@ -161,9 +165,9 @@ def answer(xp, source):
     return found, [str(w.message) for w in seen]
 
 
-@pytest.mark.parametrize("source", QUESTIONS)
-def test_answers(same, source):
-    same(lambda xp: answer(xp, source))
+@pytest.mark.parametrize("question", QUESTIONS, ids=written)
+def test_answers(same, question):
+    same(lambda xp: answer(xp, question))
 
 
 def test_casts_keep_parameters_and_their_gradients(xp):

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from bodies import written
 
 NETWORKS = [
     ("nn.LSTM(4, 6)", {}), ("nn.LSTM(4, 6, 2, batch_first=True, bidirectional=True)", {"hx": True}),
@@ -133,35 +134,45 @@ def test_lengths_in_between_need_no_new_kernel():
     assert seen == {(28, 2, 4)}
 
 
-ERRORS = {
-    "nn.LSTM(3, 4)(xp.zeros(2, 3, 5))": "input.size(-1) must be equal to input_size. Expected 3, got 5",
-    "nn.GRU(3, 4)(xp.zeros(2))": "GRU: Expected input to be 2D or 3D, got 1D instead",
-    "nn.RNN(3, 4)(xp.zeros(2))": "RNN: Expected input to be 2D or 3D, got 1D tensor instead",
-    "nn.RNN(3, 4)(xp.zeros(5, 2, 3), xp.zeros(1, 3, 4))": "Expected hidden size (1, 2, 4), got [1, 3, 4]",
-    "nn.LSTM(3, 4)(xp.zeros(5, 2, 3), (xp.zeros(1, 2, 4), xp.zeros(1, 2, 3)))": "Expected hidden[1] size (1, 2, 4), got [1, 2, 3]",
-    "nn.GRU(3, 4)(xp.zeros(5, 2, 3), xp.zeros(2, 4))": "For batched 3-D input, hx should also be 3-D but got 2-D tensor",
-    "nn.LSTM(3, 4)(xp.zeros(5, 2, 3).double())": "RNN input dtype (torch.float64) does not match weight dtype (torch.float32).",
-    "nn.LSTM(3, 4)(xp.zeros(0, 2, 3))": "Expected sequence length to be larger than 0 in RNN",
-    "nn.LSTM(3, 4, proj_size=5)": "proj_size has to be smaller than hidden_size",
-    "nn.GRU(3, 4, proj_size=2)": "proj_size argument is only supported for LSTM, not RNN or GRU",
-    "nn.RNN(3, 4, nonlinearity='x')": "Unknown nonlinearity 'x'. Select from 'tanh' or 'relu'.",
-    "nn.LSTM(3.0, 4)": "input_size should be of type int, got: float",
-    "nn.LSTM(3, 0)": "hidden_size must be greater than zero",
-    "nn.LSTMCell(3, 4)(xp.zeros(2, 5))": "input has inconsistent input_size: got 5 expected 3",
-    "nn.GRUCell(3, 4)(xp.zeros(2, 3), xp.zeros(3, 4))": "Input batch size 2 doesn't match hidden0 batch size 3",
-    "rnn.pack_padded_sequence(xp.zeros(4, 2, 3), [2, 3])": "`lengths` array must be sorted in decreasing order",
-    "rnn.pack_padded_sequence(xp.zeros(4, 2, 3), [3, 0])": "Length of all samples has to be greater than 0",
-    "rnn.pack_padded_sequence(xp.zeros(4, 2, 3), [3])": "Expected `len(lengths)` to be equal to batch_size, but got 1",
-    "rnn.pad_sequence(3)": "pad_sequence: Expected iterable for input sequences",
-    "rnn.pad_packed_sequence(rnn.pack_sequence([xp.zeros(3)]), total_length=1)": "Expected total_length to be at least the length",
-}
+ERRORS = [
+    (lambda xp, nn, rnn: nn.LSTM(3, 4)(xp.zeros(2, 3, 5)),
+     "input.size(-1) must be equal to input_size. Expected 3, got 5"),
+    (lambda xp, nn, rnn: nn.GRU(3, 4)(xp.zeros(2)), "GRU: Expected input to be 2D or 3D, got 1D instead"),
+    (lambda xp, nn, rnn: nn.RNN(3, 4)(xp.zeros(2)), "RNN: Expected input to be 2D or 3D, got 1D tensor instead"),
+    (lambda xp, nn, rnn: nn.RNN(3, 4)(xp.zeros(5, 2, 3), xp.zeros(1, 3, 4)),
+     "Expected hidden size (1, 2, 4), got [1, 3, 4]"),
+    (lambda xp, nn, rnn: nn.LSTM(3, 4)(xp.zeros(5, 2, 3), (xp.zeros(1, 2, 4), xp.zeros(1, 2, 3))),
+     "Expected hidden[1] size (1, 2, 4), got [1, 2, 3]"),
+    (lambda xp, nn, rnn: nn.GRU(3, 4)(xp.zeros(5, 2, 3), xp.zeros(2, 4)),
+     "For batched 3-D input, hx should also be 3-D but got 2-D tensor"),
+    (lambda xp, nn, rnn: nn.LSTM(3, 4)(xp.zeros(5, 2, 3).double()),
+     "RNN input dtype (torch.float64) does not match weight dtype (torch.float32)."),
+    (lambda xp, nn, rnn: nn.LSTM(3, 4)(xp.zeros(0, 2, 3)), "Expected sequence length to be larger than 0 in RNN"),
+    (lambda xp, nn, rnn: nn.LSTM(3, 4, proj_size=5), "proj_size has to be smaller than hidden_size"),
+    (lambda xp, nn, rnn: nn.GRU(3, 4, proj_size=2), "proj_size argument is only supported for LSTM, not RNN or GRU"),
+    (lambda xp, nn, rnn: nn.RNN(3, 4, nonlinearity='x'), "Unknown nonlinearity 'x'. Select from 'tanh' or 'relu'."),
+    (lambda xp, nn, rnn: nn.LSTM(3.0, 4), "input_size should be of type int, got: float"),
+    (lambda xp, nn, rnn: nn.LSTM(3, 0), "hidden_size must be greater than zero"),
+    (lambda xp, nn, rnn: nn.LSTMCell(3, 4)(xp.zeros(2, 5)), "input has inconsistent input_size: got 5 expected 3"),
+    (lambda xp, nn, rnn: nn.GRUCell(3, 4)(xp.zeros(2, 3), xp.zeros(3, 4)),
+     "Input batch size 2 doesn't match hidden0 batch size 3"),
+    (lambda xp, nn, rnn: rnn.pack_padded_sequence(xp.zeros(4, 2, 3), [2, 3]),
+     "`lengths` array must be sorted in decreasing order"),
+    (lambda xp, nn, rnn: rnn.pack_padded_sequence(xp.zeros(4, 2, 3), [3, 0]),
+     "Length of all samples has to be greater than 0"),
+    (lambda xp, nn, rnn: rnn.pack_padded_sequence(xp.zeros(4, 2, 3), [3]),
+     "Expected `len(lengths)` to be equal to batch_size, but got 1"),
+    (lambda xp, nn, rnn: rnn.pad_sequence(3), "pad_sequence: Expected iterable for input sequences"),
+    (lambda xp, nn, rnn: rnn.pad_packed_sequence(rnn.pack_sequence([xp.zeros(3)]), total_length=1),
+     "Expected total_length to be at least the length"),
+]
 
 
-@pytest.mark.parametrize("source", ERRORS)
-def test_errors(xp, source):
+@pytest.mark.parametrize(("call", "message"), ERRORS, ids=written)
+def test_errors(xp, call, message):
     with pytest.raises((RuntimeError, ValueError, TypeError)) as e:
-        eval(source, {"xp": xp, "nn": xp.nn, "rnn": xp.nn.utils.rnn})
-    assert ERRORS[source] in str(e.value)
+        call(xp, xp.nn, xp.nn.utils.rnn)
+    assert message in str(e.value)
 
 
 def test_pack_and_pad(xp):

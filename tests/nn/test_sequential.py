@@ -2,21 +2,37 @@
 from __future__ import annotations
 
 import pytest
+from bodies import written
 
-CALLS = ["s + t", "s + [xp.nn.Tanh()]", "s * 2", "2 * s", "s * 0", "s * 1.5", "s * True", "named + t", "named * 2", "own + t", "own * 2",
-         "s.__iadd__(t)", "own.__imul__(3)", "own.__iadd__(t)", "s.__imul__(-1)", "[a is b for a, b in zip(s, s * 2)]"]
+CALLS = [
+    lambda xp, s, t, named, own: s + t,
+    lambda xp, s, t, named, own: s + [xp.nn.Tanh()],
+    lambda xp, s, t, named, own: s * 2,
+    lambda xp, s, t, named, own: 2 * s,
+    lambda xp, s, t, named, own: s * 0,
+    lambda xp, s, t, named, own: s * 1.5,
+    lambda xp, s, t, named, own: s * True,
+    lambda xp, s, t, named, own: named + t,
+    lambda xp, s, t, named, own: named * 2,
+    lambda xp, s, t, named, own: own + t,
+    lambda xp, s, t, named, own: own * 2,
+    lambda xp, s, t, named, own: s.__iadd__(t),
+    lambda xp, s, t, named, own: own.__imul__(3),
+    lambda xp, s, t, named, own: own.__iadd__(t),
+    lambda xp, s, t, named, own: s.__imul__(-1),
+    lambda xp, s, t, named, own: [a is b for a, b in zip(s, s * 2)],
+]
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", CALLS, ids=written)
 def test_arithmetic(same, call):
     def run(xp):
         class Own(xp.nn.Sequential):
             pass
         named = xp.nn.modules.container.OrderedDict(a=xp.nn.ReLU(), b=xp.nn.Sigmoid())
-        names = {"xp": xp, "s": xp.nn.Sequential(xp.nn.ReLU(), xp.nn.Linear(2, 2)), "t": xp.nn.Sequential(xp.nn.Tanh()),
-                 "named": xp.nn.Sequential(named), "own": Own(xp.nn.ReLU())}
+        s, t = xp.nn.Sequential(xp.nn.ReLU(), xp.nn.Linear(2, 2)), xp.nn.Sequential(xp.nn.Tanh())
         try:
-            return eval(call, names)
+            return call(xp, s, t, xp.nn.Sequential(named), Own(xp.nn.ReLU()))
         except (TypeError, ValueError) as error:
             return type(error).__name__, str(error).replace("jtorch.", "torch.")
     same(run)

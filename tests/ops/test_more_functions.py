@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bodies import written
 
 pytestmark = pytest.mark.filterwarnings("ignore:A window was not provided", "ignore:set_default_tensor_type")
 
@@ -14,17 +15,19 @@ def tensor(xp, *shape, seed=0, **more):
 # ---------------------------------------------------------------- wrong arguments
 
 @pytest.mark.parametrize(("call", "text"), [
-    ("xp.eq(1, 2)", r"eq\(\) received an invalid combination of arguments - got \(int, int\)"),
-    ("xp.bitwise_and(1, 2)", r"bitwise_and\(\) received an invalid combination of arguments - got \(int, int\)"),
-    ("xp.special.zeta(1, 2)", r"special_zeta\(\) received an invalid combination of arguments - got \(int, int\)"),
-    ("xp.unsqueeze(xp.ones(2), 0.5)", r"unsqueeze\(\): argument 'dim' \(position 2\) must be int, not float"),
-    ("xp.cumsum(xp.ones(2), None)", r"cumsum\(\): argument 'dim' \(position 2\) must be int, not NoneType"),
-    ("xp.topk(xp.ones(2), 1.0)", r"topk\(\): argument 'k' \(position 2\) must be int, not float"),
-    ("xp.cat([xp.ones(2), None])", "expected Tensor as element 1 in argument 0, but got NoneType"),
-])
+    (lambda xp: xp.eq(1, 2), r"eq\(\) received an invalid combination of arguments - got \(int, int\)"),
+    (lambda xp: xp.bitwise_and(1, 2),
+     r"bitwise_and\(\) received an invalid combination of arguments - got \(int, int\)"),
+    (lambda xp: xp.special.zeta(1, 2),
+     r"special_zeta\(\) received an invalid combination of arguments - got \(int, int\)"),
+    (lambda xp: xp.unsqueeze(xp.ones(2), 0.5), r"unsqueeze\(\): argument 'dim' \(position 2\) must be int, not float"),
+    (lambda xp: xp.cumsum(xp.ones(2), None), r"cumsum\(\): argument 'dim' \(position 2\) must be int, not NoneType"),
+    (lambda xp: xp.topk(xp.ones(2), 1.0), r"topk\(\): argument 'k' \(position 2\) must be int, not float"),
+    (lambda xp: xp.cat([xp.ones(2), None]), "expected Tensor as element 1 in argument 0, but got NoneType"),
+], ids=written)
 def test_arguments_that_fit_no_overload(xp, call, text):
     with pytest.raises(TypeError, match=text):
-        eval(call, {"xp": xp})
+        call(xp)
 
 
 def test_numbers_stand_for_tensors_where_pytorch_lets_them(xp):
@@ -50,13 +53,18 @@ def test_out_of_an_op_whose_shape_depends_on_values(xp):
 
 # ---------------------------------------------------------------- values that others replaced
 
-@pytest.mark.parametrize("write", ["x.index_put((i,), v)", "x.index_copy(0, i, v)", "x.scatter(0, i[:, None].expand(3, 2), v)"])
+@pytest.mark.parametrize("write", [
+    lambda x, i, v: x.index_put((i,), v),
+    lambda x, i, v: x.index_copy(0, i, v),
+    lambda x, i, v: x.scatter(0, i[:, None].expand(3, 2), v),
+], ids=written)
 def test_gradient_of_a_place_written_twice(torch, write):
     found = []
     for xp in (torch, pytest.importorskip("jtorch")):
         x, v = tensor(xp, 4, 2).requires_grad_(), tensor(xp, 3, 2, seed=1).requires_grad_()
-        y = eval(write, {"x": x, "v": v, "i": xp.tensor([1, 1, 3])})
-        y[3].square().sum().backward() if "scatter" in write else (y * xp.arange(8.).reshape(4, 2)).sum().backward()
+        y = write(x, xp.tensor([1, 1, 3]), v)
+        loss = y[3].square() if "scatter" in written(write) else y * xp.arange(8.).reshape(4, 2)
+        loss.sum().backward()
         found.append([x.grad.tolist(), v.grad.tolist()])
     np.testing.assert_allclose(found[1][0], found[0][0])
     np.testing.assert_allclose(found[1][1], found[0][1])
@@ -65,7 +73,10 @@ def test_gradient_of_a_place_written_twice(torch, write):
 @pytest.mark.filterwarnings("ignore:index_reduce")
 @pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("zeros", [[], [0], [3], [0, 1], [0, 6, 7], [7, 9]])
-@pytest.mark.parametrize("call", ["x.scatter_reduce(0, i, v, 'prod', include_self=own)", "x.index_reduce(0, i, v, 'prod', include_self=own)"])
+@pytest.mark.parametrize("call", [
+    lambda x, i, v, own: x.scatter_reduce(0, i, v, "prod", include_self=own),
+    lambda x, i, v, own: x.index_reduce(0, i, v, "prod", include_self=own),
+], ids=written)
 def test_second_gradients_of_products_of_zeros(torch, call, zeros, include_self):
     """``zeros``: which of 5 numbers and the 6 that are multiplied into them are 0. PyTorch refuses several of the latter at one."""
     import jtorch
@@ -74,7 +85,7 @@ def test_second_gradients_of_products_of_zeros(torch, call, zeros, include_self)
         numbers = np.random.default_rng(0).standard_normal(11)
         numbers[zeros] = 0
         x, v = (xp.tensor(part, requires_grad=True) for part in (numbers[:5], numbers[5:]))
-        y = eval(call, {"x": x, "v": v, "i": xp.tensor([0, 1, 0, 2, 1, 0]), "own": include_self})
+        y = call(x, xp.tensor([0, 1, 0, 2, 1, 0]), v, include_self)
         weights = xp.arange(1.0, 6.0, dtype=xp.float64)
         first = xp.autograd.grad((y * weights).sum(), (x, v), create_graph=True)
         second = xp.autograd.grad(sum((g * xp.arange(2.0, 2.0 + len(g), dtype=xp.float64)).sum() for g in first), (x, v))
@@ -110,14 +121,16 @@ def test_a_signal_comes_back_from_its_spectra(xp):
 
 
 @pytest.mark.parametrize(("call", "text"), [
-    ("xp.stft(x, 8)", "stft requires the return_complex parameter be given for real inputs"),
-    ("xp.stft(x, 8, win_length=9, return_complex=True)", r"stft\(torch.DoubleTensor\[48\], n_fft=8, hop_length=2, win_length=9"),
-    ("xp.istft(x.reshape(5, 8), 8)", "istft requires a complex-valued input tensor"),
-    ("xp.istft(xp.ones(5, 9, dtype=xp.complex64), 8, window=xp.hann_window(8), center=False)", "window overlap add min: 1"),
-])
+    (lambda xp, x: xp.stft(x, 8), "stft requires the return_complex parameter be given for real inputs"),
+    (lambda xp, x: xp.stft(x, 8, win_length=9, return_complex=True),
+     r"stft\(torch.DoubleTensor\[48\], n_fft=8, hop_length=2, win_length=9"),
+    (lambda xp, x: xp.istft(x.reshape(5, 8), 8), "istft requires a complex-valued input tensor"),
+    (lambda xp, x: xp.istft(xp.ones(5, 9, dtype=xp.complex64), 8, window=xp.hann_window(8), center=False),
+     "window overlap add min: 1"),
+], ids=written)
 def test_errors_of_spectra(xp, call, text):
     with pytest.raises(RuntimeError, match=text):
-        eval(call, {"xp": xp, "x": tensor(xp, 40)}).tolist()
+        call(xp, tensor(xp, 40)).tolist()
 
 
 # ---------------------------------------------------------------- statistics, histograms, segments
