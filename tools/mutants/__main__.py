@@ -93,7 +93,8 @@ class Trial:
         found = self.hits[lane.name][number]
         if number in self.everywhere or "" in found:
             return None
-        return sorted(found - self.failing[lane.name])
+        known = self.hits[lane.after][number] if lane.after else set()
+        return sorted(found - known - self.failing[lane.name])
 
     def try_mutant(self, number: int, tree: Tree) -> dict:
         """Return the first lane whose tests fail with the mutant, and the test that failed."""
@@ -119,9 +120,10 @@ class Trial:
             chosen.write_text("\n".join(tests))
             env["MUTANT_ONLY"] = str(chosen)
             where = [a for a in where if a.startswith("-")] + sorted({t.partition("::")[0] for t in tests})
-        deselected = [f"--deselect={test}" for test in self.failing[lane.name]] if tests is None else []
+        else:
+            where = [self._near(number), *where, *[f"--deselect={test}" for test in self.failing[lane.name]]]
         try:
-            status, printed = tree.pytest(lane, [*where, *deselected, "-x", "--tb=no"], env, timeout=lane.timeout)
+            status, printed = tree.pytest(lane, [*where, "-x", "--tb=no"], env, timeout=lane.timeout)
         except subprocess.TimeoutExpired:
             return "time-out"
         if status in (0, 5):
@@ -129,11 +131,17 @@ class Trial:
         found = FAILED.search(printed)
         return found.group(1) if found else f"exit {status}: {printed[-200:]}"
 
+    def _near(self, number: int) -> str:
+        """Return the folder of tests that most likely kills a mutant that all tests reach."""
+        folder = self.mutants[number].path.split("/")[1].strip("_")
+        folders = {"optimizers": "tests/optim", "nn": "tests/nn", "ops": "tests/ops", "engine": "tests/engine"}
+        return folders.get(folder, "tests/core")
+
     def run(self, jobs: int) -> None:
         """Try the mutants that have no result yet, ``jobs`` at a time."""
         known = {r["mutant"] for r in self.read()}
         waiting: queue.Queue[int] = queue.Queue()
-        for number in range(len(self.mutants)):
+        for number in sorted(range(len(self.mutants)), key=lambda n: n in self.everywhere):
             if number not in known:
                 waiting.put(number)
         workers = [threading.Thread(target=self._work, args=(waiting, self.work / f"job{n}")) for n in range(jobs)]
