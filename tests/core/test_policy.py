@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import jtorch
-from jtorch.engine import policy
+from jtorch._base.config import ENGINE_MODE
+from jtorch.engine import policy, stats
 from jtorch.engine.cost import Work
 
 pytestmark = pytest.mark.core
@@ -42,6 +43,20 @@ def test_a_trace_is_compiled_when_it_has_come_back_often_and_has_cost_enough():
     tiny, long = Work(1.5e-3, 1e-4), Work(1e-1, 5e-2)
     assert not policy.has_paid(40, 600, tiny, 600) and policy.has_paid(100, 600, tiny, 600)     # 2.4 s to compile, 1.7 ms saved
     assert policy.has_paid(policy.MIN_REPEATS, 600, long, 600) and policy.has_paid(40, 60, tiny, 60)
+
+
+@pytest.mark.skipif(ENGINE_MODE != "auto", reason="other modes compile at once or never")
+def test_a_step_that_costs_enough_has_a_program_after_eight_turns():
+    """The documentation names the number: a program of ten turns is not compiled for two of them."""
+    jtorch.engine.forget()
+    x, before, found = jtorch.ones(200_000), stats.counters.programs, []
+    for _ in range(10):
+        y = x
+        for _ in range(60):
+            y = (y * 1.01).tanh()
+        y.sum().item()
+        found.append(stats.counters.programs > before)
+    assert found == [False] * 8 + [True] * 2
 
 
 def test_products_stay_where_they_are_quicker():
