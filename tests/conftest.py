@@ -29,6 +29,7 @@ library("jtorch")       # as all tests want it, also those that import it themse
 policy = importlib.import_module("jtorch.engine.policy")
 policy.START_SECONDS = 0.0          # of the few numbers of a test programs are to be made too
 policy.LEAST_OVERWRITTEN = 0        # and their arrays written into where those of large ones are
+cache = importlib.import_module("jtorch.engine.cache")
 
 
 def pytest_addoption(parser):
@@ -38,6 +39,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if config.option.lane != "nightly":     # a program of a test runs a few times, and LLVM takes four times as long at level 1
+        cache.QUICKLY_COMPILED["xla_backend_optimization_level"] = 0
     given = config.option.matrix_seed
     if given is None:       # the workers of pytest-xdist must choose the same samples; they inherit the environment
         given = int(os.environ.get("JTORCH_MATRIX_SEED") or random.SystemRandom().randrange(1_000_000))
