@@ -99,7 +99,7 @@ def xp(request):
 
 @pytest.fixture
 def same(request) -> Same:
-    """``same(*bodies, rtol=…)``: bodies (functions of ``xp``, or sources) whose outcomes must be those of PyTorch, here or as recorded."""
+    """``same(*bodies, rtol=…)``: bodies (functions of ``xp``) whose outcomes must be those of PyTorch, here or as recorded."""
     return Same(request.node.nodeid, request.config.getoption("--record"))
 
 
