@@ -192,7 +192,7 @@ def test_a_loop_that_has_a_program_goes_on_behind_an_error_at_any_place(make, la
         for _ in range(40):
             step()
         return step, tensors
-    interrupt_often(None, warm, 20 if lane == "fast" else 80, KeyboardInterrupt("here"))
+    interrupt_often(None, warm, {"fast": 20, "all": 40, "nightly": 80}[lane], KeyboardInterrupt("here"))
 
 
 def test_a_backward_leaves_the_grad_mode_and_no_task_behind():

@@ -110,7 +110,7 @@ def _steps():
             "keeps the graph": lambda: walks(True), "views": views, "no read": lambda: (a * w, engine.end())}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "raises")) for name in _steps()])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.nightly] * (name == "raises")) for name in _steps()])
 def test_loses_no_reference(name):
     step, constants = _steps()[name], (None, True, False)
 
