@@ -66,15 +66,14 @@ def record(work: Path, mutants: list[Mutant]) -> None:
     if not (tree.site_packages / "mutant_hits.pth").exists():
         hits.instrument(tree.path, tree.site_packages, mutants)
     for lane in LANES:
-        folder = work / "hits" / lane.name
-        if (folder / "done").exists():
+        folder, log = work / "hits" / lane.name, work / f"{lane.name}.log"
+        if log.exists():
             continue
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         start = time.monotonic()
         _, printed = tree.pytest(lane, [*lane.arguments, "-n", str(os.cpu_count())], {"MUTANT_HITS": str(folder)})
-        (work / f"{lane.name}.log").write_text(printed)
-        (folder / "done").write_text(f"{time.monotonic() - start:.0f}")
+        log.write_text(printed)
         print(f"{lane.name}: recorded in {time.monotonic() - start:.0f} s", flush=True)
 
 
