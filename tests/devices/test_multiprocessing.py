@@ -74,7 +74,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=pytest.mark.nightly)])
 def test_processes_train_one_model(run, method):
     grad = method == "spawn"        # else the parent itself has trained
     assert run(HOGWILD, method) == f"True True False\n[0, 0] [40.0, 40.0] True\nParameter True {grad}\n"
@@ -335,8 +335,7 @@ print(torch.__version__.partition('+')[2], SGD.__name__, helper.name, helper.cus
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("as_module", [False, True])
+@pytest.mark.parametrize("as_module", [pytest.param(False, marks=pytest.mark.slow), pytest.param(True, marks=pytest.mark.nightly)])
 def test_children_get_jtorch_as_torch(tmp_path, as_module):
     """With the user's own PYTHONPATH and sitecustomize as they were."""
     users = tmp_path / "users"

@@ -8,10 +8,10 @@ import pytest
 from process_programs import launched, text_of, written
 
 FAST = [("collectives.py", 2), ("ddp.py", 2)]
-SLOW = [(f"{name}.py", 2) for name in ("comm_hooks", "device_mesh", "dtensor", "gradients", "tensor_parallel", "fsdp", "data_parallel",
-                                       "fsdp_wrapper", "pipelining")]
-NIGHTLY = [(f"{name}.py", 4) for name in ("collectives", "comm_hooks", "device_mesh", "dtensor", "tensor_parallel", "fsdp", "pipelining",
-                                          "pipelining_traced")]
+SLOW = [(f"{name}.py", 2) for name in ("dtensor", "gradients", "tensor_parallel", "fsdp", "pipelining")]
+NIGHTLY = [*[(f"{name}.py", 2) for name in ("comm_hooks", "device_mesh", "data_parallel", "fsdp_wrapper")],
+           *[(f"{name}.py", 4) for name in ("collectives", "comm_hooks", "device_mesh", "dtensor", "tensor_parallel", "fsdp", "pipelining",
+                                            "pipelining_traced")]]
 
 
 @pytest.mark.parametrize(("program", "processes"), [*FAST, *[pytest.param(*case, marks=pytest.mark.slow) for case in SLOW],

@@ -17,7 +17,7 @@ def loaded(library: str, processes: int, folder: Path, to: Path) -> list[str]:
     return [line for line in written(library, processes, PROGRAM, to, "load", str(folder)) if line.startswith("0:")]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.conformance
 @pytest.mark.skipif(not HAS_TORCH, reason=NO_TORCH)
 def test_pytorch_reads_what_four_ranks_wrote(tmp_path):

@@ -53,7 +53,7 @@ def test_train_digits(undisturbed):
 
 
 @needs_demo
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_train_digits_goes_on_after_it_was_killed(undisturbed, tmp_path):
     _, folder = undisturbed
     command = [sys.executable, str(ROOT / "examples" / "train_digits.py"), *DIGITS]
@@ -71,7 +71,7 @@ def test_train_digits_goes_on_after_it_was_killed(undisturbed, tmp_path):
 
 
 @needs_demo
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_train_digits_fails_below_its_goal(tmp_path):
     done = run("train_digits.py", "--epochs", "1", cwd=tmp_path)
     assert done.returncode == 1
