@@ -1,6 +1,7 @@
 """What every test gets: JAX's strict promotion, a seed, and ``xp``, which is PyTorch and then jtorch."""
 from __future__ import annotations
 
+import collections
 import gc
 import importlib
 import os
@@ -34,6 +35,7 @@ cache = importlib.import_module("jtorch.engine.cache")
 
 def pytest_addoption(parser):
     parser.addoption("--lane", choices=LANES, default="all", help="fast: each behaviour once; all; nightly: with the long samples")
+    parser.addoption("--every", type=int, default=1, metavar="N", help="run each N-th of the cases of a test that has parameters")
     parser.addoption("--record", action="store_true", help="record what PyTorch gives, for where it is not installed; in one process")
     parser.addoption("--matrix-seed", type=int, help="choose the samples of the op matrix as a run did that printed this seed")
 
@@ -67,14 +69,26 @@ def pytest_collection_modifyitems(config, items):
     left_out = {"fast": {"slow", "nightly"}, "all": {"nightly"}, "nightly": set()}[lane]
     if lane != "nightly" and os.environ.get("JTORCH_ENGINE", "auto") != "auto":
         left_out = left_out | {"one_mode"}
-    left = [item for item in items if left_out.intersection(m.name for m in item.iter_markers())]
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+    kept = [item for item in items if not left_out.intersection(m.name for m in item.iter_markers())]
+    kept = _each(kept, config.getoption("--every"))
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
     if not HAS_TORCH:
         for item in items:
             if item.get_closest_marker("conformance"):
                 item.add_marker(pytest.mark.skip(reason=NO_TORCH))
+
+
+def _each(items: list, every: int) -> list:
+    """Return each ``every``-th case of the tests that have parameters, counted for each library under test."""
+    counted, found = collections.Counter(), []
+    for item in items:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        key = item.path, getattr(item, "originalname", item.name), params.get("xp")
+        found += [item] if counted[key] % every == 0 or not params else []
+        counted[key] += 1
+    return found
 
 
 def pytest_collection_finish():

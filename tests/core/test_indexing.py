@@ -679,6 +679,7 @@ parts = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(parts, min_size=1, max_size=4))
+@pytest.mark.one_mode
 def test_any_combination(index):
     assume(index.count(...) < 2)
     torch = pytest.importorskip("torch")

@@ -51,6 +51,7 @@ def put_in_place(monkeypatch, name: str) -> dict[str, int]:
 
 
 @needs_it
+@pytest.mark.one_mode
 @pytest.mark.parametrize("held", [False, True], ids=["run at once", "held back"])
 @pytest.mark.parametrize("names", [*[(name,) for name in MIRRORS], tuple(MIRRORS)], ids=[*MIRRORS, "all"])
 def test_python_does_what_the_extension_does(monkeypatch, names, held, full):

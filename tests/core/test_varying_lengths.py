@@ -41,6 +41,7 @@ def outcome(xp, body, n: int):
         return type(e), str(e).split("\n")[0]
 
 
+@pytest.mark.one_mode
 @pytest.mark.conformance
 @pytest.mark.parametrize("name", BODIES)
 def test_lengths_that_vary(name, torch):

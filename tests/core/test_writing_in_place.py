@@ -161,6 +161,7 @@ def test_what_is_written_is_there(xp, write):
     assert not xp.equal(x, before) and xp.equal(x, of_numpy)
 
 
+@pytest.mark.one_mode
 @pytest.mark.parametrize("holder", HOLDERS)
 @pytest.mark.parametrize("write", writes, ids=words)
 def test_what_others_hold_stays_as_it_was(xp, write, holder):
@@ -351,6 +352,7 @@ def many(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.one_mode
 @pytest.mark.parametrize("holder", [None, *HOLDERS])
 @pytest.mark.parametrize("write", places, ids=words)
 def test_many_places_are_written(xp, many, write, holder):

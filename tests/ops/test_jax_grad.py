@@ -36,7 +36,7 @@ def differentiable(op: Op) -> bool:
 
 
 NAMES = [name for name, op in OPS.items() if differentiable(op) and name not in LEFT_OUT]
-EACH_THIRD = [pytest.param(name, marks=[pytest.mark.slow] * (k % 3 > 0)) for k, name in enumerate(NAMES)]
+EACH_THIRD = [pytest.param(name, marks=[pytest.mark.nightly] * (k % 3 > 0)) for k, name in enumerate(NAMES)]
 
 
 def weighted_sum(outs, weights):
