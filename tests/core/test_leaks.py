@@ -25,6 +25,7 @@ def test_a_loop_leaves_nothing_behind(name):
     assert {kind: n for kind, n in left.items() if n > (CONSTANTS if kind == "Value" else 0)} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.one_mode
 @pytest.mark.parametrize("name", ["training", "inference without a read"])
 def test_a_loop_does_not_grow(name):

@@ -7,8 +7,8 @@ import sys
 import pytest
 from process_programs import launched, text_of, written
 
-FAST = [("collectives.py", 2), ("ddp.py", 2)]
-SLOW = [(f"{name}.py", 2) for name in ("dtensor", "gradients", "tensor_parallel", "fsdp", "pipelining")]
+FAST = [("collectives.py", 2)]
+SLOW = [(f"{name}.py", 2) for name in ("ddp", "dtensor", "gradients", "tensor_parallel", "fsdp", "pipelining")]
 NIGHTLY = [*[(f"{name}.py", 2) for name in ("comm_hooks", "device_mesh", "data_parallel", "fsdp_wrapper")],
            *[(f"{name}.py", 4) for name in ("collectives", "comm_hooks", "device_mesh", "dtensor", "tensor_parallel", "fsdp", "pipelining",
                                             "pipelining_traced")]]
@@ -22,6 +22,7 @@ def test_a_program_prints_what_it_prints_with_pytorch(program, processes, tmp_pa
     assert len(ours) > 3 * processes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "says"), [
     ("shape", "Detected mismatch between collectives on ranks. Rank 1 is running collective: #2 all_reduce SUM float32 (4,), but rank 0"),
     ("other", "but rank 0 is running collective: #2 barrier"), ("absent", "Timed out after 5 s in all_reduce SUM float32 (3,): rank 0 has not called it"),
@@ -53,6 +54,7 @@ def assert_ends_well(tmp_path, text):
     assert ran.returncode == 0, (ran.stdout[-500:], ran.stderr[-2000:])
 
 
+@pytest.mark.slow
 def test_what_is_sent_behind_a_programs_back_is_computed_by_a_program(tmp_path):
     assert_ends_well(tmp_path, "x = torch.ones(64, 64)\nfor _ in range(150):\n    y = (x @ x) / 64\n"
                                "    for _ in range(9):\n        y = y.relu().tanh() + x\n"
@@ -60,6 +62,7 @@ def test_what_is_sent_behind_a_programs_back_is_computed_by_a_program(tmp_path):
                                "assert torch.engine.report().counters.program_runs > 8\n")
 
 
+@pytest.mark.slow
 def test_a_callback_of_a_collective_begins_another_one(tmp_path):
     """While others wait behind it, on one rank before and on the other behind the end of the first."""
     assert_ends_well(tmp_path, """
@@ -78,6 +81,7 @@ assert x.tolist() == [2. ** 24] * 4 and y.tolist() == [2. ** 8] * 3
 """)
 
 
+@pytest.mark.slow
 def test_power_of_whole_buckets(tmp_path):
     """That of PyTorch 2.13 raises an AssertionError: it orthogonalizes a matrix where a batch of them is expected."""
     assert_ends_well(tmp_path, """
@@ -101,6 +105,7 @@ assert losses[1][-1] < losses[1][0] / 4 and losses[12][-1] < losses[12][0] / 50,
 """)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="classes of threads are Linux's")
 def test_threads_that_wait_for_messages_interrupt_nobody(tmp_path):
     assert_ends_well(tmp_path, "found = [os.sched_getscheduler(int(t)) for t in os.listdir('/proc/self/task')]\n"
@@ -116,10 +121,12 @@ def test_restarts(tmp_path):
     assert ran.returncode == 0 and ran.stdout.split("\n")[:2] == ["attempt 0", "attempt 1"]
 
 
+@pytest.mark.slow
 def test_batch_normalization_over_ranks(tmp_path):
     assert written("jtorch", 2, "batch_norm.py", tmp_path / "ours") == ["True", "True"]
 
 
+@pytest.mark.slow
 def test_a_job_may_be_joined_again(tmp_path):
     ran = launched_text(
         tmp_path, "import torch, torch.distributed as dist\nfor turn in range(3):\n    dist.init_process_group('gloo')\n"

@@ -29,6 +29,7 @@ def test_page(page):
         pytest.fail(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "command"), [(p, c) for p in TUTORIALS for c in commands(p.read_text(encoding="utf-8"))],
                          ids=lambda x: x.name if isinstance(x, Path) else "command")
 def test_command(page, command, tmp_path):

@@ -96,6 +96,7 @@ def test_compare_with_jax_grad(tmp_path):
     assert float(re.search(r"largest difference (\S+)", printed)[1]) < 1e-5
 
 
+@pytest.mark.slow
 def test_engine_report(tmp_path):
     printed = succeeded(run("engine_report.py", cwd=tmp_path, JTORCH_ENGINE="auto"))
     assert "which compiled" in printed

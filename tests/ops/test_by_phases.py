@@ -11,6 +11,7 @@ from jtorch.ops.nn._how import How
 pytestmark = pytest.mark.core
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "kernel", "spread", "padding"), [
     ((5, 6), (4, 4), (2, 2), ((2, 2), (2, 3))), ((3, 4), (2, 2), (3, 3), ((1, 1), (1, 2))),     # places that meet nothing
     ((4, 5), (3, 1), (2, 1), ((0, 0), (0, 0))), ((3, 3), (1, 1), (2, 3), ((0, 0), (1, 2))), ((7,), (5,), (3,), ((-1, 2),)),

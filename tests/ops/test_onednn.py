@@ -78,6 +78,7 @@ def test_numbers_and_gradients(name):
             _close(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "depthwise", "strided with padding"])
 def test_second_derivatives_and_tangents(name):
     x, weight, how, groups = _made(name)
@@ -90,6 +91,7 @@ def test_second_derivatives_and_tangents(name):
         np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3 * float(abs(b).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["images", "filters", "both"])
 def test_many_at_once(by):
     x, weight, how, groups = _made("plain")

@@ -70,6 +70,7 @@ def test_numbers_and_gradients(shape, of_statistics, by_formulas):
         _close(run(*given), by_formulas(_with_gradients, *arrays, of_statistics))
 
 
+@pytest.mark.slow
 def test_second_derivatives_and_tangents(by_formulas):
     x, w, b, g = _made((4, 16, 16, 16))
 
@@ -82,6 +83,7 @@ def test_second_derivatives_and_tangents(by_formulas):
     _close(derivatives(), by_formulas(derivatives), rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", [(1, None, None, 1), (0, 0, None, None)])
 def test_many_at_once(axes, by_formulas):
     arrays = [a if along is None else np.stack([a, 2 * a, a + 1], along)

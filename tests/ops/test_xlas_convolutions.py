@@ -11,6 +11,7 @@ from jtorch.engine.threads import ELSEWHERE
 from jtorch.ops.nn._how import How, library
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padding", [(-1, 1), (-2, 1), (-3, 3), (0, 0), (1, -1), (-1, -1), (2, 1)])
 @pytest.mark.parametrize("stride", [1, 2])
 def test_some_of_the_input_left_out(padding, stride):
