@@ -9,7 +9,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from tools.mutants.sites import Mutant
+from tools.mutants.sites import Mutant, line_starts
 
 RECORDER = '''
 import builtins, os
@@ -55,9 +55,7 @@ def at_import(root: Path, mutants: list[Mutant]) -> set[int]:
 
 def _statement(tree: ast.Module, source: bytes, mutant: Mutant) -> tuple[list, ast.stmt] | None:
     """Return the innermost statement of a function around a mutant, with the list that holds it."""
-    starts = [0]
-    for line in source.split(b"\n"):
-        starts.append(starts[-1] + len(line) + 1)
+    starts = line_starts(source)
     found = None
 
     def visit(node: ast.AST, in_function: bool) -> None:

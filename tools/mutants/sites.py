@@ -64,9 +64,7 @@ def sites(root: Path, file: Path) -> Iterator[Mutant]:
     """Yield the mutants of a file."""
     source = file.read_bytes()
     tree = ast.parse(source)
-    starts = [0]
-    for line in source.split(b"\n"):
-        starts.append(starts[-1] + len(line) + 1)
+    starts = line_starts(source)
     for node, kind in _walk(tree, in_function=False):
         begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
         if kind == "comparison":
@@ -76,6 +74,11 @@ def sites(root: Path, file: Path) -> Iterator[Mutant]:
         new = _changed(node, kind, old)
         if new is not None:
             yield Mutant(str(file.relative_to(root)), kind, node.lineno, begin, end, old, new)
+
+
+def line_starts(source: bytes) -> list[int]:
+    """Return the offset in bytes at which each line of a source begins."""
+    return [0, *itertools.accumulate(len(line) + 1 for line in source.split(b"\n"))]
 
 
 def _is_valid(root: Path, mutant: Mutant) -> bool:
