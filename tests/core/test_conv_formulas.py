@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lanes import cases
 
 CASES = {   # function, input, filters, arguments
     "groups": ("conv2d", (2, 8, 9, 8), (8, 2, 3, 3), {"groups": 4, "padding": 1}),
@@ -36,7 +37,7 @@ def _results(xp, function, size, filters, arguments, dtype="float64"):
     return [a.detach().contiguous() for a in (y, *first, *second)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", cases(CASES, list(CASES)[1::2]))
 def test_with_two_derivatives(same, name):
     same(lambda xp: _results(xp, *CASES[name]))
 
@@ -91,7 +92,7 @@ SMALL = {
 
 
 @pytest.mark.one_mode
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "three dimensions")) for name in SMALL])
+@pytest.mark.parametrize("name", cases(SMALL, ["three dimensions"]))
 def test_gradcheck(xp, rng, name):
     function, size, filters, arguments = SMALL[name]
     x, w = (xp.tensor(rng.standard_normal(s), requires_grad=True) for s in (size, filters))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from lanes import cases
 
 import jtorch
 from jtorch._base.config import ENGINE_MODE
@@ -263,7 +264,7 @@ LONG = {"equal pieces of a trace", "what later pieces read the shapes of", "comp
 
 
 @pytest.mark.one_mode
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in FIRES])
+@pytest.mark.parametrize("name", cases(FIRES, FIRES.keys() - LONG))
 def test_a_mechanism_fires(run_python, name):
     code, condition = FIRES[name]
     out = run_python(f"{START}{code}\nprint(counters.{condition}, counters)", {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": ""})

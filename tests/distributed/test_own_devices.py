@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from lanes import cases
 from process_programs import PROGRAMS
 
 from tools.mesh_costs import sent
@@ -38,7 +39,7 @@ def said(request):
 FAST = {"batches_are_split", "fully_sharded", "where_results_lie", "redistributing"}
 
 
-@pytest.mark.parametrize("check", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in CHECKS])
+@pytest.mark.parametrize("check", cases(CHECKS, FAST))
 def test_on_eight_devices(check, said):
     found = re.search(rf"^{check} (.*?)(?=^held|\Z)", said, re.DOTALL | re.MULTILINE)
     assert f"held {check}\n" in said, found[1] if found else said[-3000:]

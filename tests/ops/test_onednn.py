@@ -4,6 +4,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
+from lanes import cases
 
 import jtorch as torch
 from jtorch import engine
@@ -69,7 +70,7 @@ def _with_gradients(function, x, weight):
 FAST = {"plain", "odd sizes", "depthwise", "one dimension", "in uneven shares"}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in GEOMETRIES])
+@pytest.mark.parametrize("name", cases(GEOMETRIES, FAST))
 def test_numbers_and_gradients(name):
     x, weight, how, groups = _made(name)
     for run in (_with_gradients, jax.jit(_with_gradients, static_argnums=0)):
