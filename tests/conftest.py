@@ -59,25 +59,37 @@ def pytest_report_header(config):
     return f"op matrix: --matrix-seed {config.option.matrix_seed}"
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave the tests of the sources to the other lanes and to scripts/check, since these read each file when imported."""
+    return True if config.getoption("--lane") == "fast" and collection_path == STRUCTURE else None
+
+
 def pytest_collection_modifyitems(config, items):
     for item in items:
         if CORE in item.path.parents:
             item.add_marker(pytest.mark.core)
-        if STRUCTURE in item.path.parents:      # scripts/check runs these
-            item.add_marker(pytest.mark.slow)
     lane = config.getoption("--lane")
     left_out = {"fast": {"slow", "nightly"}, "all": {"nightly"}, "nightly": set()}[lane]
     if lane != "nightly" and os.environ.get("JTORCH_ENGINE", "auto") != "auto":
         left_out = left_out | {"one_mode"}
     kept = [item for item in items if not left_out.intersection(m.name for m in item.iter_markers())]
+    if lane == "fast" and not HAS_TORCH:
+        kept = [item for item in kept if not _needs_torch(item)]
     kept = _each(kept, config.getoption("--every"))
     if len(kept) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        stays = set(kept)
+        config.hook.pytest_deselected(items=[item for item in items if item not in stays])
         items[:] = kept
     if not HAS_TORCH:
         for item in items:
             if item.get_closest_marker("conformance"):
                 item.add_marker(pytest.mark.skip(reason=NO_TORCH))
+
+
+def _needs_torch(item) -> bool:
+    """Return whether a test is skipped where PyTorch is not installed."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return params.get("xp") == "torch" or "torch" in item.fixturenames or item.get_closest_marker("conformance") is not None
 
 
 def _each(items: list, every: int) -> list:
@@ -92,9 +104,20 @@ def _each(items: list, every: int) -> list:
 
 
 def pytest_collection_finish():
-    """Leave what the imports and the collection made to no later collection of garbage, which would take a second each time."""
+    _freeze()
+
+
+def _freeze():
+    """Free what is unused, and keep later collections of garbage from walking through the rest, a second each time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def frozen():
+    """Freeze what a module of tests has left in caches."""
+    yield
+    _freeze()
 
 
 @pytest.fixture
