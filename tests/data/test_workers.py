@@ -18,7 +18,8 @@ import jtorch
 from jtorch._base.config import ENGINE_MODE
 from jtorch.utils.data import DataLoader
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows starts processes otherwise")
+pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="Windows starts processes otherwise"),
+              pytest.mark.filterwarnings("ignore:This DataLoader will create")]      # where there is one core
 KINDS = [None, "thread"]
 
 
