@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from jtorch import engine
@@ -180,7 +181,7 @@ class OpNode(Node):
     def edges(self) -> tuple:       # type: ignore[override]
         """Where the gradients go; leaves have nodes from here on."""
         if any([e is not None and e[1] == LEAF for e in self.raw_edges]):
-            self.raw_edges = tuple([(accumulator_of(e[0]), 0) if e is not None and e[1] == LEAF else e for e in self.raw_edges])
+            self.raw_edges = to_accumulators(self)
         return self.raw_edges
 
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
@@ -624,6 +625,33 @@ def accumulator_of(t) -> AccumulateGrad:
         node = AccumulateGrad(t)
         t._accumulator = weakref.ref(node)
     return node
+
+
+class TBackward0(Node):
+    """A node that PyTorch has between an op's node and a leaf, here with nothing to do: the leaf's gradient comes later."""
+
+    def __init__(self, edge: Edge, seq: float):
+        self.edges, self.seq = (edge,), seq     # type: ignore[assignment]
+
+    @property
+    def _input_metadata(self) -> tuple:
+        return self.edges[0][0]._input_metadata     # type: ignore[index]
+
+    def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
+        return [grads[0]]
+
+
+def to_accumulators(node: OpNode, chosen: Callable[[Any], bool] = lambda leaf: True) -> tuple[Edge | None, ...]:
+    """Return a node's edges with nodes in place of the leaves that ``chosen`` accepts, in the order of ``Op.arrival``."""
+    arrival, made = node.call.op.arrival, []
+    turns = arrival(node.call.template, _avals(node.saved), node.raw_edges) if arrival and node.saved else {}
+    for i, edge in enumerate(node.raw_edges):
+        if edge is not None and edge[1] == LEAF and chosen(edge[0]):
+            edge = (accumulator_of(edge[0]), 0)
+            if turns.get(i):
+                edge = (TBackward0(edge, node.seq - turns[i] / 2 ** 20), 0)
+        made.append(edge)
+    return tuple(made)
 
 
 ADD = engine.call_of(arithmetic.ADD, (T, T, 1))        # of two tensors

@@ -5,7 +5,7 @@ PyTorch's order: of the nodes that are ready the one made last goes first, and l
 from __future__ import annotations
 
 import contextvars
-import heapq
+import heapq  # noqa: F401  (for the extension)
 import itertools
 import sys
 import threading
@@ -15,7 +15,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jtorch import engine, speedups, storage, tape
-from jtorch._backward import untracked_writes
+from jtorch._backward import ready_queue, untracked_writes
 from jtorch._base import seam, warned
 from jtorch._nodes import replay, tangents
 from jtorch._nodes.hooks import as_tensor, as_value, run_hooks, run_prehooks, run_tensor_hooks
@@ -37,6 +37,7 @@ from jtorch.tape import (
     accumulator_of,
     laid_out_like,
     running,
+    to_accumulators,
 )
 
 record = engine.record
@@ -82,7 +83,7 @@ class GraphTask:
         self.wanted = None if captures is None else set(captures)
         self.captured: dict[Edge, Any] = {}
         self.pending: dict[Any, dict] = {}
-        self.heap: list[tuple[float, int, Node]] = []
+        self.heap: list[tuple[float, int, Node]] = ready_queue.ReadyQueue() if accumulate else []
         self.order = itertools.count().__next__
         self.allowed = None if self.wanted is None else _leading_to({n for n, _ in self.wanted}, [r[0] for r in roots])
         self.waiting = self._count()
@@ -158,7 +159,7 @@ class GraphTask:
     def _walk(self) -> None:
         heap, pending = self.heap, self.pending
         while heap:
-            node = heapq.heappop(heap)[2]
+            node = ready_queue.pop(heap)[2]
             self.step(node, pending.pop(node, {}))
 
     def step(self, node: Node, grads: dict) -> None:
@@ -246,7 +247,7 @@ class GraphTask:
         key = id(node)
         self.waiting[key] -= 1
         if not self.waiting[key]:
-            heapq.heappush(self.heap, (-node.seq, self.order(), node))
+            ready_queue.push(self.heap, (-node.seq, self.order(), node))
 
 
 def _in_another_thread(run: Callable[[], Any]) -> Any:
@@ -325,9 +326,9 @@ class PlainTask(GraphTask):
         edges = node.raw_edges
         for e in edges:
             if e is not None and e[1] == LEAF and is_watched(e[0]):
-                edges = node.raw_edges = tuple([      # type: ignore[misc]
-                    (accumulator_of(e[0]), 0) if e is not None and e[1] == LEAF and is_watched(e[0]) else e for e in edges])
-                break
+                self.heap = self.heap if isinstance(self.heap, ready_queue.ReadyQueue) else ready_queue.ReadyQueue()
+                node.raw_edges = to_accumulators(node, is_watched)      # type: ignore[misc, arg-type]
+                return node.raw_edges
         return edges
 
     def run(self) -> dict[Edge, Any]:
@@ -364,7 +365,7 @@ class PlainTask(GraphTask):
             if self.heap and self.heap[0][0] == -AT_ONCE:       # behind those that go at once too
                 node = accumulator_of(leaf)
                 self.pending[node] = {0: have}
-                heapq.heappush(self.heap, (-AT_ONCE, self.order(), node))
+                ready_queue.push(self.heap, (-AT_ONCE, self.order(), node))
             elif self.learner is not None:
                 self.learner.leaves.append((leaf, have))
             else:

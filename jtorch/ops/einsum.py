@@ -5,7 +5,7 @@ import string
 
 import jax.numpy as jnp
 
-from jtorch.ops import check
+from jtorch.ops import arrival, check
 from jtorch.ops.facts import Saves
 from jtorch.ops.matmul import same_scalar_type
 from jtorch.ops.registry import Tensors, op
@@ -15,7 +15,8 @@ _ELLIPSIS = -1
 _FIRST_OF_ELLIPSIS = len(_LETTERS)                              # the labels of the dimensions an ellipsis stands for
 
 
-@op(method=False, backward_name="ViewBackward0", saves=Saves(frees=lambda template, edges: len(edges) > 1))
+@op(method=False, backward_name="ViewBackward0", saves=Saves(frees=lambda template, edges: len(edges) > 1),
+    arrival=arrival.last_first)
 def einsum(equation: str, operands: Tensors):
     """Sums of products, by Einstein's convention. See torch.einsum."""
     check.require(len(operands) > 0, "einsum(): must specify the equation string and at least one operand, or at least one "

@@ -13,7 +13,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch._base import warned
 from jtorch._base.advice import INNER_SIZES
-from jtorch.ops import check, out_dtypes, promotion
+from jtorch.ops import arrival, check, out_dtypes, promotion
 from jtorch.ops.elementwise import beyond_first
 from jtorch.ops.facts import Out, Saves
 from jtorch.ops.registry import Number, Tensor, Tensors, op
@@ -212,8 +212,14 @@ def _copied_as_batch(size: tuple, stride: tuple, batch: tuple) -> bool:
     return compute_view_stride(batch, strides, (int(np.prod(batch)),)) is None
 
 
+def _vector_last(template: tuple, avals: tuple, edges: tuple) -> arrival.Turns:
+    """Return a turn for a vector before a matrix, of which PyTorch makes a matrix first."""
+    return {0: 1} if len(avals) == 2 and len(avals[0].shape) == 1 < len(avals[1].shape) else {}
+
+
 @op(operators=("__matmul__", "__rmatmul__", "__imatmul__"), aliases=("linalg.matmul",),
-    backward_name_by_shapes=_matmul_name, saves=Saves(copies=_copies), out=Out(refuses=out_dtypes.of_matmul))
+    backward_name_by_shapes=_matmul_name, saves=Saves(copies=_copies), out=Out(refuses=out_dtypes.of_matmul),
+    arrival=_vector_last)
 def matmul(input: Tensor, other: Tensor):
     """The matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
     check.require(input.ndim > 0 and other.ndim > 0,
@@ -369,7 +375,7 @@ def chain_matmul(matrices: Tensors):
     return _multi_dot(matrices) if len(matrices) > 1 else matrices[0]
 
 
-@op(method=False, backward_name="ViewBackward0",
+@op(method=False, backward_name="ViewBackward0", arrival=arrival.last_first,
     out=Out(refuses=out_dtypes.refusal("tensordot: Expected the output tensor to have dtype {made}, but got "
                                        "an output tensor with dtype {out}")))
 def tensordot(a: Tensor, b: Tensor, dims=2):
@@ -396,7 +402,7 @@ def _contracted(ndim_a: int, ndim_b: int, dims) -> tuple[list[int], list[int]]:
 
 
 @op(promote="numeric", broadcast=False, inplace=False, backward_name="UnsafeViewBackward0",
-    saves=Saves(checks=check.nothing), layout=None)
+    saves=Saves(checks=check.nothing), layout=None, arrival=arrival.last_first)
 def kron(input: Tensor, other: Tensor):
     """The Kronecker product. See torch.kron."""
     if input.dtype == bool:

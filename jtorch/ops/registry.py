@@ -206,6 +206,7 @@ class Op:
     layout: Any = None          # a Layout: which strides results have
     in_parts: Callable | None = None
     lies: Callable | None = None    # of a template: how each result lies on a mesh, as which argument (its number) or a sharding
+    arrival: Callable | None = None     # in which turn gradients come to the arguments: see arrival.py
     tested: bool = True
     _functions: dict = field(default_factory=dict)
     # What follows from these, as calls ask it:
@@ -460,6 +461,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
                 result, which comes last) it takes, by number; or None.
     lies:       how results lie on a mesh, where that is not XLA's choice: a function of the template that gives, for each of
                 them, the number of the argument that it lies as, a sharding, or None.
+    arrival:    which gradients come to leaves later, since PyTorch makes the op of several, which have nodes of their own: a
+                function of the template, the avals and the edges that gives turns by the number of the argument (``arrival.py``).
     tested:     False keeps the op out of the generated matrix.
     """
     if fn is None:

@@ -3,7 +3,7 @@
 #include "speedups.h"
 
 static PyObject *in_python, *added, *heappush, *run_of_ops, *first;
-static PyObject *deliver_name, *heap_name, *learner_name, *leaves_name, *order_name, *pending_name, *retain_graph_name, *run_name,
+static PyObject *deliver_name, *heap_name, *learner_name, *leaves_name, *order_name, *pending_name, *push_name, *retain_graph_name, *run_name,
     *seq_name, *waiting_name;
 
 /* The outputs of a call that gradients are wanted of: those with an edge. */
@@ -96,7 +96,9 @@ static int push(PyObject *task, PyObject *node)
     PyObject *seq = PyObject_GetAttr(node, seq_name), *last = seq != NULL ? PyNumber_Negative(seq) : NULL;
     PyObject *number = order != NULL ? PyObject_CallNoArgs(order) : NULL;
     PyObject *entry = last != NULL && number != NULL ? PyTuple_Pack(3, last, number, node) : NULL;
-    int bad = heap == NULL || entry == NULL || done(PyObject_CallFunctionObjArgs(heappush, heap, entry, NULL)) < 0;
+    int bad = heap == NULL || entry == NULL
+        || done(PyList_CheckExact(heap) ? PyObject_CallFunctionObjArgs(heappush, heap, entry, NULL)
+                                        : PyObject_CallMethodObjArgs(heap, push_name, entry, NULL)) < 0;
     Py_XDECREF(heap);
     Py_XDECREF(order);
     Py_XDECREF(seq);
@@ -210,7 +212,7 @@ int connect_steps(PyObject *given)
 {
     static const struct { PyObject **name; const char *text; } names[] = {
         {&deliver_name, "deliver"}, {&heap_name, "heap"}, {&learner_name, "learner"}, {&leaves_name, "leaves"}, {&order_name, "order"},
-        {&pending_name, "pending"}, {&retain_graph_name, "retain_graph"}, {&run_name, "run"}, {&seq_name, "seq"},
+        {&pending_name, "pending"}, {&push_name, "push"}, {&retain_graph_name, "retain_graph"}, {&run_name, "run"}, {&seq_name, "seq"},
         {&waiting_name, "waiting"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops import check, promotion
+from jtorch.ops import arrival, check, promotion
 from jtorch.ops.facts import Saves
 from jtorch.ops.layout import LIKE_FIRST
 from jtorch.ops.nn._common import clamp_min, functional, magnitude
@@ -41,7 +41,7 @@ def _common_dtype(*tensors: jax.Array) -> list[jax.Array]:
     return [jnp.broadcast_to(t.astype(dtype), shape) for t in tensors]
 
 
-@functional(aliases=("cosine_similarity",), backward_name="SumBackward1")
+@functional(aliases=("cosine_similarity",), backward_name="SumBackward1", arrival=arrival.last_first)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8):
     """The cosine of the angle between vectors along ``dim``. See torch.nn.functional.cosine_similarity."""
     x1, x2 = _common_dtype(x1, x2)

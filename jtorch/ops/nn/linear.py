@@ -10,7 +10,7 @@ import jtorch.dtype as dtypes
 from jtorch._base import float32_products
 from jtorch._base.accelerated import is_accelerated, is_spread
 from jtorch._base.advice import INNER_SIZES, advised
-from jtorch.ops import check, promotion
+from jtorch.ops import arrival, check, promotion
 from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor
 
@@ -86,7 +86,7 @@ def _linear_name(template: tuple) -> str:
     return "MmBackward0" if template[2] is None else "AddmmBackward0"
 
 
-@functional(backward_name=_linear_name, composite=True)
+@functional(backward_name=_linear_name, composite=True, arrival=arrival.these(1))
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``. See torch.nn.functional.linear."""
     _check_linear(input, weight, bias)
@@ -151,7 +151,8 @@ def _check_bilinear(input1: jax.Array, input2: jax.Array, weight: jax.Array, bia
                   f"got {bias.shape[0] if bias is not None and bias.ndim else 0} but expected {weight.shape[0]}")
 
 
-@functional(aliases=("bilinear",), backward_name=lambda t: "ViewBackward0" if t[3] is None else "AddBackward0")
+@functional(aliases=("bilinear",), backward_name=lambda t: "ViewBackward0" if t[3] is None else "AddBackward0",
+            arrival=arrival.these(2, 1, 0))
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
     _check_bilinear(input1, input2, weight, bias)

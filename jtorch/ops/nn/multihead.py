@@ -4,11 +4,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 
-from jtorch.ops import check, promotion
+from jtorch.ops import arrival, check, promotion
 from jtorch.ops.elementwise import widen
 from jtorch.ops.nn import fused_attention
 from jtorch.ops.nn.attention import safe_softmax
@@ -98,8 +99,16 @@ def _flatten_heads(x: jax.Array) -> jax.Array:
     return jnp.transpose(x, (2, 0, 1, 3)).reshape(time, batch, heads * size)
 
 
+def _arrival(template: tuple, avals: Sequence, edges: Sequence) -> arrival.Turns:
+    """Return the parameters in the order of PyTorch's products: the last projection first, of each the bias first."""
+    numbers = arrival.numbers_of(template)
+    weights, in_bias, biases_kv, out_weight = numbers[3], numbers[4], numbers[5], numbers[8]
+    first = [*in_bias, *weights] if len(weights) == 1 else [*weights[::-1], *in_bias]
+    return arrival.in_order([*out_weight, *biases_kv[::-1], *first])
+
+
 @op(name="_multi_head_attention", function=False, method=False, out=False, tested=False,
-    backward_name="MultiHeadAttentionBackward0")
+    backward_name="MultiHeadAttentionBackward0", arrival=_arrival)
 def multi_head_attention(query: Tensor, key: Tensor | None, value: Tensor | None, weights: list[Tensor],
                          in_bias: Tensor | None, biases_kv: list[Tensor], static_k: Tensor | None, static_v: Tensor | None,
                          out_weight: Tensor, out_bias: Tensor | None, attn_mask: Tensor | None, padding_mask: Tensor | None,

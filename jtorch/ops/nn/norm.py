@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jtorch.ops import check, promotion
+from jtorch.ops import arrival, check, promotion
 from jtorch.ops.elementwise import widen
 from jtorch.ops.layout import AS_FIRST_SUGGESTS, LIKE_FIRST, RMS_NORMED, UNLESS_CONTIGUOUS
 from jtorch.ops.nn._common import functional, not_implemented, require_float, size_text
@@ -210,7 +210,8 @@ def _check_instance_norm(input: jax.Array, use_input_stats: bool) -> None:
         raise ValueError("Expected more than 1 spatial element when training, got input size " + size_text(input.shape))
 
 
-@functional(writes="running_mean running_var", by="_running_statistics", backward_name="ViewBackward0")
+@functional(writes="running_mean running_var", by="_running_statistics", backward_name="ViewBackward0",
+            arrival=arrival.params(4, 3))
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: Number = 0.1, eps: float = 1e-5):

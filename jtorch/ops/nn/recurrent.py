@@ -9,14 +9,14 @@ and would add up the weights' gradients step by step.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jtorch.ops import check, promotion
+from jtorch.ops import arrival, check, promotion
 from jtorch.ops.registry import Tensor, op
 
 State = tuple[jax.Array, ...]       # (h,) or (h, c)
@@ -292,7 +292,30 @@ def _name(template: tuple) -> str:
     return {"lstm": "Lstm", "gru": "Gru", "rnn_tanh": "RnnTanh", "rnn_relu": "RnnRelu"}[template[6]] + "Backward0"
 
 
-@op(name="_recurrent_solved", function=False, method=False, out=False, tested=False, saves="all", backward_name=_name, loops=True)
+def _arrival(template: tuple, avals: Sequence, edges: Sequence) -> arrival.Turns:
+    """Return the parameters layer by layer from the last, as PyTorch's layers are made: by oneDNN, or of products."""
+    net, numbers = Network(*template[6:]), arrival.numbers_of(template)
+    params, groups = numbers[2], net.num_layers * net.directions
+    size = len(params) // groups
+    fused = net.mode == "lstm" and size == 2 + 2 * net.has_biases and template[4] is None and avals[params[0]].np == jnp.float32
+    found = []
+    for k in range(groups)[::-1]:
+        group = params[k * size:(k + 1) * size]
+        found += _fused_order(group, k > 0 or edges[0] is not None) if fused else _order_of_products(group, net.has_biases)
+    return arrival.in_order(found)
+
+
+def _fused_order(group: list[int], is_followed: bool) -> list[int]:
+    """Return the order of the parameters of one node, which is a binary heap's if another node waits or none does."""
+    return group if len(group) == 2 else [group[k] for k in ((0, 1, 3, 2) if is_followed else (0, 2, 1, 3))]
+
+
+def _order_of_products(group: list[int], has_biases: bool) -> list[int]:
+    return [*group[2 + 2 * has_biases:], *([group[k] for k in (3, 1, 2, 0)] if has_biases else group[1::-1])]
+
+
+@op(name="_recurrent_solved", function=False, method=False, out=False, tested=False, saves="all", backward_name=_name, loops=True,
+    arrival=_arrival)
 def recurrent_solved(input: Tensor, hx: list[Tensor], params: list[Tensor], masks: list[Tensor], valid: Tensor | None,
                      leaves: list[Tensor], mode: str, has_biases: bool, num_layers: int, bidirectional: bool,
                      batch_first: bool, dropout: float):
@@ -329,7 +352,7 @@ def _step(mode: str, input, state: State, w_ih, w_hh, b_ih, b_hh) -> State:
     return cell.combine(cell.activate(_sums(cell, w, _from_input(cell, w, input), state[0]), state), state)
 
 
-@op(method=False, out=False)
+@op(method=False, out=False, arrival=arrival.params(4, 2, 5, 3))
 def lstm_cell(input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
               b_hh: Tensor | None = None):
     """The next hidden and cell state of an LSTM. See torch.nn.LSTMCell."""
@@ -337,20 +360,20 @@ def lstm_cell(input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih:
     return _step("lstm", input, (hx[0], hx[1]), w_ih, w_hh, b_ih, b_hh)
 
 
-@op(method=False, out=False)
+@op(method=False, out=False, arrival=arrival.params(5, 3, 4, 2))
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None):
     """The next state of a GRU. See torch.nn.GRUCell."""
     return _step("gru", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@op(method=False, out=False, backward_name="TanhBackward0")
+@op(method=False, out=False, backward_name="TanhBackward0", arrival=arrival.params(4, 2, 5, 3))
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
                   b_hh: Tensor | None = None):
     """The next state of a simple recurrent cell with tanh. See torch.nn.RNNCell."""
     return _step("rnn_tanh", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@op(method=False, out=False, backward_name="ReluBackward0")
+@op(method=False, out=False, backward_name="ReluBackward0", arrival=arrival.params(4, 2, 5, 3))
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
                   b_hh: Tensor | None = None):
     """The next state of a simple recurrent cell with relu. See torch.nn.RNNCell."""
