@@ -234,7 +234,7 @@ class OpNode(Node):
                 raise advised(RuntimeError(self._modified(i, counter, version)), COPY_FIRST)
 
     def held(self, given: tuple, every: bool = False) -> tuple[bool, ...]:
-        """Which arguments PyTorch's node holds: those that an edge's gradient takes, or several, or the only one.
+        """Which arguments PyTorch's node holds: those that an edge's gradient takes, or several, or the only one (see ``Saves``).
 
         ``every``: those that it would hold if all of them had an edge.
         """
@@ -252,7 +252,7 @@ class OpNode(Node):
         each = [i for i, v in enumerate(self.saved) if v.__class__ is Value and v.aval.is_inexact]
         uses = [engine.kernel_of(vjp_call(self.call, (i,), given), (*avals, *[outs[nr] for nr in given])).used for i in each]
         alone = len(each) == 1 and (self.call.op.promote is None or sum([v.__class__ is Value for v in self.saved]) == 1)
-        there = [every or alone or self.edges[i] is not None for i in each]
+        there = [every or alone or self.call.op.saves.jointly or self.edges[i] is not None for i in each]
         return tuple([i not in copied and (sum(u) > 1 or any([a and b for a, b in zip(u, there, strict=True)]))
                       for i, u in enumerate(zip(*uses, strict=True))])
 

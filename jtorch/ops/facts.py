@@ -21,6 +21,7 @@ class Saves:
                 where PyTorch saves indices), or None.
     copies:     a function of the arguments' (size, stride) and of which of them need gradients: which of them PyTorch has
                 saved a copy of, so that they may be written to.
+    jointly:    PyTorch computes all gradients in one function, so its node holds what any of them uses, needed or not.
     frees:      a function of the template and the node's edges: whether a backward frees something, so that a second one
                 is an error; None where ``what`` says it.
     idempotent: a second call changes nothing, and its derivative at the result is that at the argument: the node keeps the
@@ -32,6 +33,7 @@ class Saves:
     what: str = "inputs"
     checks: Callable | None = None
     copies: Callable | None = None
+    jointly: bool = False
     frees: Callable | None = None
     idempotent: bool = False
     change: Callable | None = None
@@ -48,6 +50,9 @@ class Saves:
                             ("result", self.what in ("result", "both")), ("result_only", self.what == "result"),
                             ("both", self.what == "both")):
             object.__setattr__(self, name, is_so)
+
+
+JOINTLY = Saves(jointly=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

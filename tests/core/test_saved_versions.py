@@ -66,8 +66,64 @@ def outcome(xp, call, written):
     x = (xp.arange(4.) + 1).requires_grad_() * 1
     y = call(xp, x, xp.tensor([0, 1]))
     {"x": x, "y": y}[written].add_(1)
+    return raised(y)
+
+
+OF_SEVERAL = {      # function of torch.nn.functional or of torch; sizes of the tensors; other arguments
+    "conv1d": ("conv1d", [(1, 2, 5), (3, 2, 2), (3,)], {}),
+    "conv2d in groups": ("conv2d", [(1, 2, 5, 5), (4, 1, 2, 2), (4,)], {"groups": 2, "stride": 2}),
+    "conv_transpose2d": ("conv_transpose2d", [(1, 2, 5, 5), (2, 3, 2, 2), (3,)], {}),
+    "batch_norm": ("batch_norm", [(3, 4), (4,), (4,)], {"running_mean": None, "running_var": None, "training": True}),
+    "group_norm": ("group_norm", [(3, 4), (4,), (4,)], {"num_groups": 2}),
+    "instance_norm": ("instance_norm", [(3, 4, 5), (4,), (4,)], {}),
+    "layer_norm": ("layer_norm", [(3, 4), (4,), (4,)], {"normalized_shape": (4,)}),
+    "rms_norm": ("rms_norm", [(3, 4), (4,)], {"normalized_shape": (4,)}),
+    "prelu": ("prelu", [(3, 4), (4,)], {}),
+    "bilinear": ("bilinear", [(3, 4), (3, 2), (5, 4, 2), (5,)], {}),
+    "grid_sample": ("grid_sample", [(1, 2, 5, 5), (1, 3, 3, 2)], {"align_corners": False}),
+    "linear": ("linear", [(3, 4), (5, 4), (5,)], {}),
+}
+NAMES = {"batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"}     # whose tensors beside the first go by keyword
+
+
+@pytest.mark.parametrize("case", OF_SEVERAL)
+def test_writes_where_one_of_several_needs_a_gradient(case, same):
+    name, sizes, keywords = OF_SEVERAL[case]
+
+    def run(xp):
+        function = getattr(xp.nn.functional, name)
+        if name in NAMES:
+            return all_writes(xp, sizes, lambda x, *w: function(x, **dict(zip(("weight", "bias"), w, strict=False)), **keywords))
+        return all_writes(xp, sizes, lambda *given: function(*given, **keywords))
+    same(run)
+
+
+@pytest.mark.parametrize(("name", "states", "gates"), [("lstm_cell", 2, 4), ("gru_cell", 1, 3)])
+def test_writes_to_what_a_cell_takes(name, states, gates, same):
+    def run(xp):
+        def call(x, *given):
+            h, weights = given[:states], given[states:]
+            made = getattr(xp, name)(x, h if states > 1 else h[0], *weights)
+            return made[0] if states > 1 else made
+        return all_writes(xp, [(2, 3), *[(2, 4)] * states, (4 * gates, 3), (4 * gates, 4), (4 * gates,), (4 * gates,)], call)
+    same(run)
+
+
+def all_writes(xp, sizes, call):
+    """What comes of a write to each tensor, where each alone needs a gradient and where all do."""
+    found, each = [], range(len(sizes))
+    for needed in [*[{i} for i in each], set(each)]:
+        for written in each:
+            given = [numbered(xp, *size).requires_grad_(i in needed) * 1 for i, size in enumerate(sizes)]
+            out = call(*given)
+            given[written].detach().mul_(1)
+            found.append((sorted(needed), written, raised(out)))
+    return found
+
+
+def raised(out):
     try:
-        y.sum().backward()
+        out.sum().backward()
     except RuntimeError as error:
         return str(error).split(":")[0]
     return "no error"

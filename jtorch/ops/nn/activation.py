@@ -15,7 +15,7 @@ from jax import lax
 from jtorch.ops import check, promotion
 from jtorch.ops import derivatives_from_result as from_result
 from jtorch.ops.elementwise import derivative, logistic, widen
-from jtorch.ops.facts import InPlace, Memory, Saves
+from jtorch.ops.facts import JOINTLY, InPlace, Memory, Saves
 from jtorch.ops.layout import HALVES, ITERATED, LIKE_FIRST
 from jtorch.ops.nn._common import functional, not_implemented, require_float
 from jtorch.ops.registry import Tensor, op
@@ -234,7 +234,7 @@ def logsigmoid(input: Tensor):
     return jax.nn.log_sigmoid(widen(input)).astype(input.dtype)
 
 
-@op(aliases=("nn.functional.prelu",), out=False, backward_name="PreluKernelBackward0", layout=LIKE_FIRST)
+@op(aliases=("nn.functional.prelu",), out=False, backward_name="PreluKernelBackward0", saves=JOINTLY, layout=LIKE_FIRST)
 def prelu(input: Tensor, weight: Tensor):
     """The input where it is positive, else its channel's ``weight`` times it. See torch.nn.functional.prelu."""
     check.require(input.dtype == weight.dtype, "prelu: Type promoting not supported. Got "

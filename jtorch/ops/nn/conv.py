@@ -9,6 +9,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch._base import warned
 from jtorch.ops import check
+from jtorch.ops.facts import JOINTLY
 from jtorch.ops.layout import AS_ANY_SUGGESTS
 from jtorch.ops.nn._common import functional
 from jtorch.ops.nn._convolve import convolve, convolve_transposed
@@ -108,21 +109,21 @@ def _conv(n: int, input, weight, bias, stride, padding, dilation, groups: int) -
     return _finished(convolve(x, weight, stride, pairs, dilation, groups), bias, input, input.ndim == n + 1)
 
 
-@functional(aliases=("conv1d",), backward_name="ConvolutionBackward0")
+@functional(aliases=("conv1d",), backward_name="ConvolutionBackward0", saves=JOINTLY)
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
            padding: int | str | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1):
     """The cross-correlation with each filter over one dimension. See torch.nn.functional.conv1d."""
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@functional(aliases=("conv2d",), backward_name="ConvolutionBackward0", layout=AS_ANY_SUGGESTS)
+@functional(aliases=("conv2d",), backward_name="ConvolutionBackward0", saves=JOINTLY, layout=AS_ANY_SUGGESTS)
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
            padding: int | str | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1):
     """The cross-correlation with each filter over two dimensions. See torch.nn.functional.conv2d."""
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@functional(aliases=("conv3d",), backward_name="ConvolutionBackward0")
+@functional(aliases=("conv3d",), backward_name="ConvolutionBackward0", saves=JOINTLY)
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
            padding: int | str | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1):
     """The cross-correlation with each filter over three dimensions. See torch.nn.functional.conv3d."""
@@ -163,7 +164,7 @@ def _conv_transpose(n: int, input, weight, bias, stride, padding, output_padding
     return _finished(out, bias, input, input.ndim == n + 1)
 
 
-@functional(aliases=("conv_transpose1d",), backward_name="ConvolutionBackward0", loops=True)
+@functional(aliases=("conv_transpose1d",), backward_name="ConvolutionBackward0", saves=JOINTLY, loops=True)
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):
@@ -171,7 +172,8 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@functional(aliases=("conv_transpose2d",), backward_name="ConvolutionBackward0", layout=AS_ANY_SUGGESTS, loops=True)
+@functional(aliases=("conv_transpose2d",), backward_name="ConvolutionBackward0", saves=JOINTLY, layout=AS_ANY_SUGGESTS,
+            loops=True)
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):
@@ -179,7 +181,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-@functional(aliases=("conv_transpose3d",), backward_name="ConvolutionBackward0", loops=True)
+@functional(aliases=("conv_transpose3d",), backward_name="ConvolutionBackward0", saves=JOINTLY, loops=True)
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | tuple[int, ...] = 1,
                      padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1,
                      dilation: int | tuple[int, ...] = 1):

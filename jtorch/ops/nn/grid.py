@@ -11,6 +11,7 @@ from jax import lax
 import jtorch.dtype as dtypes
 from jtorch._base import warned
 from jtorch.ops import check, promotion
+from jtorch.ops.facts import JOINTLY
 from jtorch.ops.nn._common import functional, size_text
 from jtorch.ops.nn.interpolate import cubic_weights
 from jtorch.ops.registry import Tensor
@@ -105,7 +106,7 @@ def _check_grid(input: jax.Array, grid: jax.Array, mode: str, padding_mode: str)
                       f"input has sizes {list(input.shape)} with dimension {i} being empty")
 
 
-@functional(backward_name="GridSampler2DBackward0", warns=_warn_of_default)
+@functional(backward_name="GridSampler2DBackward0", saves=JOINTLY, warns=_warn_of_default)
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None):
     """The input at the places ``grid`` names, from -1 to 1. See torch.nn.functional.grid_sample."""

@@ -11,6 +11,7 @@ from jtorch._base import float32_products
 from jtorch._base.accelerated import is_accelerated, is_spread
 from jtorch._base.advice import INNER_SIZES, advised
 from jtorch.ops import arrival, check, promotion
+from jtorch.ops.facts import Saves
 from jtorch.ops.nn._common import functional
 from jtorch.ops.registry import Tensor
 
@@ -151,8 +152,13 @@ def _check_bilinear(input1: jax.Array, input2: jax.Array, weight: jax.Array, bia
                   f"got {bias.shape[0] if bias is not None and bias.ndim else 0} but expected {weight.shape[0]}")
 
 
+def _others_needed(template: tuple, edges: tuple) -> tuple[int, ...]:
+    """Return which factors PyTorch saves: those of a product of which another needs a gradient."""
+    return tuple([i for i in range(3) if any([edges[k] is not None for k in range(3) if k != i])])
+
+
 @functional(aliases=("bilinear",), backward_name=lambda t: "ViewBackward0" if t[3] is None else "AddBackward0",
-            arrival=arrival.these(2, 1, 0))
+            saves=Saves(checks=_others_needed), arrival=arrival.these(2, 1, 0))
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input1 @ weight[k] @ input2`` for each output feature k, plus ``bias``. See torch.nn.functional.bilinear."""
     _check_bilinear(input1, input2, weight, bias)

@@ -14,6 +14,7 @@ from jax import lax
 
 from jtorch.ops import arrival, check, promotion
 from jtorch.ops.elementwise import widen
+from jtorch.ops.facts import JOINTLY, Saves
 from jtorch.ops.layout import AS_FIRST_SUGGESTS, LIKE_FIRST, RMS_NORMED, UNLESS_CONTIGUOUS
 from jtorch.ops.nn._common import functional, not_implemented, require_float, size_text
 from jtorch.ops.nn._normal_formulas import plus, times
@@ -81,7 +82,8 @@ def _int_shape(shape, name: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-@functional(aliases=("rms_norm",), backward_name=lambda t: "MulBackward0", layout=RMS_NORMED)
+@functional(aliases=("rms_norm",), backward_name=lambda t: "MulBackward0", layout=RMS_NORMED,
+            saves=Saves(checks=lambda template, edges: (0, 1) if edges[0] is not None else ()))
 def rms_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None = None, eps: float | None = None):
     """The input divided by its root mean square over its last dimensions. See torch.nn.functional.rms_norm."""
     shape = _int_shape(normalized_shape, "rms_norm")
@@ -113,7 +115,7 @@ def _check_more_than_one(input: jax.Array, shape: tuple[int, ...]) -> None:
                   f"input size {size_text(shape)}", ValueError)
 
 
-@functional(aliases=("group_norm",), backward_name="NativeGroupNormBackward0", layout=AS_FIRST_SUGGESTS)
+@functional(aliases=("group_norm",), backward_name="NativeGroupNormBackward0", saves=JOINTLY, layout=AS_FIRST_SUGGESTS)
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5):
     """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
@@ -135,7 +137,7 @@ def _group_norm(input: jax.Array, weight: jax.Array | None, bias: jax.Array | No
     return out.astype(input.dtype), mean[:, :, 0].astype(kept), lax.rsqrt(var[:, :, 0] + eps).astype(kept)
 
 
-@op(method=False, inplace=False, out=False, backward_name="NativeGroupNormBackward0")
+@op(method=False, inplace=False, out=False, backward_name="NativeGroupNormBackward0", saves=JOINTLY)
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int,
                       eps: float):
     """group_norm with the mean and reciprocal deviation of each group. See torch.native_group_norm.
@@ -168,7 +170,7 @@ def _moved(running: jax.Array, batch: jax.Array, momentum: jax.Array) -> jax.Arr
     return ((1 - m) * wide + m * batch.astype(wide.dtype)).astype(running.dtype)
 
 
-@functional(writes="running_mean running_var", by="_running_statistics", backward_name="NativeBatchNormBackward0",
+@functional(writes="running_mean running_var", by="_running_statistics", backward_name="NativeBatchNormBackward0", saves=JOINTLY,
             layout=UNLESS_CONTIGUOUS)
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: Number = 0.1, eps: float = 1e-5):
@@ -211,7 +213,7 @@ def _check_instance_norm(input: jax.Array, use_input_stats: bool) -> None:
 
 
 @functional(writes="running_mean running_var", by="_running_statistics", backward_name="ViewBackward0",
-            arrival=arrival.params(4, 3))
+            saves=Saves(checks=lambda template, edges: (0,)), arrival=arrival.params(4, 3))
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: Number = 0.1, eps: float = 1e-5):

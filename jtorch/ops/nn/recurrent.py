@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jtorch.ops import arrival, check, promotion
+from jtorch.ops.facts import Saves
 from jtorch.ops.registry import Tensor, op
 
 State = tuple[jax.Array, ...]       # (h,) or (h, c)
@@ -352,7 +353,23 @@ def _step(mode: str, input, state: State, w_ih, w_hh, b_ih, b_hh) -> State:
     return cell.combine(cell.activate(_sums(cell, w, _from_input(cell, w, input), state[0]), state), state)
 
 
-@op(method=False, out=False, arrival=arrival.params(4, 2, 5, 3))
+def _factors(*pairs: tuple[int, int]) -> list[tuple[int, int]]:
+    return [*pairs, *[(b, a) for a, b in pairs]]
+
+
+def _lstm_checks(template: tuple, edges: tuple) -> tuple[int, ...]:
+    """Return what PyTorch saves of a step: each factor whose other needs a gradient, and the cell where a gate does."""
+    needs = [e is not None for e in edges]
+    cell = (2,) * any(needs[:2] + needs[3:])
+    return tuple([a for a, b in _factors((0, 3), (1, 4)) if needs[b]]) + cell
+
+
+def _cell_checks(template: tuple, edges: tuple) -> tuple[int, ...]:
+    """Return the same of a cell without a state of its own."""
+    return tuple([a for a, b in _factors((0, 2), (1, 3)) if edges[b] is not None])
+
+
+@op(method=False, out=False, saves=Saves(checks=_lstm_checks), arrival=arrival.params(4, 2, 5, 3))
 def lstm_cell(input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
               b_hh: Tensor | None = None):
     """The next hidden and cell state of an LSTM. See torch.nn.LSTMCell."""
@@ -360,7 +377,7 @@ def lstm_cell(input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih:
     return _step("lstm", input, (hx[0], hx[1]), w_ih, w_hh, b_ih, b_hh)
 
 
-@op(method=False, out=False, arrival=arrival.params(5, 3, 4, 2))
+@op(method=False, out=False, saves=Saves(checks=_cell_checks), arrival=arrival.params(5, 3, 4, 2))
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None):
     """The next state of a GRU. See torch.nn.GRUCell."""
     return _step("gru", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
