@@ -17,7 +17,7 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import engine, speedups
-from jtorch.engine import CPU, Aval, Value
+from jtorch.engine import CPU, Aval, Value, mapped
 from jtorch.ops import memory  # noqa: F401  (declares the two ops)
 from jtorch.ops import view as _views  # noqa: F401  (declares permute)
 from jtorch.ops.layout import memory_order
@@ -465,6 +465,8 @@ def let_go(t: Tensor) -> None:
 def write(t: Tensor, value: Value) -> None:
     """Makes ``value``, of the tensor's shape and dtype, what the tensor and all that share its memory show."""
     storage, view = t._storage, t._view
+    if value.aval.traced:
+        mapped.check_writable(storage.value or (storage.laid and storage.laid[0]), value)
     if storage.saved and storage.has_separate_version:
         untracked_writes[storage] = 0
     if storage.host is not None:
@@ -497,7 +499,7 @@ def write_all(tensors: list[Tensor], values: list[Value]) -> None:
     """Gives each tensor its new value, in place of all that it shows."""
     for t, v in zip(tensors, values, strict=True):
         s = t._storage
-        if t._view is None and s.value is not None:
+        if t._view is None and s.value is not None and not v.aval.traced:
             s.generation += 1
             s.value = v
             (t._counter or s).version += 1

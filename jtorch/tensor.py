@@ -242,6 +242,8 @@ class Tensor(Bound):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if storage.aval_of(other).shape != storage.aval_of(self).shape:
             tape.keep_shape(self, replaced=True)
+        mapped.check_writable(self._storage.value, other._storage.value,
+                              "mutating directly with `.data` under vmap transform is not allowed.")
         keep_counter(self)
         before = self._storage
         back = storage.abandoned.pop(other._storage, None) is not None       # as where averaged weights were shown for a while

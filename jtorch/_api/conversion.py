@@ -14,7 +14,7 @@ from jtorch._api.typed_tensors import MemoryFormat
 from jtorch._backward.view_history import edge_of, requires_grad
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch.dispatch import call
-from jtorch.engine import Value, call_of
+from jtorch.engine import Value, call_of, mapped
 from jtorch.no_grad import mode
 from jtorch.ops.layout import channels_last, suggests_channels_last
 from jtorch.ops.promotion import warn_of_lost
@@ -156,13 +156,25 @@ def new(self: Tensor, *args: Any, **kw: Any) -> Tensor:
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None, **kw: Any) -> Tensor:
     """torch.empty_strided with this tensor's dtype and device."""
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **kw)
+    return _of_each_sample(self, empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **kw))
+
+
+def _of_each_sample(like: Tensor, made: Tensor) -> Tensor:
+    """Return a new tensor as one of each sample of the ``vmap`` that ``like`` is of a sample of, so that they may differ."""
+    value = like._storage.value
+    if not mapped.is_mapped(value):
+        return made
+    whole = value.array.value
+    outer = _of_each_sample(wrap(whole), made.detach())
+    samples = value_of(outer.expand(whole.aval.shape[0], *outer.shape))
+    return wrap(mapped.of_samples(samples, value.array.level)).requires_grad_(made.requires_grad)
 
 
 def _new_like(maker: Callable):
     def make(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Tensor:
-        return maker(*size, dtype=dtype or self.dtype, device=device if device is not None else self.device,
+        made = maker(*size, dtype=dtype or self.dtype, device=device if device is not None else self.device,
                      requires_grad=requires_grad, **{k: v for k, v in kw.items() if k in ("fill_value", "size")})
+        return _of_each_sample(self, made) if mapped.is_running() else made
     make.__name__ = f"new_{maker.__name__}"
     make.__doc__ = f"torch.{maker.__name__} with this tensor's dtype and device."
     return make

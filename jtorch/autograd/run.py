@@ -17,6 +17,7 @@ from jtorch.autograd._calls import stack
 from jtorch.autograd.graph import GradientEdge
 from jtorch.engine import Aval, Value, mapped
 from jtorch.engine.values import ones_of
+from jtorch.no_grad import mode
 from jtorch.tape import Edge
 from jtorch.tensor import Tensor
 
@@ -141,6 +142,8 @@ def _roots(tensors: tuple, gradients: list, create_graph: bool) -> list:
 
 # ---------------------------------------------------------------- the two functions
 
+IN_A_TRANSFORM = ("backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+                  "functorch.vjp instead or call backward() outside of functorch transforms.")
 _CYCLE = ("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
           "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
           "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
@@ -175,6 +178,8 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
         tensor([2., 4.])
 
     """
+    if mode.transformed or mapped.is_running():
+        raise RuntimeError(IN_A_TRANSFORM)
     if grad_tensors is None and inputs is None and grad_variables is None and not create_graph and _is_plain(tensors):
         run_backward([(*edge_of(tensors), ones_of(storage.aval_of(tensors)))], retain_graph=bool(retain_graph),   # type: ignore[misc]
                      create_graph=False)

@@ -24,6 +24,15 @@ ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't suppor
         "please file a bug report.")
 
 
+ESCAPED = ("Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "
+           "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch error in "
+           "`gen_vmap_plumbing` Please file an issue if it looks like the latter")
+CAPTURED = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
+            "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
+            "over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being "
+            "called inside the PyTorch framework, please file a bug report instead.")
+
+
 class NeedsTracers(Exception):
     """What a mapped function does is done on JAX's tracers, in whose place it has these values."""
 
@@ -38,13 +47,15 @@ _local = _Local()
 class Level:
     """A ``vmap`` while it is being run."""
 
-    __slots__ = ("depth",)
+    __slots__ = ("depth", "is_over")
 
     def __enter__(self) -> Level:
-        self.depth = _local.depth = _local.depth + 1
+        self.depth, self.is_over = _local.depth + 1, False
+        _local.depth = self.depth
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.is_over = True
         _local.depth -= 1
 
 
@@ -99,13 +110,30 @@ def refuse_choice(value: Value) -> None:
         raise RuntimeError(DEPENDS_ON_DATA)
 
 
+def _levels(value: Any) -> set[Level]:
+    """Return all ``vmap`` whose sample a value is of."""
+    found = set()
+    while is_mapped(value):
+        found.add(value.array.level)
+        value = value.array.value
+    return found
+
+
+def check_writable(shown: Value | None, new: Value | None, message: str = CAPTURED) -> None:
+    """Raise RuntimeError if a tensor that is the same for all samples would be written with what differs between them."""
+    if not _levels(new) <= _levels(shown):
+        raise RuntimeError(message)
+
+
 def innermost(args: Sequence[Any]) -> Level | None:
     """The innermost ``vmap`` that one of the arguments of a call is of a sample of."""
     return max([found for found in map(level_of, args) if found is not None], key=lambda found: found.depth, default=None)
 
 
 def record(record_call: Callable, call: Call, args: Sequence[Any], level: Level) -> Any:
-    """Records ``call`` for all samples of a ``vmap``."""
+    """Records ``call`` for all samples of a ``vmap``; RuntimeError if it is over."""
+    if level.is_over:
+        raise RuntimeError(ESCAPED)
     which = tuple([level_of(a) is level for a in args])
     stats.counters.mapped += 1
     out = record_call(_batched(call, which), [a.array.value if one else a for a, one in zip(args, which, strict=True)])

@@ -193,7 +193,7 @@ static int write_whole(PyObject *tensor, PyObject *value)
 {
     PyObject *storage = SLOT(tensor, Tensor_.storage), *counter = SLOT(tensor, Tensor_.counter);
     if (storage == NULL || !Py_IS_TYPE(storage, Storage_.type) || !is_none(SLOT(tensor, Tensor_.view))
-            || is_none(SLOT(storage, Storage_.value)))
+            || is_none(SLOT(storage, Storage_.value)) || SLOT(SLOT(value, Value_.aval), Aval_.traced) != Py_False)
         return 0;
     Py_ssize_t version = Storage_.version;
     if (is_none(counter))
