@@ -216,7 +216,11 @@ class OpNode(Node):
         """The saved values as tensors; those that the backward uses have their history."""
         used = self._used(call, [as_value(grads[i]).aval for i in call.template[3]])
         return [seam.wrap(v, edge if u else None) if v.__class__ is Value else v
-                for v, edge, u in zip(self.saved, self.edges, used, strict=False)]
+                for v, edge, u in zip(self.saved, self._histories(), used, strict=False)]
+
+    def _histories(self) -> tuple:
+        """Where the history of each saved value is."""
+        return self.edges
 
     def _used(self, call: Call, given: list) -> tuple[bool, ...]:
         """Which of the saved values (and gradients of these avals, behind them) the backward call uses."""
@@ -345,6 +349,13 @@ def _without_last(outs: tuple) -> tuple:
 
 def _avals(saved) -> tuple:
     return tuple([engine.NUMBER_AVALS[v.__class__] if v.__class__ in engine.NUMBER_AVALS else v.aval for v in saved])
+
+
+def forget_versions(node: OpNode) -> None:
+    """Let writes to what a node has saved be no errors any more."""
+    if node.versions:
+        count_saved(node.versions, -1)
+        node.versions = ()
 
 
 def used_by_backward(node: OpNode) -> tuple[bool, ...]:

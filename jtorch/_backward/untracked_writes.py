@@ -78,10 +78,10 @@ def _refresh(node: Any, *, of_host: bool, create_graph: bool) -> None:
             if now is not None:
                 saved = list(node.saved) if saved is None else saved
                 saved[i] = now
-    if saved is not None and node.call.op.saves.both and _has_change(node) and not create_graph:
+    if saved is not None and node.call.op.saves.both and has_change(node) and not create_graph:
         before = engine.record(node.call, tuple(node.saved))
         result = before[0] if before.__class__ is list else before
-        _along(node, _values(saved), result, node.versions[-1])
+        take_derivative_from_result(node, _values(saved), result, node.versions[-1])
     elif saved is not None:
         node.saved = saved
 
@@ -90,12 +90,12 @@ def _values(saved: list) -> list[Value]:
     return [v for v in saved if v.__class__ is Value]
 
 
-def _has_change(node: Any) -> bool:
+def has_change(node: Any) -> bool:
     """Whether it is known how to take the node's derivative from its result."""
     return node.call.op.saves.change is not None and len(_values(node.saved)) in node.call.op.saves.takes
 
 
-def _along(node: Any, arguments: list[Value], result: Value, version: tuple) -> None:
+def take_derivative_from_result(node: Any, arguments: list[Value], result: Value, version: tuple = (None, 0)) -> None:
     """Makes a node one that takes its derivative from what its arguments and its result are now."""
     n = len(arguments)
     nothing = [(None, 0)] * n
@@ -113,13 +113,13 @@ def _refresh_result(node: Any) -> None:
     """Makes the node of a result that was overwritten one that takes its derivative from what is there now."""
     counter, version = node.versions[-1]
     s, view = _place(counter)
-    if counter is None or counter.version != version or s not in storage.untracked_writes or not _has_change(node):
+    if counter is None or counter.version != version or s not in storage.untracked_writes or not has_change(node):
         return
     view = _as_it_was(s, view, node.result)
     aval = s.aval if view is None else view.aval
     if aval is not node.result or not _written_by_numpy(s):
         return
-    _along(node, _values(node.saved), _content(s, view), (counter, version))
+    take_derivative_from_result(node, _values(node.saved), _content(s, view), (counter, version))
 
 
 def _as_it_was(s: Storage, view: View | None, aval: Any) -> View | None:

@@ -41,6 +41,9 @@ forward: Callable[[Any, Any], Any] | None = None
 forward_view: Callable[[Any, Any], Any] | None = None
 forward_write: Callable[[Any, Any, Any], Any] | None = None
 
+# Sends what a new node saves through the pack hook of ``saved_tensors_hooks``: (node, result).
+pack_result: Callable[[Any, Any], None]
+
 # Modes of a thread beside those of ``no_grad.py``: (how to get them, how to set them), which a backward's threads get too.
 modes: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
 
@@ -55,6 +58,7 @@ FILLED_BY = {
     "fuse": "random.py",
     "generator_of": "random.py",
     "autocast": "amp/state.py",
+    "pack_result": "autograd/saved.py",
     "forward": "dispatch/forward.py",
     "forward_view": "dispatch/forward.py",
     "forward_write": "dispatch/forward.py",

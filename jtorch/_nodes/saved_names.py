@@ -6,6 +6,7 @@ the tensors that their derivative uses, by the names of the op's parameters.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from jtorch import engine
 from jtorch._base import seam
 from jtorch._nodes.version_errors import FREED
 from jtorch.engine import Value
-from jtorch.ops.registry import Marker, T, thaw
+from jtorch.ops.registry import OPS, Marker, T, thaw
 from jtorch.speedups.constants import LEAF
 
 # Node: attributes. ``name=parameter`` where the op calls it otherwise, ``*`` behind what PyTorch makes a tuple of.
@@ -48,7 +49,7 @@ _TENSOR_OF_NUMBER = {("MulBackward0", "other"), ("DivBackward0", "other")}      
 _PREFIX = "_saved_"
 
 
-def _entries(node: Any) -> dict[str, tuple]:
+def entries(node: Any) -> dict[str, tuple]:
     """By parameter: what the template says of it, and the place of the (first) argument."""
     found, at = {}, 0
     for param, entry in zip(node.call.op.params, node.call.template, strict=False):
@@ -61,29 +62,35 @@ def attributes(node: Any) -> dict[str, str]:
     """PyTorch's attributes of a node without the prefix, and where each comes from: a parameter, ``result`` or the like."""
     if not hasattr(node, "saved") or type(node).__name__ == "CopySlices":
         return {}
-    entries, listed = _entries(node), _TABLE.get(type(node).__name__)
+    known, listed = entries(node), _TABLE.get(type(node).__name__)
     if listed is None:
-        return _derived(node, entries)
+        return _derived(node, known)
     if type(node).__name__ == "MulBackward0" and node.call.op.name != "mul":      # PyTorch multiplies something else
         return {}
     pairs = [(name.rstrip("*"), source or name) for name, _, source in [word.partition("=") for word in listed.split()]]
     sources = {name: "input" if source == "self" else source for name, source in pairs}
     return {name: source for name, source in sources.items()
-            if source.rstrip("*") in entries or source.startswith("self_sym") or source in ("result", "indices")}
+            if source.rstrip("*") in known or source.startswith("self_sym") or source in ("result", "indices")}
 
 
-def _derived(node: Any, entries: dict[str, tuple]) -> dict[str, str]:
+def _derived(node: Any, known: dict[str, tuple]) -> dict[str, str]:
     saves = node.call.op.saves
     if not saves.anything:
         return {}
     if node.saved is None:      # which of them it held is not known any more
-        return {"self" if name == "input" else name: name for name, (entry, _) in entries.items() if entry is T}
-    held = (False,) * len(node.saved) if saves.result_only else _held(node, every=True)
-    found = {"self" if name == "input" else name: name for name, (entry, at) in entries.items() if entry is T and held[at]}
+        return {"self" if name == "input" else name: name for name, (entry, _) in known.items() if entry is T}
+    there = (False,) * len(node.saved) if saves.result_only else held(node, every=True)
+    found = {"self" if name == "input" else name: name for name, (entry, at) in known.items() if entry is T and there[at]}
     return {**found, **({"result": "result"} if saves.result else {})}
 
 
-def _held(node: Any, every: bool = False) -> tuple[bool, ...]:
+def is_held(node: Any, at: int) -> bool:
+    """Return whether PyTorch's node has saved an argument."""
+    return held(node)[at]
+
+
+def held(node: Any, every: bool = False) -> tuple[bool, ...]:
+    """Return which arguments PyTorch's node has saved; ``every``: if all of them had an edge."""
     if any([v.__class__ is not Value and hasattr(v, "aval") for v in node.saved]):       # what went through pack hooks
         return (True,) * len(node.saved)
     outs = engine.kernel_of(node.call, tuple([engine.NUMBER_AVALS.get(v.__class__) or v.aval for v in node.saved])).outs
@@ -102,7 +109,7 @@ def value(node: Any, name: str) -> Any:
     if source.startswith("self_sym"):
         aval = (node.saved or _gone())[0].aval
         return aval.numel if source == "self_sym_numel" else tuple(aval.shape)
-    entry, at = _entries(node)[source.rstrip("*")]
+    entry, at = entries(node)[source.rstrip("*")]
     if entry.__class__ is not Marker:
         return _static(thaw(entry), source.endswith("*"))
     if node.saved is None:
@@ -128,7 +135,7 @@ def _argument(node: Any, at: int, of_number: bool) -> Any:
     kept = node.saved[at]
     if kept.__class__ in engine.NUMBER_AVALS:
         return seam.wrap(_number(kept)) if of_number else kept
-    if not _held(node)[at]:
+    if not held(node)[at]:
         return None
     node.check_version_of(at)
     if kept.__class__ is not Value:
@@ -147,6 +154,9 @@ def _number(x: Any) -> Value:
 def _result(node: Any, nr: int) -> Any:
     if node.saved is None:
         _gone()
+    if node.call.op is OPS["_along_result"]:
+        kept = node.saved[-1]
+        return seam.wrap(kept if kept.__class__ is Value else kept.value(), (node, 0))
     node.check_version_of(len(node.saved))
     found = engine.record(node.call, [v if v.__class__ is Value or v.__class__ in engine.NUMBER_AVALS else v.value()
                                       for v in node.saved])
@@ -159,6 +169,7 @@ def _result(node: Any, nr: int) -> Any:
 _NAMES = {name.rstrip("*").partition("=")[0] for listed in _TABLE.values() for name in listed.split()}
 _PARAMS = ("self other result index mask condition exponent mat1 mat2 vec vec1 vec2 tensor1 tensor2 batch1 batch2 weight bias "
            "target input end value source src grid boundaries query key").split()
+NAMES = sorted({*_NAMES, *_PARAMS})
 
 
 def names_of(node: Any) -> list[str]:
@@ -166,11 +177,11 @@ def names_of(node: Any) -> list[str]:
     return [_PREFIX + name for name in attributes(node)]
 
 
-def attach(cls: type) -> None:
-    """Gives a class of nodes these attributes. Each is a property: a ``__getattr__`` would slow down what nodes always do."""
-    for name in sorted({*_NAMES, *_PARAMS}):
-        setattr(cls, _PREFIX + name, property(functools.partial(_get, name)))
-
-
 def _get(name: str, node: Any) -> Any:
     return value(node, name)
+
+
+def attach(cls: type, prefix: str = _PREFIX, get: Callable[[str, Any], Any] = _get) -> None:
+    """Give a class of nodes these attributes. Each is a property: a ``__getattr__`` would slow down what nodes always do."""
+    for name in NAMES:
+        setattr(cls, prefix + name, property(functools.partial(get, name)))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from jtorch import tape
 from jtorch._backward.view_history import edge_of, requires_grad
 from jtorch._nodes.hooks import RemovableHandle
+from jtorch.autograd.raw_saved import SavedTensor as SavedTensor
 from jtorch.autograd.saved import pack_node
 from jtorch.no_grad import mode as modes
 from jtorch.storage import count_write

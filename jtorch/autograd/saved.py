@@ -4,10 +4,14 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch import tape
+from jtorch._backward import untracked_writes
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
+from jtorch._base import seam
+from jtorch._nodes import saved_names
 from jtorch._nodes.version_errors import modified_message, short_name
-from jtorch.engine import Value
+from jtorch.engine import Value, record
 from jtorch.no_grad import mode, no_grad
+from jtorch.ops.registry import OPS
 from jtorch.storage import aval_of, value_of
 from jtorch.tape import Node, OpNode
 from jtorch.tensor import Tensor, alias, wrap
@@ -52,8 +56,8 @@ class Packed:
 
     __slots__ = ("aval", "packed", "unpack")
 
-    def __init__(self, t: Tensor):
-        pack, self.unpack = mode.saved_hooks[-1]
+    def __init__(self, t: Tensor, pair: tuple | None = None):
+        pack, self.unpack = pair or mode.saved_hooks[-1]
         given, self.aval = alias(t), aval_of(t)
         version = tape.counter_of(given).version
         hooks, mode.saved_hooks = mode.saved_hooks, ()      # what the hook itself computes is not packed
@@ -81,6 +85,12 @@ class PackedNode(OpNode):
 
     __slots__ = ()
 
+    def _histories(self) -> tuple:
+        if self.call.op is not OPS["_along_result"]:
+            return self.edges
+        arguments = self.edges[:len(self.edges) // 2]
+        return (*arguments, *arguments, (self, 0))
+
     def run(self, grads: dict, create_graph: bool, needs: list[bool]) -> list:
         """See Node.run."""
         packed = self.saved
@@ -94,9 +104,43 @@ class PackedNode(OpNode):
 
 
 def pack_node(node: OpNode, flat) -> None:
-    """Sends what a new node saves through the pack hook. Arguments that its backward does not use stay as they are."""
-    if not node.call.op.saves.anything:
-        return
-    used = tape.used_by_backward(node)
-    node.saved = [Packed(t) if u and a.__class__ is Value else a for t, a, u in zip(flat, node.saved, used, strict=False)]
+    """Send what a new node saves through the pack hook. Arguments that its backward does not use stay as they are."""
+    saves = node.call.op.saves
+    if saves.anything and not saves.result:     # of the others the result is to come
+        _pack(node, flat)
+
+
+def pack_result(node: OpNode, result: Tensor) -> None:
+    """Send what a new node saves through the pack hook, with the result in place of arguments where PyTorch's node has it."""
+    values = [v for v in node.saved if v.__class__ is Value]
+    if node.call.op.saves.idempotent:
+        _pack(node, [result.detach()])
+    elif node.result is not None and untracked_writes.has_change(node):
+        untracked_writes.take_derivative_from_result(node, values, value_of(result))
+        arguments = [wrap(v) for v in values]
+        _pack(node, [*arguments, *arguments, result.detach()])
+    else:
+        _pack(node, [wrap(v) if v.__class__ is Value else v for v in node.saved])
+
+
+def keep_result(node: OpNode) -> int:
+    """Let a node take its derivative from its result, which it keeps from now on; return the place of that."""
+    if node.call.op is not OPS["_along_result"] and not node.call.op.saves.idempotent:
+        if not untracked_writes.has_change(node):
+            raise NotImplementedError(f"hooks on the result that {node.name()} has saved are not built")
+        values = [v for v in node.saved if v.__class__ is Value]
+        out = record(node.call, tuple(node.saved))
+        untracked_writes.take_derivative_from_result(node, values, out[0] if out.__class__ is list else out)
+    return len(node.saved) - 1
+
+
+def _pack(node: OpNode, tensors) -> None:
+    used = tape.used_by_backward(node) if not node.call.op.saves.jointly else saved_names.held(node)
+    node.saved = [Packed(t) if u and a.__class__ is Value else a for t, a, u in zip(tensors, node.saved, used, strict=False)]
+    if node.call.op is OPS["_along_result"]:
+        node._keep_avals()
+    tape.forget_versions(node)
     node.__class__ = tape.node_class(node.name(), PackedNode)
+
+
+seam.pack_result = pack_result

@@ -213,7 +213,10 @@ def _saving_result(out: Value, node: OpNode) -> Tensor:
     """The result of an op whose backward uses its result, which must not be written to until then."""
     s = Storage(out)
     save_result(node, s, out.aval)
-    return wrap(out, (node, 0), s)
+    made = wrap(out, (node, 0), s)
+    if mode.saved_hooks:
+        seam.pack_result(node, made)
+    return made
 
 
 def save_result(node: OpNode, counter: Any, aval: Any) -> None:

@@ -74,6 +74,8 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     write_with_history(target, fitted, node)
     if op.saves.result and node is not None and node.call is c:
         save_result(node, saved_ref(target), out.aval)
+        if mode.saved_hooks:
+            seam.pack_result(node, target)
     return target
 
 

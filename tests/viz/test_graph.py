@@ -19,12 +19,12 @@ def test_boxes_and_lines():
     model = jtorch.nn.Linear(3, 2)
     g = graph((model(jtorch.ones(4, 3)) * 2).sum(), model)
     assert names(g, "output") == ["output\n()"]
-    assert names(g, "node") == ["SumBackward0", "MulBackward0", "AddmmBackward0"]
+    assert names(g, "node") == ["SumBackward0", "MulBackward0", "AddmmBackward0", "TBackward0"]
     assert sorted(names(g, "leaf")) == ["bias\n(2)", "weight\n(2, 3)"]
     text = [t.split("\n")[0] for _, t in g.boxes]
     assert {(text[a], text[b]) for a, b in g.edges} == {
         ("SumBackward0", "output"), ("MulBackward0", "SumBackward0"), ("AddmmBackward0", "MulBackward0"),
-        ("weight", "AddmmBackward0"), ("bias", "AddmmBackward0")}
+        ("weight", "TBackward0"), ("TBackward0", "AddmmBackward0"), ("bias", "AddmmBackward0")}
 
 
 def test_a_shared_leaf_is_one_box():
