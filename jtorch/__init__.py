@@ -33,6 +33,7 @@ from jtorch._api import generate as _bind
 from jtorch._api import indexing as _indexing
 from jtorch._api import lazy_modules as _later
 from jtorch._api import linalg_lowrank as _lowrank
+from jtorch._api import linalg_overloads as _linalg
 from jtorch._api import masked_identity as _masked_identity
 from jtorch._api import moved as _moved
 from jtorch._api import names as _names
@@ -108,6 +109,7 @@ _names.put(_functions, {"linalg": linalg, "special": special})
 _bind.load_ops()
 _bind.bind(_spaces)
 linalg.LinAlgError = _LinAlgError               # type: ignore[attr-defined]
+_linalg.bind(linalg)
 _masked_identity.bind_to(masked)
 _names.put(Tensor, _metadata.methods())
 for _file in (random, _dropout, _pooling, _recurrent, _attention, functional, _conversion, _indexing, _overloads, _legacy,

@@ -134,6 +134,8 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor on a GPU."""
+    if device is not None and not isinstance(device, int) and devices.device(device).type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
     return to(self, "cuda" if device is None else device, memory_format=memory_format)
 
 

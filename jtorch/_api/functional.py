@@ -73,6 +73,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close. See torch.allclose."""
+    for at, (name, t) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"allclose(): argument '{name}' (position {at}) must be Tensor, not {type(t).__name__}")
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
     with no_grad():

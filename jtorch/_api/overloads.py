@@ -13,6 +13,7 @@ from jtorch._api.typed_tensors import MemoryFormat
 from jtorch.dispatch import call_view, return_type
 from jtorch.engine import call_of
 from jtorch.ops.check import wrap_dim
+from jtorch.ops.einsum import sublist_equation
 from jtorch.ops.join import check_meshgrid
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import is_expanded
@@ -23,8 +24,8 @@ from jtorch.tensor import Tensor
 
 def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
     """The same memory in another shape, or as another dtype. See torch.Tensor.view."""
-    if dtype is not None or (len(size) == 1 and isinstance(size[0], dtypes.dtype)):
-        wanted = dtype or size[0]
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], (dtypes.dtype, type))):
+        wanted = dtypes.as_dtype(dtype or size[0], "view")
         return call_view(call_of(OPS["view_dtype"], (T, wanted)), (self,))
     sizes = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     try:
@@ -272,6 +273,36 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
 _CONTIGUOUS = MemoryFormat("contiguous_format")
 
 
+def einsum(*args: Any) -> Tensor:
+    """Sums of products, by Einstein's convention: of an equation, or of operands each with a list of labels. See torch.einsum.
+
+    Args:
+        args: an equation and the operands, one by one or in a list; or operand, labels, operand, labels, ..., and perhaps
+            the labels of the result. A label is a number from 0 to 51 or an ellipsis.
+
+    Returns:
+        a Tensor.
+
+    Raises:
+        ValueError: there is no operand, or a label is out of range.
+
+    Example::
+
+        >>> a = torch.ones(2, 3)
+        >>> torch.einsum(a, [0, 1], [1, 0]).shape
+        torch.Size([3, 2])
+
+    """
+    if len(args) < 2:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, "
+                         "or at least one operand and its subscripts list")
+    if not isinstance(args[0], Tensor):
+        return replaced.einsum(*args)       # type: ignore[attr-defined, no-any-return]
+    ends = len(args) % 2 == 1
+    equation = sublist_equation(args[1::2], args[-1] if ends else None)
+    return replaced.einsum(equation, *args[:len(args) - ends:2])        # type: ignore[attr-defined, no-any-return]
+
+
 def _repeat_index(repeats: Tensor) -> Tensor:
     """Each index as often as ``repeats`` says."""
     from jtorch._api.generate import _call_dynamic
@@ -284,7 +315,7 @@ def bind() -> None:
     ours: dict[str, Any] = {
         "meshgrid": meshgrid, "ravel": ravel, "diag": diag, "as_strided_copy": as_strided_copy, "where": where, "abs_": abs_,
         "as_strided_scatter": as_strided_scatter, "repeat_interleave": repeat_interleave, "gradient": gradient,
-        "broadcast_tensors": broadcast_tensors, "tensor_split": tensor_split, "unravel_index": unravel_index,
+        "einsum": einsum, "broadcast_tensors": broadcast_tensors, "tensor_split": tensor_split, "unravel_index": unravel_index,
         **{made.__name__: _itself_if_real(made) for made in (f.real, f.conj, f.conj_physical)},
         **{made.__name__: _atleast(made) for made in (f.atleast_1d, f.atleast_2d, f.atleast_3d)}}
     put(functions, ours, replaces=True)

@@ -52,3 +52,19 @@ def _grouped_mm(input: Tensor, mat2: Tensor, offs: Any = None, bias: Any = None,
     """``torch.nn.functional.grouped_mm``."""
     from jtorch._api import nn_functions
     return nn_functions.grouped_mm(input, mat2, offs=offs, bias=bias, out_dtype=out_dtype)
+
+
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of matrices of 8-bit integers, as int32."""
+    for name, t in (("self", input), ("mat2", mat2)):
+        if t.dim() != 2:
+            raise RuntimeError(f"int_mm_out_cpu: Expected {name} to be of dimension 2 but got {t.dim()}")
+    if input.shape[1] != mat2.shape[0]:
+        raise RuntimeError("int_mm_out_cpu: self.size(1) needs to match mat2.size(0) but got "
+                           f"{input.shape[1]} and {mat2.shape[0]}")
+    for name, t in (("self", input), ("mat2", mat2)):
+        if t.dtype.name not in ("int8", "uint8"):
+            expected = "int8 or uint8" if name == "self" else "int8"
+            raise RuntimeError(f"int_mm_out_cpu: Expected {name} dtype to be {expected} but got {t.dtype.scalar_name.lower()}")
+    from jtorch._api import functions
+    return functions.mm(input.int(), mat2.int(), out=out)      # type: ignore[attr-defined]

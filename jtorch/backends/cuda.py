@@ -1,6 +1,9 @@
 """torch.backends.cuda."""
 from __future__ import annotations
 
+import enum
+from typing import Any
+
 import jtorch.device as devices
 from jtorch.backends import _flags, precision
 from jtorch.backends._flags import Computed, Flag, Settings
@@ -110,3 +113,78 @@ def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_e
                enable_cudnn: bool = True):
     """Say which kernels attention may use in a ``with`` block. See torch.backends.cuda.sdp_kernel."""
     return _flags.inside(_set_sdp, enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
+
+
+class _Backend(enum.Enum):
+    """Which library a kind of calls goes to on a GPU. XLA chooses by itself."""
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+    __repr__ = __str__
+
+
+class _LinalgBackend(_Backend):
+    Default, Cusolver, Magma = range(3)
+
+
+class _BlasBackend(_Backend):
+    Default, Cublas, Cublaslt, Ck = range(4)
+
+
+_preferred: dict[str, _Backend] = {"linalg": _LinalgBackend.Default, "blas": _BlasBackend.Cublas}
+
+
+def _prefer(kind: str, choices: type[_Backend], backend: Any) -> Any:
+    if isinstance(backend, str):
+        names = {name.lower(): member for name, member in choices.__members__.items()}
+        if backend not in names:
+            raise RuntimeError(f"Unknown input value. Choose from: {', '.join(names)}.")
+        backend = names[backend]
+    if backend is not None:
+        if not isinstance(backend, choices):
+            raise RuntimeError("Unknown input value type.")
+        _preferred[kind] = backend
+    return _preferred[kind]
+
+
+def preferred_linalg_library(backend: Any = None) -> Any:
+    """Note which library torch.linalg is to use on a GPU, and return it. XLA chooses by itself.
+
+    Args:
+        backend (str or None): "default", "cusolver" or "magma"; None leaves it.
+
+    Returns:
+        the library, of an enumeration.
+
+    Raises:
+        RuntimeError: there is no such library.
+
+    Example::
+
+        >>> torch.backends.cuda.preferred_linalg_library()
+        _LinalgBackend.Default
+
+    """
+    return _prefer("linalg", _LinalgBackend, backend)
+
+
+def preferred_blas_library(backend: Any = None) -> Any:
+    """Note which library products are to use on a GPU, and return it. XLA chooses by itself.
+
+    Args:
+        backend (str or None): "default", "cublas", "cublaslt" or "ck"; None leaves it.
+
+    Returns:
+        the library, of an enumeration.
+
+    Raises:
+        RuntimeError: there is no such library.
+
+    Example::
+
+        >>> torch.backends.cuda.preferred_blas_library()
+        _BlasBackend.Cublas
+
+    """
+    return _prefer("blas", _BlasBackend, backend)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 
@@ -36,7 +37,7 @@ def einsum(equation: str, operands: Tensors):
     return jnp.einsum(*[x for pair in squeezed for x in pair], result)
 
 
-def sublist_equation(operands: list[list[int]], result: list[int] | None) -> str:
+def sublist_equation(operands: Sequence[Sequence], result: Sequence | None) -> str:
     """The equation of the form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
     def text(sublist):
         return "".join("..." if n is Ellipsis else _letter(n) for n in sublist)
@@ -44,8 +45,8 @@ def sublist_equation(operands: list[list[int]], result: list[int] | None) -> str
 
 
 def _letter(n: int) -> str:
-    check.require(0 <= n < len(_LETTERS), f"einsum(): not enough letters to describe operand {n}, "
-                  "subscripts must be within [0, 52)")
+    check.require(0 <= n < len(_LETTERS), "einsum(): subscript in subscript list is not within the valid range [0, 52)",
+                  ValueError)
     return _LETTERS[n]
 
 

@@ -18,6 +18,10 @@ class LinAlgError(RuntimeError):
     """A matrix that a function of torch.linalg cannot work with: singular, not positive definite, …"""
 
 
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"        # PyTorch's names of it
+LinAlgError.__module__ = "torch._C"
+
+
 def check_matrix(A, name: str, argument: str = "A", *, square: bool = False, complete: bool = True) -> None:
     """PyTorch's errors for a tensor that is no batch of (square) matrices of a floating or complex dtype."""
     check.require(A.ndim >= 2, f"{name}: The input tensor {argument} must have at least 2 dimensions.")

@@ -39,7 +39,8 @@ def _checked(A, name: str):
 
 def _singular(info, name: str) -> None:
     wrong = int(info.reshape(-1)[np.flatnonzero(info)[0]]) if np.any(info) else 0
-    check.require(not wrong, f"{name}: Unknown error code: {wrong}.")
+    check.require(not wrong, 'false INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp"'
+                  f":1642, please report a bug to PyTorch. {name}: Unknown error code: {wrong}.")
 
 
 @op(name="linalg.ldl_factor", dynamic=True, differentiable=False, returns="LD pivots")

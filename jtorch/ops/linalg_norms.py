@@ -37,6 +37,7 @@ def vector_norm(x: Tensor, ord=2, dim=None, keepdim: bool = False, *, dtype: dty
 
 def vector_norm_of(x, ord=2, dim=None, keepdim=False, dtype=None, name="linalg.vector_norm"):
     """vector_norm for all norms that come down to it."""
+    check.require(not isinstance(ord, complex), f"{name}: Expected a non-complex scalar as the order of norm.")
     x = _in_dtype(x, dtype, name)
     axes = check.wrap_dims(dim, x.ndim)
     if ord < 0 or math.isinf(ord):
@@ -67,6 +68,7 @@ def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dt
 
 def matrix_norm_of(A, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
     """matrix_norm for all norms that come down to it."""
+    check.require(not isinstance(ord, complex), "linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     check.require(A.ndim >= 2, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     A = _in_dtype(A, dtype, "linalg.matrix_norm")
     check.require(len(dim) == 2, f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")

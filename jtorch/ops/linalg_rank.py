@@ -48,9 +48,9 @@ def _pinv_jvp(hermitian: bool, primals, tangents):
 
 
 @op(name="linalg.pinv", saves="both")
-def pinv(A: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False):
+def pinv(input: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False):
     """The Moore-Penrose inverse. See torch.linalg.pinv."""
-    return _pinv(A, atol, rtol, hermitian)
+    return _pinv(input, atol, rtol, hermitian)
 
 
 @op(backward_name="LinalgPinvBackward0", saves="both")
@@ -72,9 +72,10 @@ def _pinv(A, atol, rtol, hermitian):
 
 
 @op(name="linalg.matrix_rank", differentiable=False)
-def matrix_rank(A: Tensor, *, tol: Tensor | float | None = None, atol: Tensor | float | None = None,
+def matrix_rank(input: Tensor, *, tol: Tensor | float | None = None, atol: Tensor | float | None = None,
                 rtol: Tensor | float | None = None, hermitian: bool = False):
     """How many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
+    A = input
     check_matrix(A, "torch.linalg.matrix_rank", "input", square=hermitian)
     if A.size == 0:
         return jnp.zeros(A.shape[:-2], np.int64)

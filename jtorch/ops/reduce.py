@@ -491,6 +491,8 @@ def _check_matrix(input, dims: tuple[int, ...]) -> None:
 def _nuclear(input, dim, keepdim: bool):
     dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, check.Int) else dim
     _check_matrix(input, dims)
+    places = [check.wrap_dim(d, input.ndim) for d in dims]
+    check.require(places[0] != places[1], f"linalg.matrix_norm: dims must be different. Got ({places[0]}, {places[1]})")
     axes = check.wrap_dims(dims, input.ndim)
     values = jnp.linalg.svd(jnp.moveaxis(input, axes, (-2, -1)), compute_uv=False)
     result = jnp.sum(values, -1)

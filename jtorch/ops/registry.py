@@ -341,7 +341,7 @@ def _check_complex(op: Op, template: tuple, args: list) -> None:
     """RuntimeError where a number is complex that is no operand, and the tensors are real."""
     given = [a for p, t, a in zip(op.params, template, args, strict=True)
              if (p.kind == "number" and t is NUMBERS[complex] and (p.name != "alpha" or op.promote is None))
-             or (p.kind == "static" and a.__class__ is complex and a.imag)]
+             or (p.kind == "static" and p.name != "ord" and a.__class__ is complex and a.imag)]
     tensors = [np.dtype(a.dtype) for a, t in zip(args, template, strict=True) if t is T]
     if given and tensors and not any(map(promotion.is_complex, tensors)):
         raise check.does_not_fit(tensors[0])

@@ -39,6 +39,13 @@ def _check_keys(module: Module, given: dict[str, Any]) -> None:
         raise RuntimeError("Error(s) in reparametrizing for {}:\n\t{}".format(module._get_name(), "\n\t".join(wrong)))
 
 
+class _Missing:
+    """Stands for a tensor that the module does not have of its own."""
+
+
+_MISSING = _Missing()
+
+
 def _place(module: Module, path: str) -> tuple[dict, str]:
     """The dict in which a tensor of a dotted name hangs, and its name there."""
     where, _, name = path.rpartition(".")
@@ -46,8 +53,8 @@ def _place(module: Module, path: str) -> tuple[dict, str]:
     for kept in (owner._parameters, owner._buffers):
         if name in kept:
             return kept, name
-    if not isinstance(getattr(owner, name, None), Tensor):
-        raise TypeError(f"{path}: {typename(getattr(owner, name, None))} is not an instance of torch.Tensor")
+    if not isinstance(getattr(owner, name, _MISSING), Tensor | _Missing):
+        raise TypeError(f"{path}: {typename(getattr(owner, name))} is not an instance of torch.Tensor")
     return owner.__dict__, name
 
 
@@ -58,7 +65,7 @@ def reparametrized(module: Module, given: dict[str, Any], *, tie_weights: bool, 
     if strict:
         _check_keys(module, values)
     places = {path: _place(module, path) for path in values}
-    own = {path: kept[name] for path, (kept, name) in places.items()}
+    own = {path: kept.get(name, _MISSING) for path, (kept, name) in places.items()}
     try:
         for path, (kept, name) in places.items():
             kept[name] = values[path]
@@ -68,6 +75,8 @@ def reparametrized(module: Module, given: dict[str, Any], *, tie_weights: bool, 
             if path in given:
                 given[path] = kept.get(name)
             kept[name] = own[path]
+            if own[path] is _MISSING:
+                del kept[name]
 
 
 def call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None, kwargs: dict[str, Any] | None = None, *,
