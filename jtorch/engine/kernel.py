@@ -274,6 +274,13 @@ def for_xla(make: Callable[[], Any]) -> Any:
     for it again is told that he calls himself. Then the caches are emptied, and it is made once more. Of an interrupt that comes
     while JAX compares keys in C++ a ValueError is made there; it is given out as the interrupt that it is.
     """
+    try:
+        return _for_xla(make)
+    finally:
+        cache.warn_of_failure()
+
+
+def _for_xla(make: Callable[[], Any]) -> Any:
     with left_as_found(), products_as_chosen(), warnings.catch_warnings(), jax.enable_x64(True):
         warnings.simplefilter("ignore")
         try:
