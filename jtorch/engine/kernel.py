@@ -85,7 +85,7 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "foreign", "is_tuple", "met", "on_host", "outs",
+    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "ends", "foreign", "is_tuple", "met", "on_host", "outs",
                  "runs", "turns", "used")
 
     def __init__(self, call: Call, avals: tuple):
@@ -114,6 +114,8 @@ class Kernel:
             self.outs = self._as_compiled()
         if device.type == "meta":       # nothing is computed there
             self.compiled, self.check, self.foreign, self._work = self._nothing, None, set(), cost.NOTHING
+        # whether its trace ends behind it, so that its error is raised at the call
+        self.ends = self.check is not None and device.type == "cpu" and call.op.body.__module__.startswith("jtorch.ops.linalg")
 
     def _shapes(self) -> tuple[list, bool]:
         if self.on_host is not None:

@@ -304,7 +304,7 @@ PyObject *run_unnoted(PyObject *trace, PyObject *call, PyObject *args)
 
 int connect_host(PyObject *given)
 {
-    static const char *const of_kernel[] = {"check", "is_tuple", "on_host", "outs", "runs", "turns", NULL};
+    static const char *const of_kernel[] = {"check", "ends", "is_tuple", "on_host", "outs", "runs", "turns", NULL};
     static const char *const of_program[] = {"_code", "_outs", "_slots", "over", NULL};
     static const char *const of_latest[] = {"result", NULL};
     PyObject *numpy = NULL, *waiting = NULL, *stats = NULL;
