@@ -85,8 +85,8 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "ends", "foreign", "is_tuple", "met", "on_host", "outs",
-                 "runs", "turns", "used")
+    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "ends", "foreign", "is_tuple", "met", "on_host",
+                 "outs", "runs", "turns", "used")
 
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals, self.runs = call, avals, 0

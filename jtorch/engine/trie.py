@@ -27,8 +27,8 @@ def starts_held(device: Any) -> bool:
 class State:
     """A trace so far: its last call, and the states that one more call has led to."""
 
-    __slots__ = ("args", "call", "depth", "device", "early", "first", "hot", "kernel", "leading", "line", "next", "nnumbers", "outs",
-                 "parent", "profile", "single", "walks")
+    __slots__ = ("args", "call", "depth", "device", "early", "first", "hot", "kernel", "leading", "line", "next", "nnumbers",
+                 "outs", "parent", "profile", "single", "walks")
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
