@@ -17,7 +17,7 @@ from numpy import asarray, ndarray
 import jtorch.device as devices
 from jtorch._base.accelerated import traced_for
 from jtorch._base.advice import advised, without_jax_notes
-from jtorch.engine import cache, cost, families, out_of_memory, policy, stats, wait
+from jtorch.engine import cache, cost, families, memory, out_of_memory, policy, stats, wait
 from jtorch.engine.host import untraced, work_of
 from jtorch.engine.jax_settings import left_as_found, products_as_chosen
 from jtorch.engine.threads import ELSEWHERE, Threads, lowered, pool_for
@@ -141,8 +141,14 @@ class Kernel:
         if on_host is not None and (self.turns is None or self._is_cold(runs)):
             if over:
                 stats.counters.overwritten += 1
-            return on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays], over=over)
+            try:
+                return on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays], over=over)
+            except MemoryError as error:
+                raise out_of_memory.of_host(error)      # noqa: B904  (it says what from)
         if self.compiled is None:
+            if on_host is not None and memory.is_short():
+                self.turns = None
+                return self.run(arrays, runs, over=over)
             self._compile()
         return self._run_compiled(arrays)
 

@@ -91,9 +91,9 @@ def _zip64(size: int, offset: int) -> bytes:
 def failed(what: str, why: str) -> RuntimeError:
     """The error of an archive that cannot be read, as PyTorch's reader says it."""
     stop = "" if why.endswith(".") else "."
-    return RuntimeError(f"PytorchStreamReader failed {what}: {why}{stop} If you are seeing this error, there is a high likelihood "
-                        "that your checkpoint file is corrupted. This can happen if the checkpoint was not saved properly, was "
-                        "transferred incorrectly, or the file was modified after saving.")
+    return RuntimeError(f"PytorchStreamReader failed {what}: {why}{stop} If you are seeing this error, there is a high "
+                        "likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved "
+                        "properly, was transferred incorrectly, or the file was modified after saving.")
 
 
 def ended(missing: int) -> RuntimeError:

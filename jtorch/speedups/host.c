@@ -76,7 +76,8 @@ static int run_steps(PyObject *slots, PyObject *code)
     return 0;
 }
 
-/* HostProgram.__call__: ``slots`` hold the arguments. A context in which NumPy does not warn is taken from those at hand. */
+/* HostProgram.__call__: ``slots`` hold the arguments. A context in which NumPy does not warn is taken from those at hand.
+   -1, perhaps without an error, where Python has to do it. */
 static int run_quietly(PyObject *slots, PyObject *code)
 {
     Py_ssize_t last = PyList_GET_SIZE(contexts) - 1;
@@ -93,6 +94,8 @@ static int run_quietly(PyObject *slots, PyObject *code)
             PyErr_Restore(type, error, trace);
         bad |= !left;
     }
+    if (bad && PyErr_Occurred() != PyExc_MemoryError && PyErr_ExceptionMatches(PyExc_MemoryError))
+        PyErr_Clear();      /* NumPy has no memory for an array: Python tries again, and raises PyTorch's error */
     Py_DECREF(quiet);
     return bad ? -1 : 0;
 }
