@@ -5,7 +5,6 @@ once it has run so often that compiling it is expected to pay. On an accelerator
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy import asarray, ndarray
 
 import jtorch.device as devices
+from jtorch._base import warned
 from jtorch._base.accelerated import traced_for
 from jtorch._base.advice import advised, without_jax_notes
 from jtorch.engine import cache, cost, families, memory, out_of_memory, policy, stats, wait
@@ -289,8 +289,7 @@ def for_xla(make: Callable[[], Any]) -> Any:
 
 
 def _for_xla(make: Callable[[], Any]) -> Any:
-    with left_as_found(), products_as_chosen(), warnings.catch_warnings(), jax.enable_x64(True):
-        warnings.simplefilter("ignore")
+    with left_as_found(), products_as_chosen(), warned.ignored(), jax.enable_x64(True):
         try:
             return make()
         except RecursionError as error:
