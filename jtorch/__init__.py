@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys as _sys
 import types as _types
 
+import jtorch._base.libraries as _libraries  # noqa: F401  (before all that imports them)
 from jtorch import __future__ as __future__
 from jtorch import amp as amp
 from jtorch import autograd as autograd

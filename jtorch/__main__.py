@@ -2,8 +2,8 @@
 
 ``python -m jtorch doctor`` says what is installed and whether it works, ``--version`` which version this is.
 
-``-m module`` runs a module instead. ``--seed N`` is ``torch.manual_seed(N)`` before the script starts. Processes that the script
-starts get jtorch as ``torch`` too.
+``-m module`` runs a module instead, ``-c code`` a text, and ``-`` what stands in the standard input. ``--seed N`` is
+``torch.manual_seed(N)`` before the script starts. Processes that the script starts get jtorch as ``torch`` too.
 """
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ import io
 import os
 import runpy
 import sys
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import BuiltinImporter, SourceFileLoader
 from types import ModuleType
+from typing import Any
 
 import jtorch
 from jtorch._as_torch import install, install_in_children
+from jtorch._base import libraries
 from jtorch.version import __version__, jtorch_version
 
 EPILOG = """\
 python -m jtorch train.py --epochs 3      the script's `import torch` gets jtorch
 python -m jtorch -m package.module        a module
+python -m jtorch -c "import torch"        a text, and with - what stands in the standard input
 python -m jtorch doctor                   what is installed, which devices, and a short self-test
 python -m jtorch.install                  `import torch` is jtorch in this environment (--remove)
 
@@ -34,7 +37,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"jtorch {jtorch_version} (PyTorch {__version__})")
     parser.add_argument("--seed", type=int, help="torch.manual_seed before the script starts")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module instead of a file")
-    parser.add_argument("script", help="the script, or the module with -m; or `doctor`")
+    parser.add_argument("-c", dest="code", action="store_true", help="run a text instead of a file")
+    parser.add_argument("script", help="the script, the module with -m, the text with -c, - for standard input; or `doctor`")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
     return parser.parse_args(argv)
 
@@ -42,7 +46,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> None:
     """The command."""
     given = _arguments(sys.argv[1:] if argv is None else argv)
-    if given.script == "doctor" and not given.module and not os.path.exists("doctor"):
+    if given.script == "doctor" and not given.module and not given.code and not os.path.exists("doctor"):
         from jtorch.install.doctor import main as doctor
         sys.exit(doctor())
     install()
@@ -54,9 +58,13 @@ def main(argv: list[str] | None = None) -> None:
         install_in_children()
         runpy.run_module(given.script, run_name="__main__", alter_sys=True)
         return
+    if given.code or given.script == "-":
+        _run_text(given.script, given.code)
+        return
     if not os.path.exists(given.script):
         sys.exit(f"python -m jtorch: can't open file {given.script!r}")
     sys.path[0] = os.path.dirname(os.path.abspath(given.script))
+    libraries.warn_of(sys.path[0])
     install_in_children()
     _run(given.script)
 
@@ -69,8 +77,24 @@ def _run(script: str) -> None:
     path = os.path.abspath(script)
     with io.open_code(path) as file:
         code = compile(file.read(), path, "exec")
+    _run_code(code, __file__=path, __loader__=SourceFileLoader("__main__", path))
+
+
+def _run_text(text: str, is_code: bool) -> None:
+    """Run a text as ``python -c`` does, or the standard input as ``python -`` does."""
+    sys.path[0] = ""
+    if is_code:
+        sys.argv[0] = "-c"
+    libraries.warn_of(os.getcwd())
+    install_in_children()
+    name = "<string>" if is_code else "<stdin>"
+    code = compile(text if is_code else sys.stdin.buffer.read(), name, "exec")
+    _run_code(code, __loader__=BuiltinImporter, __annotations__={}, **({} if is_code else {"__file__": name, "__cached__": None}))
+
+
+def _run_code(code: Any, **names: Any) -> None:
     module = sys.modules["__main__"] = ModuleType("__main__")
-    module.__file__, module.__loader__ = path, SourceFileLoader("__main__", path)
+    vars(module).update(names)
     exec(code, vars(module))
 
 

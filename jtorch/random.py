@@ -25,7 +25,7 @@ from jtorch._base import generator, seam
 from jtorch._base.generator import Generator
 from jtorch._nodes.vjp import camel_case
 from jtorch.dispatch import call, check_inplace, warn_of_resizing, write_resized, write_with_history, zero_node
-from jtorch.engine import Value, call_of
+from jtorch.engine import Value, call_of, out_of_memory
 from jtorch.no_grad import mode
 from jtorch.ops import check, random_choice, random_rejection
 from jtorch.ops import random as draw
@@ -164,7 +164,7 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
         return Value(aval, engine.zero_stride_array(shape, dtype.np))
     g = generator_of(place, given)
     if place.type == "cpu":
-        array = host(g.stream)
+        array = out_of_memory.allocated(host, g.stream)
         return Value(aval, np.ascontiguousarray(array, dtype.np).reshape(shape) if place is engine.CPU
                      else engine.put(np.asarray(array, dtype.np), place))
     at = devices.jax_device(place)

@@ -17,7 +17,7 @@ import numpy as np
 
 import jtorch.dtype as dtypes
 from jtorch import engine, speedups
-from jtorch.engine import CPU, Aval, Value, mapped
+from jtorch.engine import CPU, Aval, Value, mapped, out_of_memory
 from jtorch.ops import memory  # noqa: F401  (declares the two ops)
 from jtorch.ops import view as _views  # noqa: F401  (declares permute)
 from jtorch.ops.layout import memory_order
@@ -140,7 +140,7 @@ class Storage:
                 self.was = None if self in untracked_writes else value
                 untracked_writes[self] = 0
             self.generation += 1
-            self.host = np.empty(self.aval.numel, self.aval.np)
+            self.host = out_of_memory.allocated(np.empty, self.aval.numel, self.aval.np)
             self.host.reshape(self.aval.shape)[...] = engine.host_array(value)
             self.value = None
 

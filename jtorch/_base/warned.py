@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
+import weakref
 from collections.abc import Iterator
 
 from jtorch._base import caller
@@ -31,6 +32,29 @@ def silenced() -> Iterator[None]:
         yield
     finally:
         _silence.depth -= 1
+
+
+FILTERS = threading.RLock()     # the filters are the process's: threads that set them for a block would mix them up
+_ignoring: weakref.WeakSet[ignored] = weakref.WeakSet()
+_before: list[warnings.catch_warnings] = []
+
+
+class ignored:  # noqa: N801  (a context manager)
+    """In the block no warning is given, in any thread. Several threads may be in such blocks at once."""
+
+    def __enter__(self) -> None:
+        with FILTERS:
+            if not _ignoring and not _before:
+                _before.append(warnings.catch_warnings())
+                _before[0].__enter__()
+                warnings.simplefilter("ignore")
+            _ignoring.add(self)
+
+    def __exit__(self, *_: object) -> None:
+        with FILTERS:
+            _ignoring.discard(self)
+            if not _ignoring and _before:
+                _before.pop().__exit__(None, None, None)
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

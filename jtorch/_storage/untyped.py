@@ -11,7 +11,7 @@ import numpy as np
 import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine
-from jtorch.engine import Value
+from jtorch.engine import Value, out_of_memory
 from jtorch.storage import Storage, address, deepcopy, of_memory, pinned, resize_memory
 
 
@@ -232,7 +232,7 @@ class UntypedStorage:
 
 def _made(given: Any) -> Storage:
     if isinstance(given, int | np.integer):
-        return _of_array(np.zeros(int(given), np.uint8))
+        return _of_array(out_of_memory.allocated(np.zeros, int(given), np.uint8))
     if not isinstance(given, Sequence):
         raise RuntimeError(f"torch.UntypedStorage(): Expected a sequence type, but got {type(given).__name__}")
     odd = next((x for x in given if not isinstance(x, int)), None)

@@ -16,6 +16,7 @@ import platform
 import stat
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 import jtorch.device as devices
-from jtorch._base import caller
+from jtorch._base import caller, warned
 from jtorch.engine import convolutions, memory, stats, temporaries, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.ops import _onednn
@@ -164,8 +165,9 @@ def _usable(directory: str) -> bool:
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
             _checked[directory] = _is_private(directory)
-        except OSError:
+        except (OSError, ValueError) as error:      # ValueError: a name that no file can have
             _checked[directory] = False
+            _note(error)
     return _checked[directory]
 
 
@@ -200,21 +202,63 @@ def _cpu() -> str:
 
 def _load(path: Path, on: Threads, places: list[jax.Device]) -> Any:
     try:
-        with open(path, "rb") as f:
-            serialized, in_tree, out_tree, calls_lapack = pickle.load(f)
-            if calls_lapack:
-                _prepare_lapack()
-            found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(places[0].client, on), places)
-        os.utime(path)
+        content = path.read_bytes()
     except FileNotFoundError:
+        return None
+    except Exception as error:
+        _go_on_without(error)
+        return None
+    try:
+        serialized, in_tree, out_tree, calls_lapack = pickle.loads(content)
+        if calls_lapack:
+            _prepare_lapack()
+        found = deserialize_and_load(serialized, in_tree, out_tree, threads.client(places[0].client, on), places)
+    except MemoryError:
         return None
     except Exception as error:      # written by another build, or damaged: it is made anew
         if caller.interrupts(error):
             raise
-        path.unlink(missing_ok=True)
+        _remove(path)
         return None
+    with contextlib.suppress(OSError):      # the order in which files go is kept where it can be written
+        os.utime(path)
     stats.counters.loaded += 1
     return threads.quick(found, on)
+
+
+_failures: list[str] = []      # what to warn of; only the first is said
+_said = [False]
+
+
+def _go_on_without(error: Exception) -> None:
+    """Note a failure of memory or of the file system. Raise what has nothing to do with the cache."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
+        _note(error)
+    elif caller.interrupts(error):
+        raise error     # else the program cannot be written down, as one with a callback in it
+
+
+def _note(error: Exception) -> None:
+    _failures[:] = [*_failures, f"{type(error).__name__}: {error}"][:1]
+    warn_of_failure()
+
+
+def warn_of_failure() -> None:
+    """Warn once in a process of a cache that cannot be used. While all warnings are ignored, as during tracing, wait."""
+    if not _failures or _said[0] or (warnings.filters and warnings.filters[0] == ("ignore", None, Warning, None, 0)):
+        return
+    _said[0] = True
+    warned.warn(f"The cache of compiled programs in {_directory} cannot be used, and programs are compiled without it: "
+                f"{_failures[0]}. JTORCH_CACHE names another directory, and JTORCH_CACHE=0 turns the cache off.")
+
+
+def _remove(path: str | Path) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        _go_on_without(error)
 
 
 def _prepare_lapack() -> None:
@@ -224,7 +268,7 @@ def _prepare_lapack() -> None:
 
 
 def _save(path: Path, made: Any, calls_lapack: bool) -> None:
-    """Writes a program aside and renames it. What cannot be written (a callback in it, a full disk) is left out."""
+    """Write a program aside and rename it. A callback in it or a full disk leaves the program out."""
     temporary = None
     try:
         content = pickle.dumps((*serialize(made), calls_lapack))
@@ -234,11 +278,11 @@ def _save(path: Path, made: Any, calls_lapack: bool) -> None:
         os.replace(temporary, path)
     except Exception as error:
         if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        if caller.interrupts(error):
-            raise
+            _remove(temporary)
+        _go_on_without(error)
         return
-    _trim(path.parent)
+    with contextlib.suppress(OSError):
+        _trim(path.parent)
 
 
 _trimmed = 0.0

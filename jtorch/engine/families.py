@@ -18,7 +18,7 @@ import jax
 import jax.extend
 from jax._src import config
 
-from jtorch._base import caller
+from jtorch._base import caller, warned
 from jtorch.engine import stats
 from jtorch.engine.host import HostProgram, Plan, Unsupported, has_loop, trace
 from jtorch.engine.host.sizes import Unknowns
@@ -131,7 +131,7 @@ class Family:
         """
         opened = [jax.ShapeDtypeStruct(tuple([next(sizes) for _ in a.shape]), a.np) for a in avals]
         fn = function_of(_with_ints(template, sizes))
-        with warnings.catch_warnings(record=True) as caught:
+        with warned.FILTERS, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             plan = Plan(*trace(fn, opened, short=self.short), has_open=True)
         if caught or plan.indexed > self.indexed:

@@ -5,7 +5,6 @@ once it has run so often that compiling it is expected to pay. On an accelerator
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -15,9 +14,10 @@ import numpy as np
 from numpy import asarray, ndarray
 
 import jtorch.device as devices
+from jtorch._base import warned
 from jtorch._base.accelerated import traced_for
 from jtorch._base.advice import advised, without_jax_notes
-from jtorch.engine import cache, cost, families, out_of_memory, policy, stats, wait
+from jtorch.engine import cache, cost, families, memory, out_of_memory, policy, stats, wait
 from jtorch.engine.host import untraced, work_of
 from jtorch.engine.jax_settings import left_as_found, products_as_chosen
 from jtorch.engine.threads import ELSEWHERE, Threads, lowered, pool_for
@@ -85,8 +85,8 @@ def clear_calls() -> None:
 class Kernel:
     """One call for given input avals: its output avals, and the fastest way known to run it."""
 
-    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "foreign", "is_tuple", "met", "on_host", "outs",
-                 "runs", "turns", "used")
+    __slots__ = ("_details", "_work", "avals", "call", "check", "compiled", "ends", "foreign", "is_tuple", "met", "on_host",
+                 "outs", "runs", "turns", "used")
 
     def __init__(self, call: Call, avals: tuple):
         self.call, self.avals, self.runs = call, avals, 0
@@ -114,6 +114,8 @@ class Kernel:
             self.outs = self._as_compiled()
         if device.type == "meta":       # nothing is computed there
             self.compiled, self.check, self.foreign, self._work = self._nothing, None, set(), cost.NOTHING
+        # whether its trace ends behind it, so that its error is raised at the call
+        self.ends = self.check is not None and device.type == "cpu" and call.op.body.__module__.startswith("jtorch.ops.linalg")
 
     def _shapes(self) -> tuple[list, bool]:
         if self.on_host is not None:
@@ -139,8 +141,14 @@ class Kernel:
         if on_host is not None and (self.turns is None or self._is_cold(runs)):
             if over:
                 stats.counters.overwritten += 1
-            return on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays], over=over)
+            try:
+                return on_host([a if a.__class__ is ndarray else asarray(a) for a in arrays], over=over)
+            except MemoryError as error:
+                raise out_of_memory.of_host(error)      # noqa: B904  (it says what from)
         if self.compiled is None:
+            if on_host is not None and memory.is_short():
+                self.turns = None
+                return self.run(arrays, runs, over=over)
             self._compile()
         return self._run_compiled(arrays)
 
@@ -274,8 +282,14 @@ def for_xla(make: Callable[[], Any]) -> Any:
     for it again is told that he calls himself. Then the caches are emptied, and it is made once more. Of an interrupt that comes
     while JAX compares keys in C++ a ValueError is made there; it is given out as the interrupt that it is.
     """
-    with left_as_found(), products_as_chosen(), warnings.catch_warnings(), jax.enable_x64(True):
-        warnings.simplefilter("ignore")
+    try:
+        return _for_xla(make)
+    finally:
+        cache.warn_of_failure()
+
+
+def _for_xla(make: Callable[[], Any]) -> Any:
+    with left_as_found(), products_as_chosen(), warned.ignored(), jax.enable_x64(True):
         try:
             return make()
         except RecursionError as error:

@@ -1,10 +1,16 @@
 """Memory that has been freed, and that glibc would keep for later."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import time
 from typing import Any
+
+try:
+    import resource
+except ImportError:     # Windows
+    resource = None     # type: ignore[assignment]
 
 SHARE = 0.001       # of the time that trimming may take; to map the same memory anew takes ten times as long and more
 SOME, MUCH = 0.1, 0.5       # seconds of compiling that leave so much
@@ -35,6 +41,18 @@ def trim_behind(seconds: float) -> None:
         trim()
     elif seconds > SOME:
         trim_now_and_then()
+
+
+ROOM = 512 << 20    # bytes of address space that XLA may need to compile
+
+
+def is_short() -> bool:
+    """Whether the limit of the address space (RLIMIT_AS) leaves too little to compile, where XLA would end the process."""
+    if resource is None or (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) == resource.RLIM_INFINITY:
+        return False
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as f:
+        return int(f.read().split()[0]) * resource.getpagesize() > limit - ROOM
+    return False
 
 
 @functools.cache

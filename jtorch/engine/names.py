@@ -40,7 +40,10 @@ class Unnamed(Exception):
 
 def name_of(structure: tuple) -> str | None:
     """The name of a program of this structure (see ``Program``), or None if it has none."""
-    sources = _sources()
+    try:
+        sources = _sources()
+    except OSError:         # the package's files are gone, or out of reach
+        return None
     if sources is None:
         return None
     try:

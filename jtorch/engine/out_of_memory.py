@@ -1,21 +1,52 @@
-"""PyTorch's error where an accelerator has no memory left."""
+"""PyTorch's errors where the host or an accelerator has no memory left."""
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable
+from typing import Any
 
 import jax
+import numpy as np
 
 from jtorch._base.accelerated import is_accelerated
 from jtorch.device import OutOfMemoryError
 
 _TRIED = re.compile(r"allocate ([\d.]+) ?(\w+)")
+_BYTES = re.compile(r"allocating (\d+) bytes")
+
+
+def of_host(error: MemoryError) -> Exception:
+    """What PyTorch raises where NumPy has no memory for an array; other errors stay."""
+    shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
+    if shape is None or dtype is None:
+        return error
+    return _refused(math.prod(shape) * np.dtype(dtype).itemsize, error)
+
+
+def allocated(make: Callable[..., Any], *args: Any) -> Any:
+    """Return ``make(*args)``, a new array of NumPy's, or raise PyTorch's error where there is no memory for it."""
+    try:
+        return make(*args)
+    except MemoryError as error:
+        raise of_host(error)    # noqa: B904  (it says what from)
+
+
+def _refused(nbytes: int, error: Exception) -> RuntimeError:
+    made = RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+                        f"allocate {nbytes} bytes. Error code 12 (Cannot allocate memory)")
+    made.__cause__ = error
+    return made
 
 
 def told(error: jax.errors.JaxRuntimeError) -> Exception:
-    """What PyTorch raises where JAX raises ``error``: the same, unless an accelerator's memory is full."""
+    """What PyTorch raises where JAX raises ``error``: the same, unless memory is full."""
     text = str(error)
-    if not text.startswith("RESOURCE_EXHAUSTED") or not is_accelerated():
+    if not text.startswith("RESOURCE_EXHAUSTED"):
         return error
+    if not is_accelerated():
+        found = _BYTES.search(text)
+        return _refused(int(found[1]), error) if found else error
     size = _TRIED.search(text)
     tried = f" Tried to allocate {size[1]} {size[2]}." if size else ""
     made = OutOfMemoryError(f"CUDA out of memory.{tried}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import policy, segments, stats
+from jtorch.engine import memory, policy, segments, stats
 from jtorch.engine.program import unconsumed
 from jtorch.engine.trie import State, Trie, starts_held
 from jtorch.engine.values import CPU
@@ -79,7 +79,7 @@ def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool)
 def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | None:
     """Why a trace that was held back is compiled now; None if it has not come up often enough."""
     profile = state.ends_here()
-    if state.device.type == "meta" or profile.refused:
+    if state.device.type == "meta" or profile.refused or memory.is_short():
         return None
     if not natural and (ENGINE_MODE != "hot" or state.depth > policy.MAX_CUT):
         return None

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from jtorch._base import warned
 from jtorch.engine import stats
 from jtorch.engine.jax_settings import left_as_found
 
@@ -44,8 +44,7 @@ def _begun(kernel: Kernel) -> Callable[[], Any]:
 def _compile(wanted: Iterable[Kernel | Program], begin: Callable[[Any], Callable[[], Any]]) -> None:
     """JAX traces them here, one after the other; XLA takes a thread for each."""
     start = perf_counter()
-    with left_as_found(), warnings.catch_warnings():        # which is of the process, and not to be left by several threads
-        warnings.simplefilter("ignore")
+    with left_as_found(), warned.ignored():
         pool = ThreadPoolExecutor(os.cpu_count())
         try:
             making = {}

@@ -19,6 +19,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import threading
 import weakref
 from typing import Any
 
@@ -30,6 +31,7 @@ LARGEST = 1 << 30       # bytes: what takes more is mapped as before
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3       # of <malloc.h>
 _in_use: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+_LOCK = threading.RLock()       # threads that compile at once would change ``_in_use`` while another goes through it
 _kept = 0               # the largest that malloc has been told of
 
 
@@ -40,9 +42,10 @@ def keep_those_of(compiled: Any) -> None:
 
 def keep(of: Any, needed: int) -> None:
     """Has malloc keep so many bytes as long as there is what needs them: a program, or a chain of some that hand them on."""
-    if MAPPED // 2 < needed <= LARGEST and _may_be_set():
-        _in_use[of] = needed
-    _tell(max(_in_use.values(), default=0))
+    with _LOCK:
+        if MAPPED // 2 < needed <= LARGEST and _may_be_set():
+            _in_use[of] = needed
+        _tell(max(_in_use.values(), default=0))
 
 
 def _needed(compiled: Any) -> int:

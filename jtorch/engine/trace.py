@@ -22,7 +22,7 @@ import jtorch.device as devices
 from jtorch import speedups
 from jtorch._base import caller  # noqa: F401  (for the extension)
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import alike, mapped, memory, one_by_one, policy, schedule, stats, wait
+from jtorch.engine import alike, mapped, memory, one_by_one, policy, schedule, stats, value_checks, wait
 from jtorch.engine.host import HostProgram, new_quiet_context, quiet_contexts  # noqa: F401  (for the extension, as Kernel and Aval)
 from jtorch.engine.kernel import Call, Kernel, are_too_many, clear_calls, flatten, kernel_of
 from jtorch.engine.one_by_one import NUMBER_AVALS, number
@@ -162,15 +162,28 @@ def record(call: Call, args) -> Any:
         trace.mode = DEFERRED
         trace.state = after
         trace.noting = False
+        if after.kernel.check is not None:
+            look_ahead(trace, before, after)
         if after.early is not None:
             begin_early(trace, after)
     else:
         trace.state = after
         trace.noting = False
         run_now(trace, before, after, args)
-    if after.depth >= recorder.longest:
+    if after.kernel.ends:
+        end(read=True)
+    elif after.depth >= recorder.longest:
         cut(recorder)
     return out
+
+
+def look_ahead(trace: Trace, before: State, after: State) -> None:
+    """Take back the last call, which is held back, and raise if its arguments have wrong values."""
+    try:
+        value_checks.look_ahead(trace, after)
+    except BaseException:
+        take_back(trace, before, after)
+        raise
 
 
 def record_over(call: Call, args) -> Any:

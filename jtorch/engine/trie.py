@@ -27,13 +27,14 @@ def starts_held(device: Any) -> bool:
 class State:
     """A trace so far: its last call, and the states that one more call has led to."""
 
-    __slots__ = ("args", "call", "depth", "device", "early", "first", "hot", "kernel", "line", "next", "nnumbers", "outs",
-                 "parent", "profile", "single", "walks")
+    __slots__ = ("args", "call", "depth", "device", "early", "first", "hot", "kernel", "leading", "line", "next", "nnumbers",
+                 "outs", "parent", "profile", "single", "walks")
 
     def __init__(self, parent: State | None, call: Any, args: tuple[int, ...], kernel: Any, first: int):
         self.parent, self.call, self.args, self.kernel, self.first = parent, call, args, kernel, first
         self.next: dict[tuple, State | None] = {}       # None: a trace has strayed there
         self.early: Early | None = None     # what may start here, before the trace has ended
+        self.leading: Any = None            # see ``value_checks``
         self.walks: dict[Any, Any] = {}     # for the tape: what backward from here has recorded before
         self.profile: Profile | None = None     # once a trace has ended here
         self.outs: tuple[Any, ...] = kernel.outs if kernel is not None else ()

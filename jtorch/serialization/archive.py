@@ -90,7 +90,15 @@ def _zip64(size: int, offset: int) -> bytes:
 
 def failed(what: str, why: str) -> RuntimeError:
     """The error of an archive that cannot be read, as PyTorch's reader says it."""
-    return RuntimeError(f"PytorchStreamReader failed {what}: {why}")
+    stop = "" if why.endswith(".") else "."
+    return RuntimeError(f"PytorchStreamReader failed {what}: {why}{stop} If you are seeing this error, there is a high "
+                        "likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved "
+                        "properly, was transferred incorrectly, or the file was modified after saving.")
+
+
+def ended(missing: int) -> RuntimeError:
+    """The error of a file that ends too early."""
+    return RuntimeError(f"unexpected EOF, expected {missing} more bytes. The file might be corrupted.")
 
 
 class Reader:
@@ -101,6 +109,8 @@ class Reader:
         try:
             self.zip = zipfile.ZipFile(stream)
         except Exception as e:      # on a damaged directory zipfile raises almost anything
+            if stream.seek(0, 2) < _END.size:
+                raise failed("reading zip archive", "not a ZIP archive") from e
             raise failed("reading zip archive", f"failed finding central directory. The file is truncated or damaged ({e}).") \
                 from e
         self.infos = self._checked(self.zip.infolist())
@@ -126,10 +136,11 @@ class Reader:
     def _check_version(self) -> None:
         name = next((n for n in (".data/version", "version") if self.has(n)), None)
         if name is None:
-            raise failed("locating file version", "file not found")
+            raise RuntimeError('Expected hasRecord("version") to be true, but got false.')
         text = self.record(name).strip()
         if not text.isdigit() or len(text) > 9:
-            raise failed("reading file version", f"{text[:20]!r} is no number")
+            raise RuntimeError("[enforce fail at inline_container.cc] . Couldn't parse the version "
+                               f"{text[:20].decode(errors='replace')} as Long Long.")
         if int(text) > _NEWEST_VERSION:
             raise RuntimeError(f"Attempted to read a PyTorch file with version {int(text)}, but the maximum supported version "
                                f"for reading is {_NEWEST_VERSION}. Your PyTorch installation may be too old.")
@@ -170,7 +181,7 @@ class Reader:
         start = self.offset(name)
         made = np.empty(info.file_size, np.uint8)
         self.stream.seek(start)
-        read_into(self.stream, made, f"file {name}")
+        read_into(self.stream, made)
         return made
 
     def offset(self, name: str) -> int:
@@ -189,7 +200,7 @@ class Reader:
         return start
 
 
-def read_into(stream: Any, array: np.ndarray, what: str) -> None:
+def read_into(stream: Any, array: np.ndarray) -> None:
     """Fills an array of bytes from a stream; RuntimeError where the stream ends before."""
     view, at = memoryview(array), 0     # type: ignore[arg-type]
     direct = getattr(stream, "readinto", None)
@@ -201,5 +212,5 @@ def read_into(stream: Any, array: np.ndarray, what: str) -> None:
             n = len(piece)
             view[at:at + n] = piece
         if not n:
-            raise failed(f"reading {what}", f"{len(view) - at} of its {len(view)} bytes are missing")
+            raise ended(len(view) - at)
         at += n

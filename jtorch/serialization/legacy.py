@@ -10,7 +10,7 @@ import numpy as np
 
 from jtorch import engine
 from jtorch.engine import Value
-from jtorch.serialization.archive import failed, read_into
+from jtorch.serialization.archive import ended, read_into
 from jtorch.serialization.names import shown
 from jtorch.serialization.rebuild import Stored
 from jtorch.storage import Storage
@@ -69,10 +69,12 @@ class Stream:
         for key in keys:
             _, array, width = self.found[key]
             head = self.file.read(8)
-            n = struct.unpack(">q" if swapped else "<q", head)[0] if len(head) == 8 else None
-            if n is None or n * width != array.nbytes:
-                raise failed(f"reading storage {key}", f"it has {n} elements, its pickle says {array.nbytes // width}")
-            read_into(self.file, array.view(np.uint8), f"storage {key}")
+            if len(head) < 8:
+                raise ended(8 - len(head))
+            n = struct.unpack(">q" if swapped else "<q", head)[0]
+            if n * width != array.nbytes:
+                raise RuntimeError(f"storage has wrong byte size: expected {array.nbytes} got {n * width}")
+            read_into(self.file, array.view(np.uint8))
             if swapped:
                 swap(array)
         for stored, *_ in self.found.values():

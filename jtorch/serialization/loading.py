@@ -17,7 +17,7 @@ from jtorch import engine
 from jtorch._base import warned
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.serialization import legacy, locations, names, settings, weights_only
-from jtorch.serialization.archive import Reader, failed
+from jtorch.serialization.archive import Reader
 from jtorch.serialization.legacy import flat_storage, text
 from jtorch.serialization.rebuild import Stored
 from jtorch.serialization.settings import LoadEndianness, Settings
@@ -179,8 +179,10 @@ class Archive:
         if dtype is None and kind is not UntypedStorage:
             raise RuntimeError(f"A storage in the checkpoint is of the unknown kind {names.shown(kind)}")
         name, nbytes = f"data/{key}", numel * (1 if dtype is None else dtype.itemsize)
-        if self.reader.size(name) < nbytes:
-            raise failed(f"reading file {name}", f"it has {self.reader.size(name)} bytes, its pickle says {nbytes}")
+        size = self.reader.size(name)
+        if size != nbytes:
+            raise RuntimeError(f"record size ({size} bytes) does not match expected size ({nbytes} bytes = {nbytes} elements * 1 "
+                               "bytes/element) for dtype Byte")
         content = self._content(name, nbytes, np.dtype(np.uint8) if dtype is None else dtype.np)
         return Stored(content, dtype, lambda storage: self.restore(storage, location))
 

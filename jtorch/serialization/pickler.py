@@ -15,6 +15,7 @@ from jtorch._storage.typed import TypedStorage
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import uint8
+from jtorch.engine import out_of_memory
 from jtorch.serialization import names, rebuild
 from jtorch.serialization.locations import location_tag
 from jtorch.storage import Storage, geometry_of
@@ -168,4 +169,4 @@ def bytes_of(storage: Storage) -> np.ndarray:
         value = storage.content()
         engine.read(value)
         array = engine.host_array(value)
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return out_of_memory.allocated(np.ascontiguousarray, array).reshape(-1).view(np.uint8)

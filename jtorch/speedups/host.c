@@ -76,7 +76,8 @@ static int run_steps(PyObject *slots, PyObject *code)
     return 0;
 }
 
-/* HostProgram.__call__: ``slots`` hold the arguments. A context in which NumPy does not warn is taken from those at hand. */
+/* HostProgram.__call__: ``slots`` hold the arguments. A context in which NumPy does not warn is taken from those at hand.
+   -1, perhaps without an error, where Python has to do it. */
 static int run_quietly(PyObject *slots, PyObject *code)
 {
     Py_ssize_t last = PyList_GET_SIZE(contexts) - 1;
@@ -93,6 +94,8 @@ static int run_quietly(PyObject *slots, PyObject *code)
             PyErr_Restore(type, error, trace);
         bad |= !left;
     }
+    if (bad && PyErr_Occurred() != PyExc_MemoryError && PyErr_ExceptionMatches(PyExc_MemoryError))
+        PyErr_Clear();      /* NumPy has no memory for an array: Python tries again, and raises PyTorch's error */
     Py_DECREF(quiet);
     return bad ? -1 : 0;
 }
@@ -304,7 +307,7 @@ PyObject *run_unnoted(PyObject *trace, PyObject *call, PyObject *args)
 
 int connect_host(PyObject *given)
 {
-    static const char *const of_kernel[] = {"check", "is_tuple", "on_host", "outs", "runs", "turns", NULL};
+    static const char *const of_kernel[] = {"check", "ends", "is_tuple", "on_host", "outs", "runs", "turns", NULL};
     static const char *const of_program[] = {"_code", "_outs", "_slots", "over", NULL};
     static const char *const of_latest[] = {"result", NULL};
     PyObject *numpy = NULL, *waiting = NULL, *stats = NULL;

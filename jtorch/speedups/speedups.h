@@ -20,11 +20,11 @@
 
 CLASS(Value, aval, array, born, slot, stamp);
 CLASS(Aval, device, is_inexact, shape, traced);
-CLASS(State, args, call, depth, device, early, first, hot, kernel, line, next, nnumbers, outs, parent, profile, single, walks);
+CLASS(State, args, call, depth, device, early, first, hot, kernel, leading, line, next, nnumbers, outs, parent, profile, single, walks);
 CLASS(Trace, after_backward, mode, noting, numbers, over, state, strayed, values);
 CLASS(Recorder, longest, trace, trie);
 CLASS(Trie, states);
-CLASS(Kernel, check, is_tuple, on_host, outs, runs, turns);
+CLASS(Kernel, check, ends, is_tuple, on_host, outs, runs, turns);
 CLASS(HostProgram, code, outs, slots, over);
 CLASS(Latest, result);
 CLASS(Call, kernels, node_class, nodes, tape_flags, vjps);

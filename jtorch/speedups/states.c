@@ -106,6 +106,7 @@ static PyObject *new_state(PyObject *parent, PyObject *call, PyObject *const *ar
     SLOT(s, State_.device) = Py_NewRef(device);
     SLOT(s, State_.hot) = Py_NewRef(hot);
     SLOT(s, State_.early) = Py_NewRef(Py_None);
+    SLOT(s, State_.leading) = Py_NewRef(Py_None);
     SLOT(s, State_.profile) = Py_NewRef(Py_None);
     if (!(SLOT(s, State_.args) = slots_of(args, n, &nnumbers))
             || !(SLOT(s, State_.nnumbers) = PyLong_FromSsize_t(nnumbers)) || !(SLOT(s, State_.next) = PyDict_New())

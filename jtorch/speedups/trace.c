@@ -8,7 +8,7 @@ struct State_class State_;
 struct Trace_class Trace_;
 struct Recorder_class Recorder_;
 
-static PyObject *local, *in_python, *record_new, *run_now, *take_back, *begin_early, *cut;
+static PyObject *local, *in_python, *record_new, *run_now, *take_back, *begin_early, *look_ahead, *end, *cut;
 
 /* What records a thread's calls, which it keeps as long as it lives: borrowed. */
 static PyObject *current_recorder(void)
@@ -153,6 +153,8 @@ static int cut_if_long(PyObject *recorder, PyObject *calls)
 /* Runs a call that has been noted, unless it is held back, and ends a trace that has become too long. */
 static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, PyObject *after, int held, PyObject *args)
 {
+    PyObject *kernel = SLOT(after, State_.kernel);
+    int checks = Py_IS_TYPE(kernel, Kernel_.type) && !is_none(SLOT(kernel, Kernel_.check));
     if (!held) {
         int ran = run_on_host(trace, before, after, args);
         if (ran == 0)
@@ -161,10 +163,13 @@ static int run_or_hold(PyObject *recorder, PyObject *trace, PyObject *before, Py
             take_call_back(trace, before, after);
         if (ran < 0)
             return -1;
-    } else if (!is_none(SLOT(after, State_.early))
-               && done(PyObject_CallFunctionObjArgs(begin_early, trace, after, NULL)) < 0) {
+    } else if ((checks && done(PyObject_CallFunctionObjArgs(look_ahead, trace, before, after, NULL)) < 0)
+               || (!is_none(SLOT(after, State_.early))
+                   && done(PyObject_CallFunctionObjArgs(begin_early, trace, after, NULL)) < 0)) {
         return -1;
     }
+    if (checks && SLOT(kernel, Kernel_.ends) == Py_True)
+        return done(PyObject_CallFunctionObjArgs(end, Py_True, Py_True, NULL));
     return cut_if_long(recorder, SLOT(after, State_.depth));
 }
 
@@ -277,7 +282,7 @@ PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
 {
     static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};
     static const char *const of_aval[] = {"device", "is_inexact", "shape", "traced", NULL};
-    static const char *const of_state[] = {"args", "call", "depth", "device", "early", "first", "hot", "kernel", "line", "next",
+    static const char *const of_state[] = {"args", "call", "depth", "device", "early", "first", "hot", "kernel", "leading", "line", "next",
                                            "nnumbers", "outs", "parent", "profile", "single", "walks", NULL};
     static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "over", "state", "strayed", "values", NULL};
     static const char *const of_recorder[] = {"longest", "trace", "trie", NULL};
@@ -291,6 +296,7 @@ PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
             || lookup_slots((PyObject *)Recorder_.type, &Recorder_.longest, of_recorder) < 0
             || !(local = take(given, "local")) || !(in_python = take(given, "record"))
             || !(record_new = take(given, "record_new")) || !(run_now = take(given, "run_now")) || !(begin_early = take(given, "begin_early"))
+            || !(look_ahead = take(given, "look_ahead")) || !(end = take(given, "end"))
             || !(cut = take(given, "cut")) || !(take_back = take(given, "take_back")) || connect_states(given) < 0
             || connect_host(given) < 0)
         return NULL;

@@ -196,8 +196,8 @@ def test_a_collection_of_garbage_may_run_calls_of_its_own(run_python, on, mode):
     assert run_python(GARBAGE, {"JTORCH_SPEEDUPS": on, "JTORCH_ENGINE": mode}) == "7.8561 {9.0} 40\n"
 
 
-SLOTS = ("call", "args", "first", "depth", "device", "hot", "kernel", "line", "next", "nnumbers", "outs", "profile", "single", "walks",
-         "early")
+SLOTS = ("call", "args", "first", "depth", "device", "hot", "kernel", "leading", "line", "next", "nnumbers", "outs", "profile",
+         "single", "walks", "early")
 
 
 def test_states_that_c_makes_are_those_of_python():

@@ -1,8 +1,11 @@
 """Programs that an earlier process has compiled are read from disk."""
 from __future__ import annotations
 
+import errno
 import os
+import pickle
 import re
+import warnings
 from pathlib import Path
 
 import jax
@@ -132,3 +135,123 @@ def test_programs_that_call_lapack_are_read_by_a_process_that_has_not_traced_one
     first, second = [run_python(LINALG, env).split() for _ in range(2)]
     assert first[:2] == second[:2] and first[1] == "True"
     assert (int(first[2]), int(second[2]) > 0) == (0, True)
+
+
+@pytest.fixture
+def kept_in(tmp_path, monkeypatch):
+    """Set a cache of its own in a process that has not warned of one yet."""
+    monkeypatch.setattr(cache, "_said", [False])
+    monkeypatch.setattr(cache, "_failures", [])
+    monkeypatch.setattr(cache, "_directory", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def fails(number):
+    def fail(*args, **kwargs):
+        raise OSError(number, os.strerror(number), args[0] if args else None)
+    return fail
+
+
+def doubled(offset: float):
+    """Return what a kernel gives that no earlier test has compiled."""
+    given = np.ones(3, np.float32)
+    made = cache.kernel(jax.jit(lambda x: x * 2 + offset).lower(given))
+    return made(given)[0]
+
+
+@pytest.mark.parametrize(("place", "name", "number"), [
+    (os, "makedirs", errno.EROFS), (os, "replace", errno.ENOSPC), (os, "utime", errno.EROFS), (os, "stat", errno.EACCES),
+    (os, "scandir", errno.EIO), (cache.tempfile, "mkstemp", errno.EROFS), (cache.Path, "read_bytes", errno.EIO)])
+def test_a_file_system_that_fails_ends_nothing_and_is_warned_of_once(kept_in, monkeypatch, place, name, number):
+    if name != "makedirs":
+        doubled(3)
+        cache._trimmed = 0.0
+    monkeypatch.setattr(cache, "_checked", {})
+    monkeypatch.setattr(place, name, fails(number))
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        assert [doubled(offset) for offset in (3, 4, 5)] == [5, 6, 7]
+    monkeypatch.undo()
+    assert len(given) == (name not in ("utime", "scandir"))
+    assert all(["JTORCH_CACHE" in str(w.message) for w in given])
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", pickle.dumps(3), pickle.dumps((b"x", None, None, False))])
+def test_an_entry_that_is_garbage_and_cannot_be_removed_is_compiled_anew(kept_in, monkeypatch, content):
+    doubled(6)
+    for path in kept_in.iterdir():
+        path.write_bytes(content)
+    monkeypatch.setattr(os, "unlink", fails(errno.EROFS))
+    monkeypatch.setattr(os, "replace", fails(errno.EROFS))
+    with pytest.warns(UserWarning, match="Read-only file system") as given:
+        assert doubled(6) == 8
+    monkeypatch.undo()
+    assert len(given) == 1
+
+
+def test_an_entry_that_is_a_directory_is_passed_over(kept_in):
+    doubled(7)
+    for path in [*kept_in.iterdir()]:
+        path.unlink()
+        path.mkdir()
+    with pytest.warns(UserWarning, match="Is a directory") as given:
+        assert [doubled(7), doubled(7)] == [9, 9]
+    assert len(given) == 1
+    assert [path.is_dir() for path in kept_in.iterdir()] == [True]
+
+
+def test_a_directory_that_vanishes_is_warned_of_once(kept_in):
+    doubled(8)
+    for path in kept_in.iterdir():
+        path.unlink()
+    kept_in.rmdir()
+    with pytest.warns(UserWarning, match="No such file or directory") as given:
+        assert [doubled(8), doubled(9)] == [10, 11]
+    assert len(given) == 1
+
+
+@pytest.mark.parametrize("name", ["a file/below", "a name\0 with NUL"])
+def test_a_directory_that_cannot_be_made_is_warned_of_once(tmp_path, monkeypatch, kept_in, name):
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setattr(cache, "_directory", str(tmp_path / name))
+    with pytest.warns(UserWarning, match="programs are compiled without it") as given:
+        assert [doubled(10), doubled(11)] == [12, 13]
+    assert len(given) == 1
+
+
+READ_ONLY = """
+import errno, os, sys, tempfile, warnings
+import jtorch as torch
+
+def fail(*args, **kwargs):
+    raise OSError(errno.EROFS, "Read-only file system")
+
+if os.environ.get("FAILS"):
+    for place, name in ((os, "replace"), (os, "unlink"), (os, "utime"), (tempfile, "mkstemp")):
+        setattr(place, name, fail)
+warnings.simplefilter("always")
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 3)
+optimizer = torch.optim.Adam(model.parameters())
+x = torch.randn(8, 4)
+with warnings.catch_warnings(record=True) as given:
+    warnings.simplefilter("always")
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        last = loss.item()
+print(last)
+print([str(w.message)[:34] for w in given])
+"""
+
+
+def test_training_goes_on_with_damaged_entries_on_a_read_only_file_system(run_python, tmp_path):
+    env = {"JTORCH_CACHE": str(tmp_path / "cache"), "JTORCH_ENGINE": "hot"}
+    first = run_python(READ_ONLY, env).splitlines()
+    assert first[1] == "[]"
+    for path in files(tmp_path):
+        path.write_bytes(b"damaged")
+    again = run_python(READ_ONLY, env | {"FAILS": "1"}).splitlines()
+    assert again == [first[0], "['The cache of compiled programs in ']"]

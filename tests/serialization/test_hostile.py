@@ -108,8 +108,8 @@ HOSTILE = {
     "no storage": (tensor(text("storage")), "does not say its dtype|where its storage should be"),
     "climbing": (tensor(storage(key="../../../../etc/passwd")), "failed locating file data/../../../../etc/passwd: file not found"),
     "missing": (tensor(storage(key="7")), "failed locating file data/7: file not found"),
-    "short": (tensor(storage(numel=5)), "it has 16 bytes, its pickle says 20"),
-    "absurd storage": (tensor(storage(numel=2 ** 62)), "its pickle says"),
+    "short": (tensor(storage(numel=5)), r"record size \(16 bytes\) does not match expected size \(20 bytes"),
+    "absurd storage": (tensor(storage(numel=2 ** 62)), "does not match expected size"),
     "negative storage": (tensor(storage(numel=-1)), "no proper key or number"),
     "unknown storage": (tensor(storage(kind="QInt8Storage")), "QInt8Storage was not an allowed global"),
     "outside": (tensor(size=(5,)), "requiring a storage size of 20 are out of bounds for storage of size 16"),
@@ -239,11 +239,11 @@ VERSION = ("a/version", b"3\n")
 
 
 @pytest.mark.parametrize("records, message", [
-    ([("data.pkl", b"")], "not in a subdirectory"), ([("a/data.pkl", b"N.")], "failed locating file version"),
+    ([("data.pkl", b"")], "not in a subdirectory"), ([("a/data.pkl", b"N.")], "Expected hasRecord"),
     ([VERSION], "failed locating file data.pkl"), ([VERSION, ("a/../../x", b"")], "is not below 'a'"),
     ([VERSION, ("/etc/passwd", b"")], "is not below 'a'"), ([VERSION, ("b/data.pkl", b"")], "is not below 'a'"),
     ([VERSION, ("a/data.pkl", b"N."), ("a/data.pkl", b"I1\n.")], "is there twice"),
-    ([("a/version", b"11\n")], "Attempted to read a PyTorch file with version 11"), ([("a/version", b"x")], "is no number"),
+    ([("a/version", b"11\n")], "Attempted to read a PyTorch file with version 11"), ([("a/version", b"x")], "Couldn't parse the version"),
     ([VERSION, ("a/data.pkl", b"N."), ("a/byteorder", b"middle")], "Unknown endianness type: middle"),
 ])
 def test_odd_archives(records, message):
@@ -265,7 +265,7 @@ def test_records_that_lie_about_their_size():
     for field, value in ((42, 64), (42, 1 << 20), (24, 1 << 30), (20, 1 << 30)):
         broken = bytearray(data)
         broken[at + field:at + field + 4] = struct.pack("<I", value)
-        with pytest.raises(RuntimeError, match="failed reading (file data/0|zip archive)"):
+        with pytest.raises(RuntimeError, match="failed reading (file data/0|zip archive)|record size"):
             loaded(library("jtorch"), bytes(broken))
 
 

@@ -34,3 +34,67 @@ def test_what_a_script_sees(start, tmp_path):
     assert ran.returncode == 1
     assert ran.stderr.splitlines()[-3:] == [f'  File "{tmp_path / "script.py"}", line 12, in <module>', '    raise ValueError("the end")',
                                             "ValueError: the end"]
+
+
+STARTS = [pytest.param([], marks=pytest.mark.conformance), ["-m", "jtorch"]]
+
+
+def run(start, *args, folder, given=None, **env):
+    return subprocess.run([sys.executable, *start, *args], cwd=folder, capture_output=True, text=True, check=False, input=given,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]), **env})
+
+
+TEXT = """
+import sys, torch
+import beside
+
+class Mine:
+    pass
+
+print(sys.argv, repr(sys.path[0]), __name__, globals().get("__file__"), __spec__, sorted(globals()))
+print(sys.modules["__main__"].Mine is Mine, torch.ones(2).sum().item(), beside.__name__, __annotations__)
+raise ValueError("the end")
+"""
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("is_code", [True, False])
+def test_a_program_given_as_text(start, is_code, tmp_path):
+    (tmp_path / "beside.py").write_text("")
+    args = ["-c", TEXT, "a", "-b"] if is_code else ["-", "a", "-b"]
+    ran = run(start, *args, folder=tmp_path, given=None if is_code else TEXT)
+    names = ["Mine", "__annotations__", "__builtins__", "__doc__", "__loader__", "__name__", "__package__", "__spec__", "beside",
+             "sys", "torch"]
+    file = None if is_code else "<stdin>"
+    if not is_code:
+        names = sorted({*names, "__file__", "__cached__"})
+    assert ran.stdout.splitlines() == [f"{['-c' if is_code else '-', 'a', '-b']} '' __main__ {file} None {names}",
+                                       "True 2.0 beside {}"], ran.stderr
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1] == "ValueError: the end"
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_module_with_arguments(start, tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__main__.py").write_text("import sys, torch\nprint(sys.argv[1:], __name__, torch.ones(2).sum().item())\n")
+    assert run(start, "-m", "package", "a", "-b", folder=tmp_path).stdout == "['a', '-b'] __main__ 2.0\n"
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("name", ["jax", "scipy", "ml_dtypes"])
+@pytest.mark.parametrize("how", ["script", "text"])
+def test_a_file_with_the_name_of_a_library_beside_the_program(start, name, how, tmp_path):
+    (tmp_path / f"{name}.py").write_text("raise RuntimeError('imported')\n")
+    program = "import torch\nprint(torch.ones(2).sum().item())\n"
+    (tmp_path / "script.py").write_text(program)
+    ran = run(start, *(["script.py"] if how == "script" else ["-c", program]), folder=tmp_path)
+    assert ran.stdout == "2.0\n", ran.stderr
+    if start:
+        assert f"`import {name}` gives the library. Rename the file to import it." in ran.stderr
+
+
+def test_a_file_with_the_name_of_a_library_beside_a_program_that_imports_jtorch(tmp_path):
+    (tmp_path / "jax.py").write_text("raise RuntimeError('imported')\n")
+    (tmp_path / "script.py").write_text("import jtorch as torch\nprint(torch.linalg.svdvals(torch.eye(2)).sum().item())\n")
+    assert run([], "script.py", folder=tmp_path).stdout == "2.0\n"

@@ -8,12 +8,13 @@ call by call, took 3.0 ms, and 2.1 in one thread (medians). The product itself t
 from __future__ import annotations
 
 import ctypes
-import functools
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
+from jtorch._base.once import once
 
 SHARED, LARGE = 1 << 18, 1 << 20        # multiplications: above the one OpenBLAS uses threads, above the other it is worth it
 MANY = 1 << 12      # threads; OpenBLAS takes fewer, too
@@ -70,7 +71,7 @@ class _Threads:
                     self._set(self._before)
 
 
-@functools.cache
+@once
 def _openblas() -> _Threads | None:
     """The OpenBLAS that came with NumPy; None where NumPy uses another library."""
     package = Path(np.__file__).parent

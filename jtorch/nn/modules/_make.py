@@ -9,7 +9,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch._api.creation import from_host, place_of
 from jtorch._api.sizes import size_of
-from jtorch.engine import zero_stride_array
+from jtorch.engine import out_of_memory, zero_stride_array
 from jtorch.tensor import Parameter, Tensor
 
 
@@ -18,7 +18,9 @@ def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
     shape = size_of("empty", shape) if len(shape) > 1 else size_of("empty", *shape)
     found = dtypes.as_dtype(dtype, "empty") or dtypes.get_default_dtype()
     place = place_of(device)
-    return from_host(np.zeros(shape, found.np) if place.type != "meta" else zero_stride_array(shape, found.np), place)
+    if place.type == "meta":
+        return from_host(zero_stride_array(shape, found.np), place)
+    return from_host(out_of_memory.allocated(np.zeros, shape, found.np), place)
 
 
 def parameter(*shape: int, device: Any = None, dtype: Any = None) -> Parameter:

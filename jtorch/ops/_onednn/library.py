@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import importlib.metadata
 import importlib.util
 import math
@@ -16,6 +15,7 @@ import jax
 import numpy as np
 
 from jtorch._base.config import ONEDNN
+from jtorch._base.once import once
 from jtorch.speedups import is_stale
 
 PACKAGE, LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
@@ -25,7 +25,7 @@ CONVOLUTION, PRODUCT, SHARED_PRODUCT, STATISTICS, GRADIENTS = HANDLERS = (      
 _POINTER = ctypes.c_void_p
 
 
-@functools.cache
+@once
 def version() -> str | None:
     """oneDNN's version, as ``"3.2.0"``; None where it is not installed, or can't be loaded. Then nothing is given to it."""
     library = _library()
@@ -71,7 +71,7 @@ def use_threads(n: int) -> None:
         library.jtorch_onednn_use_threads(n)
 
 
-@functools.cache
+@once
 def _library() -> Any:
     """What calls oneDNN, with oneDNN loaded; None where there is not both."""
     if not ONEDNN:
@@ -120,4 +120,4 @@ def _threads_that_sleep() -> Iterator[None]:
     try:
         yield
     finally:
-        del os.environ["OMP_WAIT_POLICY"]
+        os.environ.pop("OMP_WAIT_POLICY", None)

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import importlib
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,8 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jtorch._base import float32_products
+from jtorch._base import float32_products, warned
 from jtorch._base.accelerated import is_accelerated, is_spread
+from jtorch._base.once import once
 from jtorch.ops import check
 
 Plain = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
@@ -57,12 +57,11 @@ def _are_for(device: Any) -> bool:
         return False
 
 
-@functools.cache
+@once
 def _module() -> Any:
     """JAX's kernels; None where a version has them no more (from 0.12 on it points to another package)."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warned.ignored():
             return importlib.import_module("jax.experimental.pallas.ops.gpu.attention")
     except ImportError:
         return None

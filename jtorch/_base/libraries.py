@@ -1,0 +1,43 @@
+"""Imports the libraries that jtorch is built on, although a file of such a name lies beside the user's program.
+
+Python looks beside the program first, and a user's ``jax.py`` would be taken for JAX. ``import jtorch`` imports this first.
+"""
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+
+NAMES = ("numpy", "ml_dtypes", "scipy", "opt_einsum", "jaxlib", "jax")
+
+
+def shadowed(folder: str) -> list[str]:
+    """Return the names of these libraries that are also files in ``folder``."""
+    return [name for name in NAMES if os.path.isfile(os.path.join(folder, f"{name}.py"))]
+
+
+def warn_of(folder: str) -> None:
+    """Warn of files in the folder of the user's program that an import does not find."""
+    for name in shadowed(folder):
+        if name in sys.modules:
+            warnings.warn(f"{os.path.join(folder, name)}.py has the name of a library that jtorch is built on: `import {name}` "
+                          "gives the library. Rename the file to import it.", stacklevel=2)
+
+
+def _load_past(folder: str) -> None:
+    """Import the libraries that files in ``folder`` would hide."""
+    hidden = [name for name in shadowed(folder) if name not in sys.modules]
+    if not hidden:
+        return
+    before = sys.path[:]
+    sys.path[:] = [p for p in before if os.path.abspath(p) != os.path.abspath(folder)]
+    try:
+        for name in NAMES:
+            importlib.import_module(name)
+    finally:
+        sys.path[:] = before
+
+
+if sys.path:
+    _load_past(sys.path[0])
