@@ -453,7 +453,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         if epoch is None and self.last_epoch >= 0:
             self.last_epoch, self.T_cur = self.last_epoch + 1, self.T_cur + 1
             if self.T_cur >= self.T_i:
-                self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
+                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
         else:
             self._go_to(0 if epoch is None else epoch)
         self._get_lr_called_within_step = True
@@ -464,10 +464,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def _go_to(self, epoch: float) -> None:
         if epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
-        start, length = 0, self.T_0
-        while epoch >= start + length:
-            start, length = start + length, length * self.T_mult
-        self.T_cur, self.T_i, self.last_epoch = epoch - start, length, math.floor(epoch)     # type: ignore[assignment]
+        self.last_epoch = math.floor(epoch)
+        if epoch < self.T_0:
+            self.T_cur, self.T_i = epoch, self.T_0      # type: ignore[assignment]
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0       # type: ignore[assignment]
+        else:
+            restarts = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_i = self.T_0 * self.T_mult ** restarts
+            self.T_cur = epoch - self.T_0 * (self.T_mult ** restarts - 1) / (self.T_mult - 1)       # type: ignore[assignment]
 
 
 class ReduceLROnPlateau(LRScheduler):
