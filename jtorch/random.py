@@ -303,6 +303,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
            dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
     """Normal numbers of given means and standard deviations. See torch.normal."""
+    if size is not None:
+        mean, std = (_as_number("normal", x) for x in (mean, std))
     sources = mean, std
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         shape = size_of("normal", size)
@@ -319,6 +321,15 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
     value = drawn(shape, like.dtype, like.device, generator, lambda stream: draw.normal_of(stream, m, s),
                    lambda k: jax.random.normal(k, shape, like.dtype.np) * s + m)
     return _with_zero_gradient(sources, _finish(value), f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}")
+
+
+def _as_number(name: str, x: Any) -> Any:
+    """Return a parameter that has to be a number, which a tensor of no dims is too; else TypeError."""
+    if not isinstance(x, Tensor):
+        return x
+    if x.dim() or x.requires_grad:
+        raise TypeError(f"{name}() received an invalid combination of arguments")
+    return x.item()
 
 
 def _normal_into(out: Tensor, mean: Any, std: Any, generator: Generator | None) -> Tensor:
