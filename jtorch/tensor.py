@@ -265,22 +265,11 @@ class Tensor(Bound):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self._node is not None:
             raise RuntimeError("you can only change requires_grad flags of leaf variables." + ("" if value else _DETACH_INSTEAD))
-        self.requires_grad_(value)
+        _record_leaf(self, value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Starts (or stops) recording operations on this leaf. See torch.Tensor.requires_grad_."""
-        if not isinstance(requires_grad, (bool, np.bool_)):
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
-                            f"{type(requires_grad).__name__}")
-        if not requires_grad and self._node is not None:
-            raise RuntimeError("you can only change requires_grad flags of leaf variables." + _DETACH_INSTEAD)
-        if requires_grad and not storage.aval_of(self).is_inexact:
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if requires_grad and self._inference and not mode.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if self._requires_grad and not requires_grad and self._accumulator is None:
-            self._accumulator = tape.no_accumulator
-        set_requires_grad(self, bool(requires_grad))
+        _record_leaf(self, requires_grad)
         return self
 
     @property
@@ -564,7 +553,31 @@ class Tensor(Bound):
         return {k: v for k, v in self.__dict__.items() if not hasattr(Tensor, k)}
 
 
-class Parameter(Tensor):
+def _record_leaf(t: Tensor, requires_grad: bool) -> None:
+    """Start or stop recording operations on a leaf."""
+    if not isinstance(requires_grad, (bool, np.bool_)):
+        raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                        f"{type(requires_grad).__name__}")
+    if not requires_grad and t._node is not None:
+        raise RuntimeError("you can only change requires_grad flags of leaf variables." + _DETACH_INSTEAD)
+    if requires_grad and not storage.aval_of(t).is_inexact:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if requires_grad and t._inference and not mode.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    if t._requires_grad and not requires_grad and t._accumulator is None:
+        t._accumulator = tape.no_accumulator
+    set_requires_grad(t, bool(requires_grad))
+
+
+class _ParameterMeta(type(Tensor)):     # type: ignore[misc]
+    """Makes ``isinstance(t, Parameter)`` true for parameters that keep the class of a user's tensor."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or (
+            cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False))
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that modules register as theirs. See torch.nn.Parameter.
 
     Shape: that of ``data``, floating or complex where it requires grad.
@@ -589,6 +602,8 @@ class Parameter(Tensor):
             data = legacy_tensor()
         if data._as_parameter is not None:
             return data._as_parameter(requires_grad)
+        if data.__class__ is not Tensor and not isinstance(data, Parameter):
+            return _parameter_of(data, requires_grad)
         t = alias(data)
         t.__class__ = cls
         return with_grad(t, True) if requires_grad is True else t.requires_grad_(requires_grad)
@@ -601,6 +616,18 @@ class Parameter(Tensor):
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)      # type: ignore[attr-defined]
         return memo[id(self)]
+
+
+def _parameter_of(data: Tensor, requires_grad: bool) -> Tensor:
+    """Return a parameter of the class of a user's tensor, which ``isinstance`` takes for a Parameter."""
+    t = data.detach().requires_grad_(requires_grad)
+    if type(t) is not type(data):
+        raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
+                           f"an instance of the same type, but return type {type(t).__name__} was found instead. To use the type "
+                           "as a Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
+                           "implementation.")
+    t._is_param = True      # type: ignore[attr-defined]
+    return t
 
 
 _new = object.__new__

@@ -209,6 +209,7 @@ def _converted(made: Any, cls: type) -> Any:
 
 
 _NOT_CONVERTED: set = set()
+PACKAGE = __name__.partition(".")[0]
 _NEVER_ASKED = set("__new__ __init__ __init_subclass__ __torch_function__ __class__ __dict__ __weakref__ __slots__ "
                    "__getattribute__ __setattr__ __delattr__ __subclasshook__ __doc__ __module__ __hash__ __getstate__ "
                    "__setstate__ __reduce__ as_subclass __annotations__ __static_attributes__ __firstlineno__ "
@@ -246,7 +247,7 @@ def make_subclass_ask(cls: type, **kwargs: Any) -> None:
     inherited = {name: member for name, member in vars(Tensor).items() if name not in _NEVER_ASKED
                  and (not name.startswith("_") or name.startswith("__"))}
     for name, member in inherited.items():
-        if inspect.getattr_static(cls, name, None) is not member:
+        if inspect.getattr_static(cls, name, None) is not member or not _is_ours(member):
             continue
         if isinstance(member, FunctionType):
             setattr(cls, name, _asking(member))
@@ -254,6 +255,13 @@ def make_subclass_ask(cls: type, **kwargs: Any) -> None:
             setattr(cls, name, _asking_property(member))
     if cls._asked_by_all and getattr(cls.__torch_function__, "__func__", None) is not default:     # type: ignore[attr-defined]
         intercept_written()
+
+
+def _is_ours(member: Any) -> bool:
+    """Return whether an attribute of Tensor is the library's, not one that a program has added."""
+    function = member.fget if isinstance(member, property) else member
+    name = getattr(function, "__globals__", {}).get("__name__", PACKAGE)
+    return str(name).partition(".")[0] in (PACKAGE, "torch")
 
 
 # ---------------------------------------------------------------- entering functions through their code
