@@ -335,12 +335,49 @@ def _of_capsule(capsule: Any) -> Tensor:
                            "you might have already constructed a tensor from it once.") from error
 
 
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor over the memory of any library's array that speaks DLPack, or of a capsule. See torch.utils.dlpack.from_dlpack."""
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """Return a tensor over the memory of any library's array that speaks DLPack, or of a capsule.
+
+    Args:
+        ext_tensor: the array or the capsule.
+        device (device, str or None): where the tensor is to be; by default where the array is.
+        copy (bool or None): True copies, False never does, None copies where the device asks for it.
+
+    Returns:
+        a Tensor.
+
+    Raises:
+        RuntimeError: a capsule is none, or was taken before.
+        BufferError: a tensor that requires grad.
+        ValueError: another device asks for a copy, which ``copy=False`` rules out.
+
+    Example::
+
+        >>> a = numpy.arange(3.0)
+        >>> torch.from_dlpack(a, copy=True)
+        tensor([0., 1., 2.], dtype=torch.float64)
+
+    """
+    if (device is not None or copy is not None) and not hasattr(ext_tensor, "__dlpack__"):
+        raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
+    made: Any = _of_exchanged(ext_tensor)
+    if device is not None and made.device != (wanted := place_of(device)):
+        if copy is False:
+            raise ValueError(f"cannot move DLPack tensor from device {made.device} to {wanted} without copying. Set copy=None or "
+                             "copy=True.")
+        return made.to(wanted)      # type: ignore[no-any-return]
+    return made.clone() if copy else made       # type: ignore[no-any-return]
+
+
+def _of_exchanged(ext_tensor: Any) -> Tensor:
     if isinstance(ext_tensor, jax.Array):
         return from_jax(ext_tensor)
     if isinstance(ext_tensor, Tensor):
-        return alias(ext_tensor)
+        if ext_tensor.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        t = alias(ext_tensor)
+        storage.own_version(t)
+        return t
     if not hasattr(ext_tensor, "__dlpack__"):
         return _of_capsule(ext_tensor)
     kind = ext_tensor.__dlpack_device__()[0] if hasattr(ext_tensor, "__dlpack_device__") else 1
