@@ -1,9 +1,10 @@
 """LBFGS: a quasi-Newton method that calls its closure several times a step."""
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from jtorch import engine
 from jtorch._optimizers.multi_tensor import check_lr
@@ -131,7 +132,7 @@ class _Run:
             d = m["d"] = self.grad.neg() if fresh else self._direction()        # type: ignore[attr-defined]
             m["prev_flat_grad"], m["prev_loss"] = self.grad.clone(), self.loss  # type: ignore[attr-defined]
             total = float(self.grad.abs().sum()) if fresh else 0.0      # type: ignore[attr-defined]
-            m["t"] = lr * (min(1.0, 1.0 / total) if total else 1.0)
+            m["t"] = float(lr * min(1.0, 1.0 / _scalar_of(self.grad)(total))) if total else lr
             slope = float(self.grad.dot(d))                                     # type: ignore[attr-defined]
             if slope > -g["tolerance_change"]:
                 return
@@ -189,31 +190,36 @@ class _Run:
 
 
 class _StrongWolfe:
-    """A line search for a point of sufficient decrease and small slope: Nocedal and Wright, algorithms 3.5 and 3.6."""
+    """A line search for a point of sufficient decrease and small slope: Nocedal and Wright, algorithms 3.5 and 3.6.
 
-    decrease, flatness = 1e-4, 0.9
+    Slopes, and step lengths that follow from them, are NumPy's scalars of the parameters' dtype, as PyTorch's are tensors.
+    """
+
+    decrease, flatness, tolerance = 1e-4, 0.9, 1e-9     # the last: the least change of a parameter within a bracket
 
     def __init__(self, run: _Run, d: Any, slope: float, budget: int):
-        self.run, self.d, self.budget, self.tolerance = run, d, budget, run.group["tolerance_change"]
+        self.run, self.d, self.budget = run, d, budget
         self.start = [p.clone() for p in run.params]
-        self.loss, self.slope = run.loss, slope
+        self.scalar = _scalar_of(run.grad)
+        self.loss, self.slope = run.loss, self.scalar(slope)
         self.grads = {0.0: run.grad}
 
     def at(self, t: float) -> Numbers:
         """Evaluates the closure at ``t`` along the line, and comes back."""
-        self.run.move(t, self.d)
+        self.run.move(float(t), self.d)
         self.run.evaluate()
         for p, x in zip(self.run.params, self.start, strict=True):
             p.copy_(x)
         self.grads[t] = self.run.grad
-        return t, self.run.loss, float(self.run.grad.dot(self.d))       # type: ignore[attr-defined]
+        return t, self.run.loss, self.scalar(float(self.run.grad.dot(self.d)))       # type: ignore[attr-defined]
 
     def find(self, t: float) -> tuple[float, float, Any]:
         """The step length, and the loss and the gradient there."""
-        low, high = self._bracket(t)
-        if low is not high:
-            low = self._zoom(low, high)
-        return low[0], low[1], self.grads[low[0]]
+        with np.errstate(all="ignore"):     # NaN and infinity are compared, as in PyTorch
+            low, high = self._bracket(t)
+            if low is not high:
+                low = self._zoom(low, high)
+        return float(low[0]), low[1], self.grads[low[0]]
 
     def _too_high(self, point: Numbers) -> bool:
         return point[1] > self.loss + self.decrease * point[0] * self.slope
@@ -237,7 +243,7 @@ class _StrongWolfe:
         return _lower_first((0.0, self.loss, self.slope), here)
 
     def _zoom(self, low: Numbers, high: Numbers) -> Numbers:
-        widest, careful = float(self.d.abs().max()), False
+        widest, careful = self.scalar(float(self.d.abs().max())), False
         while self.tries < self.budget and abs(high[0] - low[0]) * widest >= self.tolerance:
             t, careful = _between(low, high, careful)
             here = self.at(t)
@@ -250,6 +256,11 @@ class _StrongWolfe:
             high = low if here[2] * (high[0] - low[0]) >= 0 else high
             low = here
         return low
+
+
+def _scalar_of(t: Any) -> type:
+    """Return NumPy's scalar type for numbers that PyTorch has as 0-dim tensors like ``t``."""
+    return np.float64 if t.dtype.itemsize == 8 else np.float32
 
 
 def _lower_first(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
@@ -275,7 +286,5 @@ def _cubic_minimum(a: Numbers, b: Numbers, bounds: tuple[float, float] | None = 
     square = d1 * d1 - g1 * g2
     if not square >= 0:
         return (low + high) / 2.0
-    d2 = math.sqrt(square)
-    if g2 - g1 + 2 * d2 == 0:
-        return high
+    d2 = np.sqrt(square)
     return min(max(x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2)), low), high)
