@@ -11,7 +11,8 @@ R = TypeVar("R")
 
 def once(fn: Callable[[], R]) -> Callable[[], R]:
     """``functools.cache`` of a function without arguments that is not safe to run twice. Other threads wait for its result."""
-    lock, made = threading.RLock(), []
+    lock = threading.RLock()
+    made: list[R] = []
 
     @functools.cache
     def call() -> R:
