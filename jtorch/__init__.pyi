@@ -100,6 +100,7 @@ from jtorch._api.overloads import as_strided_copy as as_strided_copy
 from jtorch._api.overloads import as_strided_scatter as as_strided_scatter
 from jtorch._api.overloads import broadcast_tensors as broadcast_tensors
 from jtorch._api.overloads import diag as diag
+from jtorch._api.overloads import einsum as einsum
 from jtorch._api.overloads import gradient as gradient
 from jtorch._api.overloads import histogramdd as histogramdd
 from jtorch._api.overloads import meshgrid as meshgrid
@@ -611,11 +612,6 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 e: builtins.float
 def eig(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.eig."""
-@overload
-def einsum(equation: builtins.str, *operands: Tensor, out: Tensor | None = None) -> Tensor: ...
-@overload
-def einsum(equation: builtins.str, operands: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Sums of products, by Einstein's convention. See torch.einsum."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """nn.functional.embedding with torch.embedding's arguments: ``padding_idx`` -1 is none."""
 @overload

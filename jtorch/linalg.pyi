@@ -11,29 +11,26 @@ from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
 from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
-from jtorch.ops.linalg import LinAlgError as LinAlgError
+from jtorch._C import _LinAlgError as _aliased__LinAlgError
 from jtorch.tensor import Tensor
-from jtorch._bound import linalg_cholesky_ex_result
 from jtorch._bound import linalg_eig_result
 from jtorch._bound import linalg_eigh_result
-from jtorch._bound import linalg_inv_ex_result
 from jtorch._bound import linalg_ldl_factor_ex_result
 from jtorch._bound import linalg_ldl_factor_result
 from jtorch._bound import linalg_lstsq_result
-from jtorch._bound import linalg_lu_factor_ex_result
 from jtorch._bound import linalg_lu_factor_result
 from jtorch._bound import linalg_lu_result
 from jtorch._bound import linalg_qr_result
 from jtorch._bound import linalg_slogdet_result
-from jtorch._bound import linalg_solve_ex_result
 from jtorch._bound import linalg_svd_result
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
+LinAlgError = _aliased__LinAlgError
 def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """L of A = L Lᴴ. See torch.linalg.cholesky."""
-def cholesky_ex(A: Tensor, *, upper: builtins.bool = False, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_cholesky_ex_result:
+def cholesky_ex(A: Any = ..., _by_name_only: Any = ..., upper: Any = False, check_errors: Any = False, out: Tensor | None = None) -> Any:
     """linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number of matrices. See torch.linalg.cond."""
@@ -55,7 +52,7 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
     """The first columns of a product of Householder reflections. See torch.linalg.householder_product."""
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices. See torch.linalg.inv."""
-def inv_ex(A: Tensor, *, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_inv_ex_result:
+def inv_ex(A: Any = ..., _by_name_only: Any = ..., check_errors: Any = False, out: Tensor | None = None) -> Any:
     """The inverse, and for each matrix 0 or where it is singular. See torch.linalg.inv_ex."""
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices. See torch.linalg.inv."""
@@ -71,7 +68,7 @@ def lu(A: Tensor, *, pivot: builtins.bool = True, out: Sequence[Tensor] | None =
     """P, L and U of A = PLU. See torch.linalg.lu."""
 def lu_factor(A: Tensor, *, pivot: builtins.bool = True, out: Sequence[Tensor] | None = None) -> linalg_lu_factor_result:
     """L and U in one matrix, and the pivots. See torch.linalg.lu_factor."""
-def lu_factor_ex(A: Tensor, *, pivot: builtins.bool = True, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_lu_factor_ex_result:
+def lu_factor_ex(A: Any = ..., _by_name_only: Any = ..., pivot: Any = True, check_errors: Any = False, out: Tensor | None = None) -> Any:
     """linalg.lu_factor, and for each matrix 0 or where U is 0. See torch.linalg.lu_factor_ex."""
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: builtins.bool = True, adjoint: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """X of AX = B from linalg.lu_factor's result. See torch.linalg.lu_solve."""
@@ -83,13 +80,13 @@ def matrix_norm(A: Tensor, ord: Any = 'fro', dim: Any = ..., keepdim: builtins.b
     """The norm of matrices, in two dimensions of a tensor. See torch.linalg.matrix_norm."""
 def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """A matrix times itself, n times; a negative n takes the inverse. See torch.linalg.matrix_power."""
-def matrix_rank(A: Tensor, *, tol: Tensor | builtins.float | None = None, atol: Tensor | builtins.float | None = None, rtol: Tensor | builtins.float | None = None, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def matrix_rank(input: Any = ..., _by_name_only: Any = ..., tol: Any = None, atol: Any = None, rtol: Any = None, hermitian: Any = False, out: Tensor | None = None, x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
     """How many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of two or more matrices, in the order that costs least. See torch.linalg.multi_dot."""
 def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """A vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
-def pinv(A: Tensor, *, atol: Tensor | builtins.float | None = None, rtol: Tensor | builtins.float | None = None, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def pinv(input: Any = ..., _by_name_only: Any = ..., atol: Any = None, rtol: Any = None, hermitian: Any = False, out: Tensor | None = None, x: Any = ..., a: Any = ..., x1: Any = ...) -> Any:
     """The Moore-Penrose inverse. See torch.linalg.pinv."""
 def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Sequence[Tensor] | None = None) -> linalg_qr_result:
     """Q and R of A = QR. See torch.linalg.qr."""
@@ -97,7 +94,7 @@ def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_slogdet
     """The determinant's sign and the logarithm of its magnitude. See torch.linalg.slogdet."""
 def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Tensor | None = None) -> Tensor:
     """X of AX = B, or of XA = B where ``left`` is False. See torch.linalg.solve."""
-def solve_ex(A: Tensor, B: Tensor, *, left: builtins.bool = True, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_solve_ex_result:
+def solve_ex(A: Any = ..., B: Any = ..., _by_name_only: Any = ..., left: Any = True, check_errors: Any = False, out: Tensor | None = None) -> Any:
     """linalg.solve, and for each matrix 0 or where it is singular. See torch.linalg.solve_ex."""
 def solve_triangular(input: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """X of AX = B for a triangular A. See torch.linalg.solve_triangular."""

@@ -167,7 +167,7 @@ def _shadowed() -> set[str]:
 def _definition(module: str, short: str, value: Any) -> list[str]:
     if is_made(value):
         space = (INSIDE.get(module, module) or "jtorch").removeprefix("jtorch").removeprefix(".")
-        names = [f"{space}.{short}".removeprefix("."), short, f"nn.functional.{short}"]
+        names = [f"{space}.{short}".removeprefix("."), short, f"nn.functional.{short}", f"linalg.{short}"]
         return of_op(next(n for n in names if n in BY_NAME or n.removesuffix("_") in BY_NAME), value).lines()
     if inspect.isfunction(value):
         return of_function(short, value).lines()

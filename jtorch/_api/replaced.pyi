@@ -12,6 +12,10 @@ from jtorch.dtype import dtype as _dtype
 from jtorch._base.generator import Generator as _Generator
 from jtorch._base.size import Size as _Size
 from jtorch.tensor import Tensor
+from jtorch._bound import linalg_cholesky_ex_result
+from jtorch._bound import linalg_inv_ex_result
+from jtorch._bound import linalg_lu_factor_ex_result
+from jtorch._bound import linalg_solve_ex_result
 
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
@@ -32,6 +36,8 @@ def atleast_3d(input: Tensor) -> Tensor:
     """Dims of size 1 up to three dims. See torch.atleast_3d."""
 def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]:
     """All tensors expanded to their common shape. See torch.broadcast_tensors."""
+def cholesky_ex(A: Tensor, *, upper: builtins.bool = False, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_cholesky_ex_result:
+    """linalg.cholesky, and for each matrix 0 or the order of the minor that failed. See torch.linalg.cholesky_ex."""
 def clone(input: Tensor) -> Tensor:
     """A copy that gradients flow through. See torch.clone."""
 def conj(input: Tensor) -> Tensor:
@@ -40,6 +46,11 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate. See torch.conj_physical."""
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """A vector as the diagonal of a matrix, or the diagonal of a matrix. See torch.diag."""
+@overload
+def einsum(equation: builtins.str, *operands: Tensor, out: Tensor | None = None) -> Tensor: ...
+@overload
+def einsum(equation: builtins.str, operands: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Sums of products, by Einstein's convention. See torch.einsum."""
 def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
     """All elements replaced by one value. See torch.Tensor.fill_."""
 def float_power_(input: Tensor | _Number, exponent: Tensor | builtins.complex) -> Tensor:
@@ -50,8 +61,14 @@ def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
     """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """``input`` with ``input[indices]`` replaced by or (``accumulate``) added to. See torch.Tensor.index_put_."""
+def inv_ex(A: Tensor, *, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_inv_ex_result:
+    """The inverse, and for each matrix 0 or where it is singular. See torch.linalg.inv_ex."""
+def lu_factor_ex(A: Tensor, *, pivot: builtins.bool = True, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_lu_factor_ex_result:
+    """linalg.lu_factor, and for each matrix 0 or where U is 0. See torch.linalg.lu_factor_ex."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask holds, in one dim. See torch.masked_select."""
+def matrix_rank(input: Tensor, *, tol: Tensor | builtins.float | None = None, atol: Tensor | builtins.float | None = None, rtol: Tensor | builtins.float | None = None, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """How many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
 @overload
 def meshgrid(*tensors: Tensor, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
@@ -74,6 +91,8 @@ def new_zeros(input: Tensor, *size: builtins.int, dtype: _dtype | None = None, d
 @overload
 def new_zeros(input: Tensor, size: Sequence[builtins.int], *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """Zeros in the dtype of this tensor. See torch.Tensor.new_zeros."""
+def pinv(input: Tensor, *, atol: Tensor | builtins.float | None = None, rtol: Tensor | builtins.float | None = None, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """The Moore-Penrose inverse. See torch.linalg.pinv."""
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dim. See torch.ravel."""
 def real(input: Tensor) -> Tensor:
@@ -88,6 +107,8 @@ def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, device: _DeviceLik
     """A 0-dim tensor. See torch.scalar_tensor."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, *, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor:
     """``softmax(query @ key.T * scale + attn_mask) @ value``. See torch.nn.functional.scaled_dot_product_attention."""
+def solve_ex(A: Tensor, B: Tensor, *, left: builtins.bool = True, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> linalg_solve_ex_result:
+    """linalg.solve, and for each matrix 0 or where it is singular. See torch.linalg.solve_ex."""
 def squeeze(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
     """Dims of size 1 dropped. See torch.squeeze."""
 def squeeze_(self: Tensor, *args: Any, **kw: Any) -> Tensor:
