@@ -11,8 +11,8 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from jtorch.engine import policy, repeats, stats
+from jtorch.engine.plan import Plan, segments
 from jtorch.engine.program import results
-from jtorch.engine.segments import Chain
 from jtorch.engine.side_by_side import compile_programs
 from jtorch.engine.threads import Threads
 
@@ -57,28 +57,24 @@ def _apart(path: list[State]) -> list[list[State]]:
     return [some for _, some in out]
 
 
-class Alike(Chain):
+class Alike(Plan):
     """The programs of such a trace. What is long and comes once runs call by call."""
 
     def __init__(self, trie: Trie, cut: list[list[State]], outs: list[int], held: bytes):
+        super().__init__(list(segments(cut, outs, held, "its calls repeat", Threads())), trie.budget)
         self._counts: Counter[tuple[Kernel, ...]] = trie.pieces
         self._held = held
-        super().__init__(cut, outs, held, "its calls repeat", Threads(), trie.runs)
+        self._compile()
+        self.is_whole = True
         stats.counters.alike += 1
 
-    def compile_some(self) -> int:
-        """Compiles side by side what is new and short or comes again in it, and what has come often."""
-        times = Counter([p.kind for p in self._pieces])
+    def _compile(self) -> None:
+        """Compile side by side what is new and short or comes again in it, and what has come often."""
+        times = Counter([s.kind for s in self.segments])
         self._counts.update(times)
-        planned = {p: p.planned() for p in self._pieces if self._is_worth_it(p.kind, times[p.kind])}
-        programs = [*planned.values()]
-        self._plan_reads(programs)
-        compile_programs(programs)
-        for piece, program in planned.items():
-            if program.is_compiled:     # else it runs call by call
-                piece.program = program
-        self.is_whole = True
-        return len(programs)
+        wanted = [s.program for s in self.segments if self._is_worth_it(s.kind, times[s.kind])]
+        self._plan_reads(wanted)
+        compile_programs(wanted)
 
     def _plan_reads(self, programs: list[Program]) -> None:
         """Numbers go to the host unasked if they are few in all, and not for the next piece alone."""

@@ -130,15 +130,14 @@ class Kernel:
             return call.fn
         return families.traced(call.op.function_of, call.template, call.fn, self.avals, loops=call.op.loops)
 
-    def run(self, arrays: list, runs: dict[Kernel, int], *, over: bool = False) -> list:
+    def run(self, arrays: list, budget: policy.Budget, *, over: bool = False) -> list:
         """The outputs for input arrays, NumPy's or JAX's (a Python number is an array of no dimensions).
 
-        ``runs`` counts those of a thread on the host, for kernels that will be compiled some day. ``over``: whether the first
-        array may be written into, and given.
+        The thread's ``budget`` counts those on the host. ``over``: whether the first array may be written into, and given.
         """
         self.runs += 1
         on_host = self.on_host
-        if on_host is not None and (self.turns is None or self._is_cold(runs)):
+        if on_host is not None and (self.turns is None or self._is_cold(budget)):
             if over:
                 stats.counters.overwritten += 1
             try:
@@ -148,18 +147,20 @@ class Kernel:
         if self.compiled is None:
             if on_host is not None and memory.is_short():
                 self.turns = None
-                return self.run(arrays, runs, over=over)
+                return self.run(arrays, budget, over=over)
             self._compile()
         return self._run_compiled(arrays)
 
-    def _is_cold(self, runs: dict[Kernel, int]) -> bool:
+    def _is_cold(self, budget: policy.Budget) -> bool:
         """Whether this run, which is counted, is to be on the host."""
         if self.turns == UNKNOWN:
             stays = self.on_host is not None and self.on_host.over is not None      # XLA would copy what is written into
             self.turns = None if stays else policy.runs_on_host(self.work, len(self.on_host))       # type: ignore[arg-type]
         if self.turns is None:
             return True
-        runs[self] = n = runs.get(self, 0) + 1
+        n = budget.runs.get(self, 0)
+        if n <= self.turns and not (n == self.turns and budget.is_busy):
+            budget.runs[self] = n = n + 1
         return n <= self.turns
 
     @property

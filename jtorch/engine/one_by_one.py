@@ -10,7 +10,7 @@ from jtorch.engine.side_by_side import compile_missing
 from jtorch.engine.values import CPU, Value, aval_of, zero_stride_array
 
 if TYPE_CHECKING:
-    from jtorch.engine.kernel import Kernel
+    from jtorch.engine.policy import Budget
     from jtorch.engine.trie import State
 
 NUMBER_AVALS = {float: aval_of((), np.dtype(np.float64), CPU), int: aval_of((), np.dtype(np.int64), CPU),
@@ -22,8 +22,8 @@ def number(x: Any) -> np.ndarray:
     return np.asarray(x, NUMBER_AVALS[x.__class__].np)
 
 
-def run(path: list[State], values: list[Value], numbers: list, runs: dict[Kernel, int], held: bytes | None = None) -> None:
-    """Runs the calls of ``path`` whose results are not there. ``runs``: how often the thread has run kernels on the host.
+def run(path: list[State], values: list[Value], numbers: list, budget: Budget, held: bytes | None = None) -> None:
+    """Runs the calls of ``path`` whose results are not there. ``budget`` is the thread's.
 
     A call that raises keeps none of the others from running; the first error is raised behind them. ``held`` says of each slot
     whether somebody wants it behind the calls; others are let go of behind the last call that takes them.
@@ -34,7 +34,7 @@ def run(path: list[State], values: list[Value], numbers: list, runs: dict[Kernel
     for s in path:
         if not _is_there(s, values):
             try:
-                _run(s, values, numbers, runs)
+                _run(s, values, numbers, budget)
             except Exception as error:
                 errors.append(error)
         if s in spare and _is_there(s, values):      # or what it takes is kept, for whoever asks again
@@ -57,7 +57,7 @@ def _spare_behind(path: list[State], held: bytes) -> dict[State, list[int]]:
     return out
 
 
-def _run(s: State, values: list[Value], numbers: list, runs: dict[Kernel, int]) -> None:
+def _run(s: State, values: list[Value], numbers: list, budget: Budget) -> None:
     """Runs one call. Wrong values raise behind it, as they do behind a program."""
     arrays = [values[i].array if i >= 0 else number(numbers[-i - 1]) for i in s.args]
     for k, i in enumerate(s.args[:s.call.op.read_from(s.call.template, len(arrays))]):
@@ -65,7 +65,7 @@ def _run(s: State, values: list[Value], numbers: list, runs: dict[Kernel, int]) 
             arrays[k] = zero_stride_array(s.kernel.avals[k].shape, s.kernel.avals[k].np)
     if any([a is None for a in arrays]):        # what it needs has raised an error
         return
-    outs = s.kernel.run(arrays, runs)
+    outs = s.kernel.run(arrays, budget)
     for v, array in zip(values[s.first:s.first + len(s.outs)], outs, strict=True):
         v.array = array
     if s.kernel.check is not None:

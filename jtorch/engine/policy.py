@@ -6,6 +6,7 @@ numbers have the same bits. The constants stand here side by side; docs/engine.m
 from __future__ import annotations
 
 from math import ceil, inf
+from typing import Any
 
 from jtorch.engine.cost import Work
 
@@ -54,7 +55,8 @@ FEW_MET = 3                 # calls in a row of it, met in earlier traces, that 
 OFTEN_MET = 3               # traces with it from which on a kernel is compiled for itself, and makes no piece a program
 OFTEN = 8                   # times that a piece without new calls has to come before it is a program
 SHORT = 40                  # calls in a piece that comes once, up to which it is one program rather than as many kernels
-AT_ONCE = 0.75              # seconds of compiling at one end of a trace; of pieces that take longer some wait for the next
+FOREGROUND = 0.25           # seconds of compiling that a trace waits for; what takes longer is compiled in the background
+SLACK = 2.0                 # the estimated work behind which that is used, in estimated seconds of compiling; more waits less
 WORTH_A_PIECE = 0.5         # seconds of compiling on both sides of a place where little crosses, from which on it is cut there
 OTHER_LOOPS = 0.1           # the same where there are convolutions on one side alone, whose loops XLA compiles in another way
 LONG_TO_COMPILE = 1.0       # seconds of backward, and half of those of all, from which on a net of convolutions is cut there
@@ -116,6 +118,11 @@ def has_paid(count: int, calls: int, work: Work, compiled: int, others: int = 0)
     return count * seconds * EAGERNESS > compiling
 
 
+def is_compiled_now(seconds: float) -> bool:
+    """Whether a trace waits for what takes so many seconds to compile."""
+    return seconds <= FOREGROUND
+
+
 def saved_seconds(calls: int, walked: int) -> float:
     """About what a program saves beside the work of its calls, ``walked`` of which are of backward."""
     return calls * SAVED_PER_CALL + walked * SAVED_PER_WALKED
@@ -145,10 +152,23 @@ class Budget:
     marked in one round and compiled in the next.
     """
 
-    __slots__ = ("earned", "spent")
+    __slots__ = ("_busy_until", "earned", "runs", "spent")
 
     def __init__(self):
         self.spent, self.earned = 0.0, 0.0      # seconds: of compiling, and of what has run, both estimated
+        self.runs: dict[Any, int] = {}      # of kernels that will be compiled when they have run often enough
+        self._busy_until = 0.0      # when the background thread will have compiled what it was given, in ``earned``
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the background thread is expected to be compiling. What is compiled meanwhile would wait for it."""
+        return self.earned < self._busy_until
+
+    def reserve(self, seconds: float) -> tuple[float, float]:
+        """Return when the background thread begins with what takes so many seconds, and when it is done, in ``earned``."""
+        start = max(self._busy_until, self.earned)
+        self._busy_until = start + SLACK * seconds
+        return start, self._busy_until
 
     def allows(self, calls: int) -> bool:
         """Whether there is time left for a trace of so many calls."""

@@ -9,7 +9,7 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Callable
-from math import copysign
+from math import copysign, inf
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ import numpy as np
 import jtorch.device as devices
 from jtorch import speedups
 from jtorch._base.accelerated import traced_for
-from jtorch.engine import cache, launch, memory, policy, stats, threads, wait
+from jtorch.engine import background, cache, launch, memory, policy, stats, temporaries, threads, wait
 from jtorch.engine.kernel import flatten, for_xla, value_error
 from jtorch.engine.names import name_of
 from jtorch.engine.threads import ELSEWHERE, Threads
@@ -79,21 +79,19 @@ def unconsumed(path: list[State]) -> list[State]:
 
 
 _programs: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()      # by what they compute
+_begun: weakref.WeakValueDictionary[tuple, Program] = weakref.WeakValueDictionary()     # those that are being compiled
 
 
 class Program:
     """Calls of a trace compiled together: all of them, or a stretch.
 
     ``outs`` are the slots that it gives. ``spare`` says of a slot whether its value may be overwritten (donated).
-    ``on``: the threads that it runs on, if its device is the CPU. Unless it ``compiles`` now somebody else has it compiled.
+    ``on``: the threads that it runs on, if its device is the CPU. It is compiled by ``compile``, or by ``begin`` and ``finish``.
     """
 
-    def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str, on: Threads, *,
-                 compiles: bool = True):
+    def __init__(self, path: list[State], outs: list[int], spare: Callable[[int], bool], why: str, on: Threads):
         self.path, self.outs = path, outs
         self.line, self.runs, self.why = path[-1].line, 0, why
-        self.last_run = 0       # the least recently run goes first
-        self.is_long = False    # whether a run takes so long that freed memory may be given back behind it
         made, read = made_by(path), {i for s in path for i in s.read}
         taken = dict.fromkeys([i for s in path for i in s.args if i >= 0 and i not in made])    # in the order of these calls
         self.ins, self.left_out = [i for i in taken if i in read], [i for i in taken if i not in read]      # only shapes of these
@@ -105,13 +103,13 @@ class Program:
         self._plan_numbers()
         self.device = next((s.outs[0].device for s in reversed(path) if s.outs), CPU)
         self.foreign = [k for k, i in enumerate(self.order) if self.avals[i].device is not self.device]     # 0-dim, of the CPU
+        self.runs_inline = self.device is CPU and on.inline
         self.runs_on = self.device is CPU and not threads.are_awaited(on)       # behind the call that starts it, on the CPU
         self.is_of_virtual_devices = is_mesh_of_cpus(self.device)
         self.soon_read = self._soon_read()
         self.key = self._structure(), on
-        if compiles and not self.takes_equal():
-            start = time.perf_counter()
-            self.become(self._compiled(), time.perf_counter() - start)
+        self.compiling: background.Job | None = None
+        self.begins_at = self.ready_at = inf        # the thread's estimated work when it is begun and used, in seconds
 
     @property
     def is_compiled(self) -> bool:
@@ -125,6 +123,40 @@ class Program:
             self.executable: launch.Executable = same.executable
             stats.counters.equal_programs += 1
         return same is not None
+
+    @property
+    def compile_seconds(self) -> float:
+        """About what it takes to compile."""
+        return sum([policy.call_compile_seconds(s.kernel.work) for s in self.path], policy.KERNEL_SECONDS)
+
+    def compile(self) -> None:
+        """Compile it now, unless an equal one is there."""
+        if not self.takes_equal():
+            start = time.perf_counter()
+            memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
+            with traced_for(self.device.type == "mesh"):
+                made = for_xla(lambda: cache.program(self._name, self._lowered, self._on(), self.device, self._is_worth_trying()))
+            self.become(made, time.perf_counter() - start)
+
+    def begin(self) -> None:
+        """Have it compiled in the background. JAX traces it here."""
+        same = _begun.get(self.key)
+        if same is not None and same.compiling is not None:
+            self.compiling = same.compiling
+            return
+        self.compiling = background.submit(self.begun(self._is_worth_trying()))
+        _begun[self.key] = self
+        stats.counters.background += 1
+
+    def finish(self) -> None:
+        """Take what was compiled in the background; wait for it where it is not there yet."""
+        assert self.compiling is not None
+        if not self.takes_equal():
+            made = self.compiling.result()
+            if self.device is CPU:
+                temporaries.keep_those_of(made)
+            self.become(made, self.compiling.seconds)
+        self.compiling = None
 
     def become(self, compiled: Any, seconds: float) -> None:
         """Notes what it has been compiled to, and how long that took."""
@@ -260,16 +292,17 @@ class Program:
         calls = tuple([(s.call, tuple([names[i] if i >= 0 else self.where[-i - 1] for i in s.args])) for s in self.path])
         return calls, tuple([names[i] for i in self.outs]), tuple([self.avals[i] for i in self.order]), len(self.donated)
 
-    def _compiled(self) -> Any:
-        """What XLA makes of it, or has made of it in an earlier process."""
-        memory.trim()       # or what is free lies beside what the compiler takes: 820 MiB for ResNet-18, so 780
-        on = self.key[1] if self.device is CPU else ELSEWHERE
-        with traced_for(self.device.type == "mesh"):
-            return for_xla(lambda: cache.program(self._name, self._lowered, on, self.device, self._is_worth_trying()))
+    def begun(self, tries: bool) -> Callable[[], Any]:
+        """Compile it in two steps: trace it now, and return the call that compiles it in any thread."""
+        made = for_xla(lambda: cache.begun(self._name, self._lowered, self._on(), self.device, tries))
 
-    def begun(self) -> Callable[[], Any]:
-        """The same for an accelerator in two steps: the call that is given compiles it, in any thread."""
-        return for_xla(lambda: cache.begun(self._name, self._lowered, ELSEWHERE, self.device, tries=False))
+        def compiled() -> Any:
+            with jax.enable_x64(True):
+                return made()
+        return compiled
+
+    def _on(self) -> Threads:
+        return self.key[1] if self.device is CPU else ELSEWHERE
 
     def _name(self) -> str | None:
         return name_of(self.key[0])
@@ -310,21 +343,6 @@ class Program:
     def _signs_stay(self, numbers: list) -> bool:
         """Whether the zeros among numbers equal to the last have their signs too: ``0.0 == -0.0``."""
         return all([copysign(1, getattr(numbers[k], part)) == sign for k, part, sign in self.zeros])
-
-    def run(self, trace: Trace) -> None:
-        """Computes the held values of a trace whose calls are all of this program's."""
-        wait.for_latest()
-        outs = self.launch(trace)
-        trace.finish()      # while it runs
-        self.raise_if_bad(outs)
-
-    @property
-    def parts(self) -> list[Program]:
-        """What has been compiled for it."""
-        return [self]
-
-    def drop(self) -> None:
-        """Nothing to take back when the program is dropped."""
 
     def launch(self, trace: Trace) -> list:
         """Starts the program on a trace and gives its values their arrays, which may not be computed yet."""

@@ -7,7 +7,7 @@ from jtorch.engine import stats
 from jtorch.engine.advice import Finding, findings
 
 # What the engine does beside, each with a count of how often.
-MECHANISMS = ("early_starts", "early_starts_used", "equal_programs", "alike", "side_by_side", "later_pieces", "put_off",
+MECHANISMS = ("early_starts", "early_starts_used", "equal_programs", "alike", "side_by_side", "background", "put_off",
               "handed_on", "left_out", "read_untraced", "walks", "open_traces", "open_sizes", "untraced", "mapped",
               "overwritten", "parts_written", "onednn", "batch_norms", "onednn_products", "caught_up", "strayed", "set_aside",
               "refused", "timing_loops", "dropped")

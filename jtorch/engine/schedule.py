@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
-from jtorch.engine import memory, policy, segments, stats
+from jtorch.engine import memory, plan, policy, stats
 from jtorch.engine.program import unconsumed
 from jtorch.engine.trie import State, Trie, starts_held
 from jtorch.engine.values import CPU
@@ -59,7 +59,7 @@ def mark_hot(trie: Trie, state: State) -> None:
         at = at.parent
 
 
-def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool) -> segments.Compiled | None:
+def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool) -> plan.Plan | None:
     """The program of a trace that was held back, compiled now if it is time for it; None if its calls are to run one by one."""
     state = trace.state
     profile = state.ends_here()
@@ -68,12 +68,13 @@ def program_of(trie: Trie, trace: Trace, held: bytes, natural: bool, read: bool)
         why = _why_compile(trie, state, held, natural)
         if why is None:
             return None
-        found = _compile(trie, trace, held, why, read)
-    elif isinstance(found, segments.Chain) and not found.is_whole:
-        stats.counters.later_pieces += found.compile_some()
+        found = _begin(trie, trace, held, why, read)
     found.last_run = trie.turn = trie.turn + 1
-    trie.budget.ran_held(state.depth, profile.known_work.compiled)
-    return found
+    if found.is_whole or _advance(found, trie.budget.earned):
+        trie.budget.ran_held(state.depth, profile.known_work.compiled)
+        return found
+    trie.budget.ran(state.depth, profile.known_work.host)
+    return found if any([p.is_compiled for p in found.programs]) else None
 
 
 def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | None:
@@ -98,9 +99,11 @@ def _why_compile(trie: Trie, state: State, held: bytes, natural: bool) -> str | 
     return profile.why if not profile.programs or times >= policy.VARIANTS else None
 
 
-def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> segments.Compiled:
+def _begin(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> plan.Plan:
+    """The plan of a trace, whose programs are compiled now or begun."""
     state, profile = trace.state, trace.state.ends_here()
-    made = segments.compiled(trace, held, why, read, trie.runs)
+    made = plan.plan(trace, held, why, read, trie.budget)
+    _compile(trie, made)
     trie.budget.spent += policy.compile_seconds(profile.compiled_calls(state)) - profile.reserved
     profile.reserved = 0.0
     profile.programs[held] = made
@@ -111,7 +114,35 @@ def _compile(trie: Trie, trace: Trace, held: bytes, why: str, read: bool) -> seg
     return made
 
 
-def _drop(trie: Trie, program: segments.Compiled) -> None:
+def _compile(trie: Trie, made: plan.Plan) -> None:
+    """Compile the programs of a plan, in the background where that takes long."""
+    missing = [*{p.key: p for p in reversed(made.programs) if not p.takes_equal()}.values()][::-1]
+    seconds = sum([p.compile_seconds for p in missing])
+    is_quick = policy.is_compiled_now(seconds) and not trie.budget.is_busy
+    for program in missing:
+        if is_quick or ENGINE_MODE == "hot" or program.device is not CPU:
+            program.compile()
+        else:
+            program.begins_at, program.ready_at = trie.budget.reserve(program.compile_seconds)
+
+
+def _advance(made: plan.Plan, now: float) -> bool:
+    """Begin to compile those programs of a plan whose time has come, and take those that are done; whether all are.
+
+    ``now``: the estimated work of the thread so far, in seconds.
+    """
+    for program in made.programs:
+        if not program.is_compiled and not program.takes_equal() and program.begins_at <= now:
+            if program.compiling is None:
+                program.begin()
+            if program.ready_at <= now:
+                program.finish()
+    if all([p.is_compiled for p in made.programs]):
+        made.arm()
+    return made.is_whole
+
+
+def _drop(trie: Trie, program: plan.Plan) -> None:
     state, held = trie.programs.pop(program)
     state.ends_here().programs.pop(held, None)
     program.drop()

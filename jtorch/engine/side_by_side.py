@@ -31,7 +31,7 @@ def compile_missing(path: list[State]) -> None:
 def compile_programs(programs: list[Program]) -> None:
     """Compiles programs of an accelerator, those that compute the same once. One that cannot be compiled has none then."""
     firsts = {p.key: p for p in reversed(programs) if not p.takes_equal()}
-    _compile(firsts.values(), lambda program: program.begun())
+    _compile(firsts.values(), lambda program: program.begun(tries=False))
     for program in programs:
         if not program.is_compiled:
             program.takes_equal()

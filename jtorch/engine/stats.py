@@ -32,7 +32,7 @@ class Counters:
     programs: int = 0
     compile_seconds: float = 0.0
     side_by_side: int = 0       # kernels and programs of an accelerator that were compiled together with others
-    later_pieces: int = 0       # of these, pieces of a trace that were compiled at a later end than its first ones
+    background: int = 0         # of these, programs that were compiled while their calls went on one by one
     put_off: int = 0            # calls, as of running statistics, that are compiled with a trace's last piece
     equal_programs: int = 0     # that were compiled already, for another stretch of calls
     alike: int = 0              # traces of an accelerator that are run in pieces, since they repeat themselves

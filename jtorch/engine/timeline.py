@@ -21,7 +21,7 @@ from typing import Any
 from jtorch._base import caller
 from jtorch.engine import kernel as kernels
 from jtorch.engine import program as programs
-from jtorch.engine import schedule, segments, stats, wait
+from jtorch.engine import schedule, stats, wait
 
 # ``jtorch.engine.trace`` is the function below, so the module of that name is asked for by its path.
 traces: Any = importlib.import_module("jtorch.engine.trace")
@@ -162,8 +162,7 @@ def _watched() -> Iterator[tuple[Any, str, Watch]]:
     yield traces, "_run", _record
     yield traces.Recorder, "begin", _begin
     yield programs.Program, "start", _timed("program", _of_program)
-    yield segments.Piece, "compile", _timed("compile", _of_piece)
-    yield schedule, "_compile", _timed("compile", _of_trace)
+    yield schedule, "_begin", _timed("compile", _of_trace)
     yield kernels.Kernel, "_compile", _timed("compile", _of_kernel)
     yield wait, "until_ready", _timed("wait", lambda array: ("wait for results", {"line": caller.line()}))
 
@@ -253,10 +252,6 @@ def _timed(kind: str, described: Callable[..., tuple[str, dict[str, Any]]]) -> W
 def _of_program(program: Any, *_: Any) -> tuple[str, dict[str, Any]]:
     return f"program of {len(program.path)} calls", {"what": program.summary(), "line": program.line,
                                                      "compiled_because": program.why, "run": program.runs}
-
-
-def _of_piece(piece: Any) -> tuple[str, dict[str, Any]]:
-    return f"compile a piece of {len(piece.path)} calls", {"line": piece.path[-1].line}
 
 
 def _of_trace(trie: Any, trace: Any, held: bytes, why: str, read: bool) -> tuple[str, dict[str, Any]]:

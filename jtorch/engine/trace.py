@@ -381,7 +381,7 @@ def _outs_of(trace: Trace, kernel: Kernel, args, kept: int) -> list:
 def _computed(kernel: Any, arrays: list, *, over: bool = False) -> list:
     if kernel.check is not None:
         kernel.raise_if_bad(arrays)
-    return kernel.run(arrays, local.recorder.trie.runs, over=over)
+    return kernel.run(arrays, local.recorder.trie.budget, over=over)
 
 
 def catch_up(trace: Trace, state: State, slot: int | None = None, held: bytes | None = None) -> None:
@@ -394,7 +394,7 @@ def catch_up(trace: Trace, state: State, slot: int | None = None, held: bytes | 
         trace.settle()
         values = trace.values
         path = state.path() if slot is None else _leading_to(slot, state, values)
-        one_by_one.run(path, values, trace.numbers, local.recorder.trie.runs, held)
+        one_by_one.run(path, values, trace.numbers, local.recorder.trie.budget, held)
 
 
 def _leading_to(slot: int, state: State, values: list[Value]) -> list[State]:

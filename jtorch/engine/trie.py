@@ -13,7 +13,8 @@ from jtorch.engine.policy import Budget
 
 if TYPE_CHECKING:
     from jtorch.engine.alike import Alike
-    from jtorch.engine.segments import Compiled, Early
+    from jtorch.engine.early_start import Early
+    from jtorch.engine.plan import Plan
 
 
 def starts_held(device: Any) -> bool:
@@ -78,7 +79,7 @@ class Profile:
 
     def __init__(self):
         self.count = 0                      # ends of traces that ran call by call
-        self.programs: dict[bytes, Compiled] = {}   # by which values were still held
+        self.programs: dict[bytes, Plan] = {}   # by which values were still held
         self.chains: dict[bytes, Alike | None] = {}     # what serves before there is a program, see ``alike``; None: nothing does
         self.seen: dict[bytes, int] = {}    # ends of traces that were held back, by the same
         self.why: str | None = None         # why there is to be a program, once that is settled
@@ -127,12 +128,12 @@ def _take_apart(root: State) -> None:
 
 
 class Trie:
-    """All traces of a thread, what it may still spend on compiling them, and how often it has run kernels on the host.
+    """All traces of a thread, and what it may still spend on compiling them.
 
     A thread has its own, so that what it decides does not depend on what others do.
     """
 
-    __slots__ = ("alike", "budget", "pieces", "programs", "root", "runs", "states", "turn")
+    __slots__ = ("alike", "budget", "pieces", "programs", "root", "states", "turn")
 
     def __init__(self):
         self.budget, self.turn = Budget(), 0        # how many programs it has run
@@ -146,10 +147,10 @@ class Trie:
 
     def _begin(self) -> None:
         self.root, self.states = State(None, None, (), None, 0), 0
-        self.programs: dict[Compiled, tuple[State, bytes]] = {}     # with where they hang
+        self.budget.runs.clear()
+        self.programs: dict[Plan, tuple[State, bytes]] = {}     # with where they hang
         self.alike: Counter[tuple] = Counter()      # programs by the ops that they are of
         self.pieces: Counter[tuple] = Counter()     # of an accelerator's traces, see ``alike``
-        self.runs: dict[Any, int] = {}      # of kernels that will be compiled when they have run often enough
 
     def __del__(self, take_apart: Any = _take_apart):
         take_apart(self.root)

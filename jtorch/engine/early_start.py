@@ -1,0 +1,103 @@
+"""Start the first program of a trace while the rest of the trace is still being recorded.
+
+A training step meets its last new input, the target, before ``backward``; what follows up to the optimizer's states needs
+nothing new. So forward and backward can start when the target is met. That the trace will go on as it did is a guess: what
+has started early writes over nothing, and if the guess was wrong its results are dropped.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jtorch.engine import policy, stats, wait
+from jtorch.engine.values import Value, is_ones
+
+if TYPE_CHECKING:
+    from jtorch.engine.program import Program
+    from jtorch.engine.trace import Trace
+    from jtorch.engine.trie import State
+
+
+class Stretch:
+    """Calls behind ``path[start]`` up to ``path[stop]`` that need only what the trace has met by then, or what is foreseen.
+
+    Foreseen are the ones that backward starts from (``constants``, by slot), and numbers that came before, as an exponent comes
+    again in backward (``copies``: of which number each is a copy).
+    """
+
+    def __init__(self, start: int):
+        self.start = self.stop = start
+        self.constants: dict[int, Value] = {}
+        self.copies: list[int] = []
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def longest_stretch(path: list[State], trace: Trace) -> Stretch:
+    """Return the longest stretch of a trace's calls that could start early."""
+    seen: dict[tuple, int] = {}     # numbers, and where each came first
+    found: list[Stretch] = [Stretch(0)]
+    before = known = 0      # slots and numbers that the trace has met
+    for at, s in enumerate(path):
+        new = {i: trace.values[i] for i in range(before, s.first)}
+        numbers = [(type(x), repr(x)) for x in trace.numbers[known:s.nnumbers]]
+        if at and all(map(is_ones, new.values())) and all(x in seen for x in numbers):
+            found[-1].stop = at
+            found[-1].constants |= new
+            found[-1].copies += [seen[x] for x in numbers]
+        elif at:
+            found.append(Stretch(at))
+        for k, x in enumerate(numbers, known):
+            seen.setdefault(x, k)
+        before, known = s.first + len(s.outs), s.nnumbers
+    return max(found, key=len)
+
+
+class Early:
+    """A program that starts where a trace comes to ``state``. ``trust``: above 0 if it has been what was wanted of late."""
+
+    def __init__(self, state: State, program: Program, stretch: Stretch):
+        self.state, self.program, self.trust = state, program, 2
+        self.constants, self.copies = stretch.constants, stretch.copies
+        self.known = [i for i in program.order if i not in self.constants]
+        self.foreseen = [self.constants[i] for i in program.order if i in self.constants]   # they come last in the order
+
+    def arm(self) -> Early:
+        """Let the program start from now on. Return the one that does the same at this state, if there is one."""
+        have = self.state.early
+        if have is not None and have.program.path[-1] is self.program.path[-1] and have.program.outs == self.program.outs:
+            return have
+        self.state.early = self
+        return self
+
+    def disarm(self) -> None:
+        """Let the program start no more."""
+        if self.state.early is self:
+            self.state.early = None
+
+    def begin(self, trace: Trace, values: list[Value], numbers: list) -> None:
+        """Start the program, unless it has been started in vain too often."""
+        if self.trust > 0 and len(values) >= self.state.first + len(self.state.outs):
+            self.trust -= 1
+            wait.for_latest()
+            results: list[list] = []
+            given = [values[i] for i in self.known] + self.foreseen
+            self.program.start(given, numbers + [numbers[k] for k in self.copies], results)
+            trace.begun = self, results[0]
+            stats.counters.early_starts += 1
+
+    def results(self, trace: Trace) -> list:
+        """Return the program's results at the trace's end: those of the early start, if all that was foreseen has come."""
+        values, numbers, end = trace.values, trace.numbers, self.program.path[-1].nnumbers
+        begun, trace.begun = trace.begun, None
+        foreseen = end - len(self.copies)
+        if all([values[i] is v for i, v in self.constants.items()]) \
+                and all([repr(numbers[foreseen + n]) == repr(numbers[k]) for n, k in enumerate(self.copies)]):
+            self.trust = min(self.trust + 2, policy.MAX_TRUST)
+            if begun is not None and begun[0] is self:
+                stats.counters.early_starts_used += 1
+                return begun[1]
+        wait.for_latest()
+        results: list[list] = []
+        self.program.start([values[i] for i in self.program.order], numbers[:end], results)
+        return results[0]
