@@ -159,6 +159,11 @@ class Budget:
         self.runs: dict[Any, int] = {}      # of kernels that will be compiled when they have run often enough
         self._busy_until = 0.0      # when the background thread will have compiled what it was given, in ``earned``
 
+    def forget(self) -> None:
+        """Forget what is known of kernels, and what the background thread was given; not what was spent."""
+        self.runs.clear()
+        self._busy_until = 0.0
+
     @property
     def is_busy(self) -> bool:
         """Whether the background thread is expected to be compiling. What is compiled meanwhile would wait for it."""

@@ -147,7 +147,7 @@ class Trie:
 
     def _begin(self) -> None:
         self.root, self.states = State(None, None, (), None, 0), 0
-        self.budget.runs.clear()
+        self.budget.forget()
         self.programs: dict[Plan, tuple[State, bytes]] = {}     # with where they hang
         self.alike: Counter[tuple] = Counter()      # programs by the ops that they are of
         self.pieces: Counter[tuple] = Counter()     # of an accelerator's traces, see ``alike``

@@ -206,6 +206,7 @@ def test_a_long_record_is_several_programs(torch, monkeypatch):
     from jtorch.engine import policy
     monkeypatch.setattr(policy, "MAX_CALLS", 4)
     monkeypatch.setattr(policy, "FIRST", float("inf"))
+    monkeypatch.setattr(policy, "FOREGROUND", float("inf"))
     monkeypatch.setattr(policy, "compile_seconds", lambda calls: 0.0)
     engine.forget()
     before = engine.stats.counters.programs

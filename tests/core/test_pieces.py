@@ -17,8 +17,9 @@ pytestmark = pytest.mark.core
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    """Traces are cut wherever three calls or more lie between, and one piece is compiled at an end."""
-    monkeypatch.setattr(policy, "AT_ONCE", 0.0)
+    """Traces are cut wherever three calls or more lie between, and pieces are compiled in the background, about one in a turn."""
+    monkeypatch.setattr(policy, "FOREGROUND", 0.0)
+    monkeypatch.setattr(policy, "SLACK", 0.03)
     monkeypatch.setattr(policy, "WORTH_A_PIECE", 0.012)
     monkeypatch.setattr(policy, "PIECE_SECONDS", 0.0)
     monkeypatch.setattr(policy, "MAX_CROSSING", 1 << 40)
@@ -53,9 +54,9 @@ def test_a_loop_gives_what_pytorch_gives_while_its_pieces_are_compiled(torch, op
     def trained(lib):
         step, tensors = training(lib, optimizer)
         return [step() for _ in range(30)], [t.detach().tolist() for t in tensors()]
-    before, left_out = stats.counters.later_pieces, stats.counters.left_out
+    before, left_out = stats.counters.background, stats.counters.left_out
     (losses, weights), (expected, expected_weights) = trained(library("jtorch")), trained(torch)
-    assert ENGINE_MODE != "auto" or stats.counters.later_pieces - before >= 5
+    assert ENGINE_MODE != "auto" or stats.counters.background - before >= 5
     assert ENGINE_MODE == "eager" or stats.counters.left_out > left_out       # of Unflatten and Flatten the shapes
     np.testing.assert_allclose(losses, expected, rtol=2e-3, atol=1e-5)
     for a, b in zip(weights, expected_weights, strict=True):
@@ -139,7 +140,7 @@ def test_attention_that_is_computed_again(torch, monkeypatch, kind):
     assert stats.counters.handed_on == before
 
 
-def test_one_end_compiles_one_piece():
+def test_programs_are_taken_one_after_the_other():
     if ENGINE_MODE != "auto":
         pytest.skip("all are compiled at the first end, or nothing is")
     step, _ = training(jtorch)
@@ -149,7 +150,7 @@ def test_one_end_compiles_one_piece():
         step()
         programs.append(stats.counters.programs + stats.counters.equal_programs - before)
     assert sum(programs) >= 8
-    assert max(programs) <= 2       # a piece, and one like it
+    assert len([n for n in programs if n]) >= 4
     assert programs[-5:] == [0] * 5
 
 
@@ -172,7 +173,7 @@ def test_the_same_bits_whatever_is_on_disk(run_python, tmp_path):
 import hashlib
 import jtorch as torch
 from jtorch.engine import policy, stats
-policy.AT_ONCE, policy.WORTH_A_PIECE, policy.PIECE_SECONDS, policy.MAX_CROSSING = 0.0, 0.012, 0.0, 1 << 40
+policy.FOREGROUND, policy.SLACK, policy.WORTH_A_PIECE, policy.PIECE_SECONDS, policy.MAX_CROSSING = 0.0, 0.01, 0.012, 0.0, 1 << 40
 torch.manual_seed(0)
 layers = [torch.nn.Sequential(torch.nn.Linear(24, 24), torch.nn.LayerNorm(24), torch.nn.GELU()) for _ in range(4)]
 model = torch.nn.Sequential(*layers)
@@ -187,7 +188,7 @@ for turn in range(30):
 digest = hashlib.sha256()
 for p in model.parameters():
     digest.update(p.detach().numpy().tobytes())
-print(digest.hexdigest(), stats.counters.later_pieces > 3)
+print(digest.hexdigest(), stats.counters.background > 3)
 """
     env = {"JTORCH_ENGINE": "auto", "JTORCH_CACHE": str(tmp_path / "cache")}
     first, second = run_python(code, env), run_python(code, env)
@@ -202,15 +203,16 @@ def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, m
         pytest.skip("all are compiled at the first end, or nothing is")
     monkeypatch.setattr(policy, "WORTH_A_PIECE", float("inf"))
     monkeypatch.setattr(policy, "OTHER_LOOPS", 0.012)
+    monkeypatch.setattr(policy, "SLACK", 0.0)
     optimizer = jtorch.optim.SGD(layer.parameters(), lr=1e-2, momentum=0.9)
-    x, before = jtorch.randn(2, 4, 8), stats.counters.later_pieces
+    x, before = jtorch.randn(2, 4, 8), stats.counters.background
     for _ in range(30):
         optimizer.zero_grad()
         loss = layer(x).relu().square().mean()
         loss.backward()
         optimizer.step()
         loss.item()
-    assert stats.counters.later_pieces - before == more
+    assert stats.counters.background - before == more + 1
 
 
 @pytest.mark.slow
@@ -228,16 +230,16 @@ def test_a_net_of_convolutions_is_cut_where_backward_begins_and_into_even_parts(
         layers = [(jtorch.nn.Conv1d(4, 4, 3, padding=1), jtorch.nn.BatchNorm1d(4), jtorch.nn.Tanh()) for _ in range(6)]
         model = jtorch.nn.Sequential(*chain.from_iterable(layers))
         optimizer = jtorch.optim.SGD(model.parameters(), lr=1e-2)
-        x, before, losses = jtorch.randn(2, 4, 8), stats.counters.later_pieces, []
+        x, before, losses = jtorch.randn(2, 4, 8), stats.counters.background, []
         for _ in range(30):
             optimizer.zero_grad()
             losses.append(model(x).square().mean())
             losses[-1].backward()
             optimizer.step()
             losses[-1] = losses[-1].item()
-        return losses, stats.counters.later_pieces - before
+        return losses, stats.counters.background - before
     (whole, none), (losses, two), (of_parts, more) = trained(float("inf")), trained(0.25), trained(0.06)
-    assert (none, two) == (0, 1)
+    assert (none, two) == (1, 2)
     assert more > two
     for found in (losses, of_parts):
         np.testing.assert_allclose(found, whole, rtol=5e-3)
