@@ -1,4 +1,8 @@
-"""Compile in a thread beside the user's, while the program runs on call by call.
+"""Compile beside the user's program, which runs on call by call meanwhile.
+
+A thread traces nothing and holds no lock of Python's for long: it gives modules to another process, which compiles them, and
+loads the results. That process can be ended at any moment, so a program that is over does not wait for the compiler; and what
+the user's program compiles itself does not wait behind it. Where there can be no such process the thread compiles.
 
 When a result is used is decided by counts and estimates (``schedule``), never by whether it is there already: who asks for it
 too early waits. So a program switches to compiled code at the same call in every run, and its numbers have the same bits.
@@ -6,12 +10,21 @@ too early waits. So a program switches to compiled code at the same call in ever
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
+import pickle
 import queue
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import Any
+
+from jtorch.ops import _onednn
+
+SERVER = Path(__file__).with_name("compile_server.py")
 
 
 class Job:
@@ -43,14 +56,41 @@ class Job:
         return self._made
 
 
+class _Server:
+    """The process that compiles. It ends when the write end of ``_alive`` is closed, at the latest with this process."""
+
+    def __init__(self):
+        ends, self._alive = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(SERVER), str(ends), *_onednn.HANDLERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, pass_fds=(ends,), env={**os.environ, "JAX_PLATFORMS": "cpu"})
+        finally:
+            os.close(ends)
+
+    def compiled(self, request: tuple) -> bytes | None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        pickle.dump(request, self._process.stdin)
+        self._process.stdin.flush()
+        return pickle.load(self._process.stdout)
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self._process.kill()
+            os.close(self._alive)
+
+
 class _Worker:
-    """The thread and the jobs that wait for it. It begins with the first job."""
+    """The thread, the jobs that wait for it, and the server. Both begin with the first job."""
 
     def __init__(self):
         self._lock = threading.Lock()
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._busy, self._stopped = threading.Lock(), False     # the first is held while a job runs
+        self._server: _Server | None = None
+        self._compiles = threading.Lock()       # held while the thread itself compiles
+        self._stopped = False
 
     def submit(self, job: Job) -> None:
         with self._lock:
@@ -60,17 +100,36 @@ class _Worker:
         self._jobs.put(job)
 
     def _work(self) -> None:
-        while True:
-            job = self._jobs.get()
-            with self._busy:
-                if self._stopped:
-                    return
-                job.run()
+        with contextlib.suppress(OSError, ValueError):
+            self._server = _Server()
+        while not self._stopped:
+            self._jobs.get().run()
+
+    def serialized(self, request: tuple) -> bytes | None:
+        """Return what the server makes of a request; None where there is none, or it could not."""
+        if self._server is None:
+            return None
+        try:
+            return self._server.compiled(request)
+        except (OSError, EOFError, ValueError, pickle.PickleError):
+            self._server.end()
+            self._server = None
+        return None
+
+    @contextlib.contextmanager
+    def compiling(self) -> Any:
+        """While the thread itself compiles, the process does not end: XLA's library must not be taken down meanwhile."""
+        with self._compiles:
+            if self._stopped:
+                raise SystemExit
+            yield
 
     def stop(self) -> None:
-        """Wait for the job that runs, and begin no other: XLA must not be compiling while its library is taken down."""
+        """End the server, and wait for what the thread itself compiles."""
         self._stopped = True
-        with self._busy:
+        if self._server is not None:
+            self._server.end()
+        with self._compiles:
             pass
 
 
@@ -82,6 +141,35 @@ def submit(make: Callable[[], Any]) -> Job:
     job = Job(make)
     _worker.submit(job)
     return job
+
+
+class Client:
+    """JAX's client, but that programs are compiled by the server and then loaded."""
+
+    def __init__(self, client: Any):
+        self._client = client
+        self.made: bytes | None = None      # what the server has made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def __eq__(self, other: object) -> bool:        # JAX asks whether devices are this client's
+        return other is self._client or other is self
+
+    __hash__ = object.__hash__
+
+    def compile_and_load(self, module: Any, executable_devices: Any, compile_options: Any, **more: Any) -> Any:
+        """See ``jaxlib``'s Client."""
+        from jax._src.interpreters import mlir
+        request = mlir.module_to_bytecode(module), compile_options.SerializeAsString(), [d.id for d in executable_devices]
+        self.made = _worker.serialized(request)
+        if self.made is not None:
+            with contextlib.suppress(RuntimeError):     # compiled by another JAX, or for another processor
+                return self._client.deserialize_executable(self.made, executable_devices=executable_devices,
+                                                           compile_options=compile_options, **more)
+        with _worker.compiling():
+            return self._client.compile_and_load(module, executable_devices=executable_devices, compile_options=compile_options,
+                                                 **more)
 
 
 def _in_child() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import io
 import os
 import pickle
 import platform
@@ -27,7 +28,7 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 
 import jtorch.device as devices
 from jtorch._base import caller, warned
-from jtorch.engine import convolutions, memory, stats, temporaries, threads
+from jtorch.engine import background, convolutions, memory, stats, temporaries, threads
 from jtorch.engine.threads import ELSEWHERE, Threads
 from jtorch.ops import _onednn
 
@@ -114,8 +115,11 @@ def program(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Thr
 
 
 def begun(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threads, device: devices.device | None,
-          tries: bool) -> Callable[[], Any]:
-    """The same in two steps: what is not on disk has been lowered, and the call that is given compiles it, in any thread."""
+          tries: bool, *, beside: bool = False) -> Callable[[], Any]:
+    """The same in two steps: what is not on disk has been lowered, and the call that is given compiles it, in any thread.
+
+    ``beside``: whether that is the background's.
+    """
     places = devices.all_jax_devices(device or devices.interned("cpu"))
     keeps = _directory is not None and _usable(_directory)
     name = name_of() if keeps else None
@@ -125,10 +129,11 @@ def begun(name_of: Callable[[], str | None], lower: Callable[[], Any], on: Threa
         stats.counters.read_untraced += 1
         return lambda: found
     lowered = lower()
-    return lambda: _compiled(lowered, path, on, places, tries)
+    return lambda: _compiled(lowered, path, on, places, tries, beside)
 
 
-def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Device], tries: bool) -> Any:
+def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Device], tries: bool,
+              beside: bool) -> Any:
     keeps, found = _directory is not None and _usable(_directory), None
     text = lowered.as_text()
     options = _options(text, on, places[0].platform, tries)
@@ -136,12 +141,13 @@ def _compiled(lowered: Any, path: Path | None, on: Threads, places: list[jax.Dev
         path = _path(f"{text}{_taken(lowered)}{options}", on, places)
         found = _load(path, on, places)
     if found is None:
+        client = threads.compile_by(background.Client, lowered) if beside else None
         found = threads.compiled(lowered, on, options)
         stats.counters.onednn += convolutions.by_onednn(text)
         stats.counters.batch_norms += _onednn.batch_norm.sums_in(text)
         stats.counters.onednn_products += _onednn.products_in(text)
         if path is not None:
-            _save(path, found, "@lapack_" in text)
+            _save(path, found, "@lapack_" in text, client)
     return found
 
 
@@ -267,11 +273,14 @@ def _prepare_lapack() -> None:
     lapack._lapack.initialize()
 
 
-def _save(path: Path, made: Any, calls_lapack: bool) -> None:
-    """Write a program aside and rename it. A callback in it or a full disk leaves the program out."""
+def _save(path: Path, made: Any, calls_lapack: bool, client: background.Client | None) -> None:
+    """Write a program aside and rename it. A callback in it or a full disk leaves the program out.
+
+    ``client``: the one that compiled it in the background.
+    """
     temporary = None
     try:
-        content = pickle.dumps((*serialize(made), calls_lapack))
+        content = pickle.dumps((*(serialize(made) if client is None else _serialized(made, client.made)), calls_lapack))
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         with open(handle, "wb") as f:
             f.write(content)
@@ -283,6 +292,22 @@ def _save(path: Path, made: Any, calls_lapack: bool) -> None:
         return
     with contextlib.suppress(OSError):
         _trim(path.parent)
+
+
+def _serialized(made: Any, code: bytes | None) -> tuple:
+    """Return what JAX's ``serialize`` gives, but with this machine code: what was loaded cannot be written whole again."""
+    from jax.experimental import serialize_executable as jaxs
+
+    class Pickler(jaxs._JaxPjrtPickler):
+        def persistent_id(self, obj: Any) -> Any:
+            if isinstance(obj, background.Client):
+                return ("client",)
+            given = super().persistent_id(obj)
+            return ("exec", code) if code is not None and given is not None and given[0] == "exec" else given
+    arguments, in_tree = jax.tree_util.tree_flatten(made.args_info)
+    with io.BytesIO() as file:
+        Pickler(file).dump((made._executable._unloaded_executable, arguments, made._no_kwargs))
+        return file.getvalue(), in_tree, made.out_tree
 
 
 _trimmed = 0.0

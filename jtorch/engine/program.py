@@ -144,7 +144,7 @@ class Program:
         if same is not None and same.compiling is not None:
             self.compiling = same.compiling
             return
-        self.compiling = background.submit(self.begun(self._is_worth_trying()))
+        self.compiling = background.submit(self.begun(self._is_worth_trying(), beside=True))
         _begun[self.key] = self
         stats.counters.background += 1
 
@@ -292,9 +292,9 @@ class Program:
         calls = tuple([(s.call, tuple([names[i] if i >= 0 else self.where[-i - 1] for i in s.args])) for s in self.path])
         return calls, tuple([names[i] for i in self.outs]), tuple([self.avals[i] for i in self.order]), len(self.donated)
 
-    def begun(self, tries: bool) -> Callable[[], Any]:
+    def begun(self, tries: bool, *, beside: bool = False) -> Callable[[], Any]:
         """Compile it in two steps: trace it now, and return the call that compiles it in any thread."""
-        made = for_xla(lambda: cache.begun(self._name, self._lowered, self._on(), self.device, tries))
+        made = for_xla(lambda: cache.begun(self._name, self._lowered, self._on(), self.device, tries, beside=beside))
 
         def compiled() -> Any:
             with jax.enable_x64(True):

@@ -12,7 +12,7 @@ that nothing calls. JAX has no public name for this: where what is used here is 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -83,6 +83,15 @@ def quick(made: Any, on: Threads) -> Any:
         with _private():
             made._executable.unsafe_call.has_host_callbacks = False
     return made
+
+
+def compile_by(wrap: Callable[[Any], Any], lowered: Any) -> Any:
+    """Have ``wrap(client)`` compile what was lowered, and return it; None where JAX does not let itself be told."""
+    with _private():
+        arguments = lowered._lowering.compile_args
+        arguments["backend"] = made = wrap(arguments["backend"])
+        return made
+    return None
 
 
 def client(backend: Any, on: Threads) -> Any:
