@@ -1,14 +1,13 @@
 // Convolutions by oneDNN, for XLA's programs (a handler of its FFI) and for the host (a plain function).
 //
 // A convolution has three arrays, input, filters and result. Its kind says which of them is computed from the two others: the
-// result, or one of the others as its gradient is, with the result's gradient in the place of the result. Its numbers are
-//     kind, groups, n, the shapes of input, filters and result (n + 2 each), and for each of the n dimensions
-//     stride, padding before, padding behind, dilation (n each).
-// Arrays are float32, densely packed. What oneDNN makes for such numbers is kept: it takes longer to make than to run.
+// result, or one of the others as its gradient is, with the result's gradient in the place of the result. Arrays are float32,
+// densely packed. What oneDNN makes for the numbers of a convolution is kept: it takes longer to make than to run.
 //
 // In a program each of XLA's threads computes some of the images (shares.h); on the host, and where that would be uneven, OpenMP's
 // threads divide the work.
 
+#include "filters.h"
 #include "shares.h"
 
 #include <pthread.h>
@@ -21,50 +20,25 @@ std::atomic<int> jtorch::allowed{0};
 
 namespace {
 
-enum Array { INPUT, FILTERS, RESULT };
-
 constexpr double OF_ONE_THREAD = 1e7;       // operations up to which waking others costs more: 7e6 took 0.11 ms with two, 0.08 with one
 
 constexpr int64_t EVEN = 4;             // images for each thread, from which on it does not matter that some have one more
 constexpr int64_t MOST_SUMS = 1 << 24;  // numbers in the filters' gradients of shares
 
-// ---------------------------------------------------------------- what a convolution is
+// ---------------------------------------------------------------- oneDNN's choice
 
-struct Numbers {
-    int64_t kind, groups, n;
-    const int64_t *from, *shapes[3], *stride, *before, *behind, *dilation;
-
-    explicit Numbers(const int64_t *at) : kind(at[0]), groups(at[1]), n(at[2]), from(at) {
-        at += 3;
-        for (auto &shape : shapes) shape = at, at += n + 2;
-        for (auto each : {&stride, &before, &behind, &dilation}) *each = at, at += n;
+std::vector<dnnl_dim_t> dims_of(const Numbers &numbers, Array array) {
+    std::vector<dnnl_dim_t> found(numbers.shapes[array], numbers.shapes[array] + numbers.n + 2);
+    if (array == FILTERS && numbers.groups > 1) {
+        found[0] /= numbers.groups;
+        found.insert(found.begin(), numbers.groups);
     }
-
-    static int64_t count(int64_t n) { return 3 + 3 * (n + 2) + 4 * n; }
-
-    int64_t elements(Array array) const {
-        int64_t found = 1;
-        for (int64_t k = 0; k < n + 2; k++) found *= shapes[array][k];
-        return found;
-    }
-
-    double operations() const {     // each element of the result is a sum over one filter
-        return 2.0 * elements(RESULT) * elements(FILTERS) / shapes[FILTERS][0];
-    }
-
-    std::vector<dnnl_dim_t> dims(Array array) const {
-        std::vector<dnnl_dim_t> found(shapes[array], shapes[array] + n + 2);
-        if (array == FILTERS && groups > 1) {
-            found[0] /= groups;
-            found.insert(found.begin(), groups);
-        }
-        return found;
-    }
-};
+    return found;
+}
 
 std::shared_ptr<dnnl_memory_desc> described(const Numbers &numbers, Array array, bool as_it_lies) {
     static const dnnl_format_tag_t rows[] = {dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde, dnnl_abcdef};
-    auto dims = numbers.dims(array);
+    auto dims = dims_of(numbers, array);
     dnnl_memory_desc_t made;
     CHECKED(dnnl_memory_desc_create_with_tag, &made, int(dims.size()), dims.data(), dnnl_f32,
             as_it_lies ? rows[dims.size() - 1] : dnnl_format_tag_any);
@@ -166,6 +140,15 @@ class Convolution {
 };
 
 Kept<Convolution> kept;
+Kept<bool> quick;
+
+// Whether filters.cc computes it: what oneDNN has no quick kernel for.
+bool is_for_loops(const Numbers &numbers) {
+    if (!are_small_groups(numbers)) return false;
+    std::vector<int64_t> key(numbers.from, numbers.from + Numbers::count(numbers.n));
+    return !*quick.get(key, [&] { return std::make_shared<bool>(is_quick(numbers)); });
+}
+
 bool is_forked = false;     // then OpenMP's threads are those of the parent, and waiting for them would never end
 
 int threads_for(double operations) {
@@ -238,6 +221,7 @@ ffi::Future handle(ffi::ThreadPool pool, ffi::Span<const int64_t> numbers, ffi::
     Numbers is(numbers.begin());
     void *given[2] = {a.untyped_data(), b.untyped_data()};
     Arrays arrays(is.kind, given, made->untyped_data());
+    if (is_for_loops(is)) return filters_of_groups(is, arrays.at[INPUT], arrays.at[RESULT], arrays.at[FILTERS], pool);
     int64_t count = shares_of(is, threads_of(pool));
     if (count) return Shares::computed(std::make_shared<OfImages>(is, arrays, count), pool);
     convolve(is, arrays);
@@ -253,7 +237,8 @@ ffi::Future handle(ffi::ThreadPool pool, ffi::Span<const int64_t> numbers, ffi::
 }  // namespace
 
 void jtorch::prepare_convolutions_for_forks() {
-    pthread_atfork([] { kept.lock.lock(); }, [] { kept.lock.unlock(); }, [] { kept.lock.unlock(), is_forked = true; });
+    pthread_atfork([] { kept.lock.lock(), quick.lock.lock(); }, [] { quick.lock.unlock(), kept.lock.unlock(); },
+                   [] { quick.lock.unlock(), kept.lock.unlock(), is_forked = true; });
 }
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(jtorch_onednn_convolution, handle,
@@ -264,10 +249,11 @@ extern "C" {
 
 void jtorch_onednn_use_threads(int n) { allowed = n; }
 
-// Whether oneDNN has a quick kernel for these numbers.
+// Whether oneDNN, or filters.cc, has a quick kernel for these numbers.
 int jtorch_onednn_is_quick(const int64_t *numbers) {
     try {
-        return is_quick(Numbers(numbers));
+        Numbers is(numbers);
+        return is_quick(is) || are_small_groups(is);
     } catch (const Failed &) {
         return 0;
     }
@@ -278,7 +264,12 @@ int jtorch_onednn_convolve(const int64_t *numbers, void *a, void *b, void *made)
     try {
         void *given[2] = {a, b};
         Numbers is(numbers);
-        convolve(is, Arrays(is.kind, given, made));
+        Arrays arrays(is.kind, given, made);
+        if (is_for_loops(is)) {
+            filters_of_groups(is, arrays.at[INPUT], arrays.at[RESULT], arrays.at[FILTERS]);
+        } else {
+            convolve(is, arrays);
+        }
         return 1;
     } catch (const Failed &) {
         return 0;
