@@ -29,6 +29,7 @@ class Work(NamedTuple):
 
 
 NOTHING = Work(0.0, 0.0)
+COPYING = 0.25e-9           # seconds a byte, into fresh memory from which XLA takes an array
 COMPILING, COMPILING_CONVOLUTION = 0.4e-3, 20e-3       # seconds for an equation, as part of a program
 HOST_STEP = 1e-6            # a NumPy function, before it does anything
 SMALL_PRODUCT = 1 << 21     # floating-point operations: up to here one thread multiplies
@@ -79,6 +80,14 @@ def of_places(elements: int, each: float = CHEAP) -> Work:
     """The work of reading or writing so many elements of an array, which is not copied where nobody else holds it."""
     seconds = elements * each
     return Work(HOST_STEP + seconds, seconds * FUSED, COMPILING)
+
+
+def of_blocks(equations: list[Equation], arrays: int, blocks: int) -> Work:
+    """The work of elementwise equations on so many blocks that stay in the cache; ``arrays`` are read from memory or written."""
+    each = sum([of_equation(e) for e in equations], NOTHING)
+    in_cache = FUSED * sum([COSTLY.get(e.name, CHEAP) for e in equations])
+    seconds = (arrays * CHEAP + in_cache) * prod(equations[0].shape)
+    return Work(HOST_STEP * len(equations) * blocks + seconds, max(seconds, each.compiled), each.compiling)
 
 
 def of_equation(e: Equation) -> Work:

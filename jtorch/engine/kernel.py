@@ -155,7 +155,7 @@ class Kernel:
         """Whether this run, which is counted, is to be on the host."""
         if self.turns == UNKNOWN:
             stays = self.on_host is not None and self.on_host.over is not None      # XLA would copy what is written into
-            self.turns = None if stays else policy.runs_on_host(self.work, len(self.on_host))       # type: ignore[arg-type]
+            self.turns = None if stays else policy.runs_on_host(self.work, len(self.on_host), sum([a.nbytes for a in self.avals]))       # type: ignore[arg-type]
         if self.turns is None:
             return True
         n = budget.runs.get(self, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import Any
 
-from jtorch.engine.cost import Work
+from jtorch.engine.cost import COPYING, Work
 
 MIN_REPEATS = 8             # a trace comes back so often before it is compiled; a user who runs ten turns runs thousands
 EARLY_REPEATS = 3           # and if it has cost as much as compiling it is expected to take: the kernels of a large step would be
@@ -136,9 +136,9 @@ def is_slower_compiled(work: Work, saved: float) -> bool:
     return work.compiled + START_SECONDS > MARGIN * (work.host + saved)
 
 
-def runs_on_host(work: Work, steps: int) -> int | None:
-    """How often a kernel runs on the host before it is compiled; None if it stays there."""
-    if work.host <= COMPILED_CALL or work.compiled + COMPILED_CALL > KERNEL_MARGIN * work.host:
+def runs_on_host(work: Work, steps: int, taken: int = 0) -> int | None:
+    """How often a kernel runs on the host before it is compiled; None if it stays there. It takes ``taken`` bytes."""
+    if work.host <= COMPILED_CALL or work.compiled + COPYING * taken + COMPILED_CALL > KERNEL_MARGIN * work.host:
         return None
     turns = (KERNEL_SECONDS + STEP_SECONDS * steps) / work.host
     return ceil(turns) if turns < inf else None         # there may be no compiler, see ``forked``

@@ -11,6 +11,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from jtorch.engine import cost
+from jtorch.engine.host import blocks
 from jtorch.engine.host.flat import Flat, keeping_dims, live
 from jtorch.engine.host.rules import RULES, Equation, Overwriting, Shaped, Unsupported
 from jtorch.engine.host.sizes import filled, is_open
@@ -41,15 +42,17 @@ class HostProgram:
     never does.
     """
 
-    __slots__ = ("_code", "_n", "_outs", "_slots", "is_tuple", "out_avals", "over", "used", "work")
+    __slots__ = ("_code", "_n", "_outs", "_slots", "_steps", "is_tuple", "out_avals", "over", "used", "work")
 
-    def __init__(self, used, out_avals, is_tuple, slots, code, outs, work: cost.Work):
+    def __init__(self, used, out_avals, is_tuple, slots, code, outs, work: cost.Work,
+                 steps: int | None = None):
         self.used, self.out_avals, self.is_tuple, self.work = used, out_avals, is_tuple, work
         self._slots, self._code, self._outs, self._n = slots, code, outs, len(used)
+        self._steps = len(code) if steps is None else steps
         self.over = _overwriting(code, outs)
 
     def __len__(self):
-        return len(self._code)
+        return self._steps
 
     def __call__(self, arrays: Sequence[np.ndarray], *, over: bool = False) -> list[np.ndarray]:
         """What it makes of the arrays. ``over``: whether it may write into the first of them."""
@@ -147,7 +150,8 @@ class Plan:
     ``indexed`` says how many of its equations gather or scatter.
     """
 
-    __slots__ = ("_avals", "_code", "_late", "_open", "_out_avals", "_outs", "_slots", "_work", "indexed", "is_tuple", "used")
+    __slots__ = ("_avals", "_code", "_late", "_open", "_out_avals", "_outs", "_slots", "_steps", "_work", "indexed", "is_tuple",
+                 "used")
 
     def __init__(self, closed: ClosedJaxpr, is_tuple: bool, *, has_open: bool = False):
         """Raises Unsupported if some equation has no rule. ``has_open``: whether a size was left open."""
@@ -157,6 +161,9 @@ class Plan:
         kept, needed = live(flat, outs)
         kept = keeping_dims(flat, kept, outs)
         calls, late = _resolve(flat, kept, has_open=has_open)
+        self._steps = len(calls)
+        calls = blocks.merged(calls, flat.avals, outs)
+        self._work = sum([step.work for step in calls if step.fn is not None], cost.NOTHING)
         self.is_tuple, self.used = is_tuple, tuple([v in needed for v in ins])
         self.indexed = sum([eqn.primitive.name.startswith(("gather", "scatter")) for eqn, _, _ in kept])
         self._out_avals = [jax.ShapeDtypeStruct(flat.avals[o].shape, flat.avals[o].dtype) for o in outs]
@@ -169,7 +176,6 @@ class Plan:
         waiting = [*[opened for _, opened in self._open], *[opened for opened, _, _ in self._late]]
         self._avals = {v: _filled_if_closed(flat.avals[v]) for opened in waiting for v in (*opened.ins, *opened.outs)}
         self._outs = [slot_of[o] for o in outs]
-        self._work = sum([cost.of_equation(step.equation) for step in calls if step.fn is not None], cost.NOTHING)
 
     @staticmethod
     def _with_constants(flat: Flat, calls: list[_Step], late: list[_Step], outs: list[int], slot_of: dict[int, int]) -> list:
@@ -193,7 +199,7 @@ class Plan:
                 code[k] = (_function(equation), *code[k][1:])
                 work += cost.of_equation(equation)
             avals = [jax.ShapeDtypeStruct(filled(a.shape, n), a.dtype) for a in avals]
-        return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs, work)
+        return HostProgram(self.used, avals, self.is_tuple, slots, code, self._outs, work, self._steps)
 
     def _constants_at(self, n: tuple[int, ...], shaped: dict[int, Shaped]) -> list:
         slots = self._slots.copy()
@@ -245,6 +251,10 @@ class _Step:
     fn: Callable | None
     ins: list[int]
     outs: list[int]
+
+    @property
+    def work(self) -> cost.Work:
+        return cost.of_equation(self.equation)
 
 
 def _function(equation: Equation) -> Callable:
