@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE] [--picture FILE] [--memory | --cold]``: a table of ratios."""
+"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE] [--picture FILE] [--memory | --cold | --stalls]``: a table of ratios."""
 from __future__ import annotations
 
 import argparse
@@ -39,6 +39,7 @@ def main() -> int:
     parser.add_argument("--json", help="a file for the figures")
     parser.add_argument("--memory", action="store_true", help="measure memory instead of time")
     parser.add_argument("--cold", action="store_true", help="time whole short programs in fresh processes")
+    parser.add_argument("--stalls", action="store_true", help="time how long programs stand still that nobody tuned for")
     parser.add_argument("--steps", type=int, default=100_000, help="of the loops that --memory runs")
     parser.add_argument("--picture", help="a file for a bar chart of the ratios (.svg or .png; needs matplotlib)")
     given = parser.parse_args()
@@ -48,6 +49,10 @@ def main() -> int:
     if given.cold:
         from benchmarks import cold
         cold.main(given.only, given.rounds)
+        return 0
+    if given.stalls:
+        from benchmarks import stalls
+        stalls.main(given.only, given.rounds)
         return 0
     import torch
     torch.set_num_threads(2)

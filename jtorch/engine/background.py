@@ -24,6 +24,7 @@ from typing import Any
 
 from jtorch.ops import _onednn
 
+IDLE = 20.0         # seconds without a module, after which the server ends
 SERVER = Path(__file__).with_name("compile_server.py")
 
 
@@ -82,15 +83,14 @@ class _Server:
 
 
 class _Worker:
-    """The thread, the jobs that wait for it, and the server. Both begin with the first job."""
+    """The thread and the jobs that wait for it, which begin with the first job, and the server, with the first module."""
 
     def __init__(self):
-        self._lock = threading.Lock()
-        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._lock = threading.Lock()       # held while the thread or the server begins, and while they are told to end
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._server: _Server | None = None
-        self._compiles = threading.Lock()       # held while the thread itself compiles
-        self._stopped = False
+        self._has_server, self._stopped = True, False
 
     def submit(self, job: Job) -> None:
         with self._lock:
@@ -100,37 +100,44 @@ class _Worker:
         self._jobs.put(job)
 
     def _work(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._server = _Server()
         while not self._stopped:
-            self._jobs.get().run()
+            try:
+                job = self._jobs.get(timeout=IDLE if self._server is not None else None)
+            except queue.Empty:
+                self._end_server()
+                continue
+            if job is not None and not self._stopped:
+                job.run()
 
     def serialized(self, request: tuple) -> bytes | None:
         """Return what the server makes of a request; None where there is none, or it could not."""
-        if self._server is None:
-            return None
         try:
-            return self._server.compiled(request)
+            with self._lock:
+                if self._stopped:
+                    raise SystemExit
+                if self._server is None and self._has_server:
+                    self._server = _Server()
+            return self._server.compiled(request) if self._server is not None else None
         except (OSError, EOFError, ValueError, pickle.PickleError):
-            self._server.end()
-            self._server = None
+            self._end_server()
+            self._has_server = False
+        if self._stopped:
+            raise SystemExit
         return None
 
-    @contextlib.contextmanager
-    def compiling(self) -> Any:
-        """While the thread itself compiles, the process does not end: XLA's library must not be taken down meanwhile."""
-        with self._compiles:
-            if self._stopped:
-                raise SystemExit
-            yield
+    def _end_server(self) -> None:
+        with self._lock:
+            if self._server is not None:
+                self._server.end()
+            self._server = None
 
     def stop(self) -> None:
-        """End the server, and wait for what the thread itself compiles."""
+        """End the server and the thread: XLA must not compile or load anything while its library is taken down."""
         self._stopped = True
-        if self._server is not None:
-            self._server.end()
-        with self._compiles:
-            pass
+        self._end_server()
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
 
 
 _worker = _Worker()
@@ -167,9 +174,8 @@ class Client:
             with contextlib.suppress(RuntimeError):     # compiled by another JAX, or for another processor
                 return self._client.deserialize_executable(self.made, executable_devices=executable_devices,
                                                            compile_options=compile_options, **more)
-        with _worker.compiling():
-            return self._client.compile_and_load(module, executable_devices=executable_devices, compile_options=compile_options,
-                                                 **more)
+        return self._client.compile_and_load(module, executable_devices=executable_devices, compile_options=compile_options,
+                                             **more)
 
 
 def _in_child() -> None:

@@ -1,4 +1,4 @@
-"""Where a large trace is cut into pieces, each of which becomes a program: its ends compile them a few at a time.
+"""Where a large trace is cut into pieces, each of which becomes a program.
 
 It is cut where it repeats itself (``repeats``), where it would be too long for one program, and where the pieces on both sides
 are large and nothing crosses that the trace does not give anyhow, as between backward and an optimizer's step. Smaller ones do
@@ -7,10 +7,8 @@ for 1.1 without them, and takes 8 ms less (see ``convolutions.py``).
 """
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from itertools import accumulate, chain, pairwise
-from math import ceil
 from typing import TYPE_CHECKING
 
 from jtorch._base.config import ENGINE_MODE
@@ -34,7 +32,6 @@ def _ends(path: list[State], outs: list[int], work: Work) -> list[int]:
     kernels, seconds, equal = _equal_pieces(path)
     convolutions = [k.work.convolutions for k in kernels]
     free = _free(seconds, convolutions, _crossing(path, set(outs)))
-    free += [at for a, b in pairwise([*free, len(path)]) for at in _within_convolutions(path, seconds, a, b)]
     cuts = {*equal, *_outside_of_alike([0, *equal, len(path)], kernels, free)} - {0, len(path)}
     saved = _saved([0, *sorted(cuts), len(path)], kernels, seconds)
     if ENGINE_MODE != "hot" and not policy.are_worth_starting(len(cuts) + 1, work, saved):
@@ -129,25 +126,6 @@ def _free(seconds: list[float], convolutions: list[int], crossing: list[int]) ->
                 cuts.pop()      # two pieces without convolutions, which are one
             cuts.append(at)
     return cuts
-
-
-def _within_convolutions(path: list[State], seconds: list[float], start: int, end: int) -> list[int]:
-    """Where a net of convolutions is cut that takes long to compile: where backward begins, if that is long, and into even parts.
-
-    What crosses there is in memory anyhow, as most of what backward needs of forward is.
-    """
-    if sum(seconds[start:end]) < 2 * policy.LONG_TO_COMPILE or not _has_convolutions(path[start:end]):
-        return []
-    backward = next((at for at in range(start, end) if path[at].call.op.is_backward), end)
-    between = [backward] if sum(seconds[backward:end]) >= policy.LONG_TO_COMPILE else []
-    return [*_even(seconds, start, backward), *between, *_even(seconds, backward, end)]
-
-
-def _even(seconds: list[float], start: int, end: int) -> list[int]:
-    """Places between parts of about as many seconds, none of which has much more than is LONG_TO_COMPILE twice."""
-    parts = ceil(sum(seconds[start:end]) / (2 * policy.LONG_TO_COMPILE))
-    before = list(accumulate(seconds[start:end], initial=0.0))
-    return [start + bisect_left(before, before[-1] * k / parts) for k in range(1, parts)]
 
 
 def _crossing(path: list[State], outs: set[int]) -> list[int]:

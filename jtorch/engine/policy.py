@@ -59,7 +59,6 @@ FOREGROUND = 0.25           # seconds of compiling that a trace waits for; what 
 SLACK = 2.0                 # the estimated work behind which that is used, in estimated seconds of compiling; more waits less
 WORTH_A_PIECE = 0.5         # seconds of compiling on both sides of a place where little crosses, from which on it is cut there
 OTHER_LOOPS = 0.1           # the same where there are convolutions on one side alone, whose loops XLA compiles in another way
-LONG_TO_COMPILE = 1.0       # seconds of backward, and half of those of all, from which on a net of convolutions is cut there
 PIECE = 0.15                # seconds of compiling at least in one of the equal pieces that a trace is cut into
 PIECE_COSTS = 0.02          # so many seconds of compiling less are worth one more piece to start in each step
 PIECE_SECONDS = 1e-3        # of work at least, on average, beside which starting a piece (50 to 100 µs) does not matter

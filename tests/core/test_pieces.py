@@ -1,7 +1,5 @@
-"""A large trace is compiled piece by piece, some at each of its ends; what has no program yet runs call by call."""
+"""A large trace is compiled piece by piece, in the background; what has no program yet runs call by call."""
 from __future__ import annotations
-
-from itertools import chain
 
 import numpy as np
 import pytest
@@ -213,36 +211,6 @@ def test_an_optimizers_step_behind_convolutions_is_a_program_of_its_own(layer, m
         optimizer.step()
         loss.item()
     assert stats.counters.background - before == more + 1
-
-
-@pytest.mark.slow
-def test_a_net_of_convolutions_is_cut_where_backward_begins_and_into_even_parts(monkeypatch):
-    """One that takes long to compile; so no wait is for all of it."""
-    if ENGINE_MODE != "auto":
-        pytest.skip("all are compiled at the first end, or nothing is")
-    for name in ("WORTH_A_PIECE", "OTHER_LOOPS"):
-        monkeypatch.setattr(policy, name, float("inf"))
-
-    def trained(seconds):
-        monkeypatch.setattr(policy, "LONG_TO_COMPILE", seconds)
-        jtorch.engine.forget()
-        jtorch.manual_seed(0)
-        layers = [(jtorch.nn.Conv1d(4, 4, 3, padding=1), jtorch.nn.BatchNorm1d(4), jtorch.nn.Tanh()) for _ in range(6)]
-        model = jtorch.nn.Sequential(*chain.from_iterable(layers))
-        optimizer = jtorch.optim.SGD(model.parameters(), lr=1e-2)
-        x, before, losses = jtorch.randn(2, 4, 8), stats.counters.background, []
-        for _ in range(30):
-            optimizer.zero_grad()
-            losses.append(model(x).square().mean())
-            losses[-1].backward()
-            optimizer.step()
-            losses[-1] = losses[-1].item()
-        return losses, stats.counters.background - before
-    (whole, none), (losses, two), (of_parts, more) = trained(float("inf")), trained(0.25), trained(0.06)
-    assert (none, two) == (1, 2)
-    assert more > two
-    for found in (losses, of_parts):
-        np.testing.assert_allclose(found, whole, rtol=5e-3)
 
 
 def test_running_statistics_are_changed_by_the_last_piece(monkeypatch):

@@ -70,11 +70,16 @@ train(60); print(stats.counters.program_runs > 10, digest())
     assert run_python(code, env) == run_python(READY_SOON + "train(60); print(True, digest())", env)
 
 
+@pytest.mark.parametrize("turns", [20, 24, 28, 32])
+def test_a_program_may_end_while_a_result_is_loaded(run_python, env, turns):
+    assert run_python(READY_SOON + f"train({turns}); print('done')", env | {"JTORCH_CACHE": "0"}) == "done\n"
+
+
 @pytest.mark.parametrize("ending, status", [("", 0), ("raise SystemExit(3)", 3), ("1 / 0", 1)])
 def test_a_program_that_ends_meanwhile_has_its_own_status(env, ending, status):
     code = NEVER_READY + f"train(30); print(stats.counters.background, stats.counters.programs, flush=True)\n{ending}"
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+                          capture_output=True, timeout=600)
     assert (done.stdout.split(), done.returncode) == (["1", "0"], status), done.stderr
 
 

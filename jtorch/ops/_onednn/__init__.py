@@ -12,5 +12,5 @@ from jtorch.ops._onednn.convolution import FILTERS, INPUT, RESULT, Geometry, com
 from jtorch.ops._onednn.library import CONVOLUTION, HANDLERS, use_threads, version
 from jtorch.ops._onednn.product import lowered, products_in
 
-__all__ = ["CONVOLUTION", "FILTERS", "HANDLERS", "INPUT", "RESULT", "Geometry", "batch_norm", "computed", "host_function", "is_quick",
-           "lowered", "products_in", "takes", "use_threads", "version"]
+__all__ = ["CONVOLUTION", "FILTERS", "HANDLERS", "INPUT", "RESULT", "Geometry", "batch_norm", "computed", "host_function",
+           "is_quick", "lowered", "products_in", "takes", "use_threads", "version"]

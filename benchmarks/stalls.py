@@ -1,0 +1,89 @@
+"""``scripts/bench --stalls [--rounds N] [--only WORDS]``: programs that nobody tuned for, and how long they stand still.
+
+Each runs in a process of its own, with an empty cache. The whole time is that of the process, import included. Then come the
+first turn, the longest later one with its beginning (seconds after the first turn began), and a late turn (the median of the
+last quarter). Programs are in ``stalls_images``, ``stalls_loops`` and ``stalls_nets``.
+"""
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple
+
+from benchmarks.first_use import environment
+from benchmarks.measure import geometric_mean
+from benchmarks.programs import Program
+from benchmarks.stalls_images import IMAGES
+from benchmarks.stalls_loops import LOOPS
+from benchmarks.stalls_nets import NETS
+
+PROGRAMS: dict[str, Program] = {**IMAGES, **LOOPS, **NETS}
+
+
+class Run(NamedTuple):
+    """Seconds; ``last`` is the last number that the program gave."""
+
+    whole: float
+    first: float
+    longest: float
+    at: float
+    late: float
+    last: float
+
+
+def run(library: str, name: str) -> Run:
+    """Run a program in a process."""
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-m", "benchmarks.stalls", library, name], text=True, check=True,
+                          stdout=subprocess.PIPE, env=environment() | {"JTORCH_CACHE": "0"})
+    whole = time.perf_counter() - start
+    return Run(whole, *json.loads(done.stdout.splitlines()[-1]))
+
+
+def _here(library: str, name: str) -> None:
+    """Do what such a process does."""
+    import importlib
+    torch = importlib.import_module(library)
+    if library == "torch":
+        torch.set_num_threads(2)
+    ends, given = [time.perf_counter()], []
+    for number in PROGRAMS[name](torch):
+        ends.append(time.perf_counter())
+        given.append(number)
+    first, *later = [b - a for a, b in pairwise(ends)]
+    longest = max(range(len(later)), key=later.__getitem__)
+    late = statistics.median(later[-len(later) // 4:])
+    print(json.dumps([first, later[longest], ends[longest + 1] - ends[0], late, given[-1]]))
+
+
+def _median(runs: Iterable[Run]) -> Run:
+    return Run(*map(statistics.median, zip(*runs, strict=True)))
+
+
+def main(only: str, rounds: int) -> None:
+    """Print the table."""
+    subprocess.run([sys.executable, "-c", "import jtorch"], check=True, env=environment())      # writes the bytecode
+    print(f"{'':43}{'whole, s':^24}{'first turn, s':^16}{'longest later, s (at)':^30}{'late turn, ms':^24}")
+    print(f"{'':43}" + " PyTorch jtorch  ratio   PyTorch jtorch   PyTorch        jtorch          PyTorch  jtorch ratio")
+    wholes: list[float] = []
+    longest = 0.0
+    for name in PROGRAMS:
+        if re.search(only, name):
+            t, j = map(_median, zip(*[(run("torch", name), run("jtorch", name)) for _ in range(rounds)], strict=True))
+            wholes.append(j.whole / t.whole)
+            longest = max(longest, j.longest)
+            print(f"{name:43} {t.whole:6.2f} {j.whole:6.2f} {wholes[-1]:6.2f} | {t.first:6.2f} {j.first:6.2f} |"
+                  f" {t.longest:6.2f} ({t.at:5.2f}) {j.longest:6.2f} ({j.at:5.2f}) | {t.late * 1e3:8.2f} {j.late * 1e3:7.2f}"
+                  f" {j.late / t.late:5.2f} | {t.last:.5g} {j.last:.5g}", flush=True)
+    print(f"whole: geometric mean of the ratios {geometric_mean(wholes):.2f}, worst {max(wholes):.2f}; "
+          f"longest wait {longest:.2f} s")
+
+
+if __name__ == "__main__":
+    _here(*sys.argv[1:])
