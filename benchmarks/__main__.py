@@ -1,4 +1,7 @@
-"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE] [--picture FILE] [--memory | --cold | --stalls]``: a table of ratios."""
+"""``python -m benchmarks [--rounds N] [--only WORDS] [--json FILE] [--picture FILE]``: a table of ratios.
+
+``--memory``, ``--cold`` and ``--stalls`` measure other things instead.
+"""
 from __future__ import annotations
 
 import argparse
