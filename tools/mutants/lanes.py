@@ -24,9 +24,9 @@ WITHOUT_STRUCTURE = "--ignore=tests/structure"      # it reads sources, which ar
 LANES = [
     Lane("fast", ("--lane=fast", SEED, WITHOUT_STRUCTURE, "tests"), {"MUTANT_WITHOUT_TORCH": "1"}),
     Lane("with PyTorch", ("--lane=all", SEED, WITHOUT_STRUCTURE, "tests"), after="fast"),
-    Lane("hot", ("--lane=fast", "--every=3", CORE), {"JTORCH_ENGINE": "hot"}),
-    Lane("eager", ("--lane=fast", "--every=3", CORE), {"JTORCH_ENGINE": "eager"}),
-    Lane("python", ("--lane=fast", "--every=2", PYTHON), BY_PYTHON),
+    Lane("hot", ("--lane=fast", "--every=5", CORE), {"JTORCH_ENGINE": "hot"}),
+    Lane("eager", ("--lane=fast", "--every=5", CORE), {"JTORCH_ENGINE": "eager"}),
+    Lane("python", ("--lane=fast", "--every=3", PYTHON), BY_PYTHON),
     Lane("nightly", ("--lane=nightly", "-mnightly", SEED, WITHOUT_STRUCTURE, "tests")),
     Lane("nightly hot", ("--lane=nightly", "-mslow or nightly or one_mode", CORE), {"JTORCH_ENGINE": "hot"}),
     Lane("nightly eager", ("--lane=nightly", "-mslow or nightly or one_mode", CORE), {"JTORCH_ENGINE": "eager"}),
