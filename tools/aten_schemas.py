@@ -12,6 +12,7 @@ from jtorch._library.aten import function_of
 from jtorch._library.schema import parse_schema
 
 FILE = Path(jtorch.__file__).parent / "_library" / "aten_schemas.txt"
+COMPOSITES = FILE.with_name("aten_composites.txt")
 _TYPES = set("Tensor int SymInt float bool str Scalar ScalarType Device Layout MemoryFormat Generator complex".split())
 
 
@@ -50,12 +51,26 @@ def written() -> str:
     return "".join(f"{line}\n" for line in sorted(order, key=lambda line: (line.split("(")[0].split(".")[0], order[line])))
 
 
+def composites() -> str:
+    """The names of the operators that call others, one a line."""
+    names = [line.partition("(")[0] for line in written().splitlines()]
+    return "".join(f"{name}\n" for name in names if _is_composite(name))
+
+
+def _is_composite(name: str) -> bool:
+    try:
+        return torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CompositeImplicitAutograd")
+    except RuntimeError:        # an operator of TorchScript
+        return False
+
+
 def main() -> int:
     """The command; its status says whether the file is as it should be."""
-    text = written()
+    texts = {FILE: written(), COMPOSITES: composites()}
     if "--check" in sys.argv:
-        return int(FILE.read_text() != text)
-    FILE.write_text(text)
+        return int(any(file.read_text() != text for file, text in texts.items()))
+    for file, text in texts.items():
+        file.write_text(text)
     return 0
 
 

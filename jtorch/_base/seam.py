@@ -1,8 +1,8 @@
 """The one seam: what lower layers call that upper layers have. All else is imported.
 
-Each name is filled once, by the file named beside it, while the package is imported; only ``autocast`` and ``forward``, with
-its views and writes, come and go. ``FILLED_BY`` is checked by ``tests/structure/test_seam.py``: nothing else is put into
-another file's module or class.
+Each name is filled once, by the file named beside it, while the package is imported; only ``autocast``, ``aten`` and
+``forward``, with its views and writes, come and go. ``FILLED_BY`` is checked by ``tests/structure/test_seam.py``: nothing else
+is put into another file's module or class.
 """
 from __future__ import annotations
 
@@ -41,6 +41,10 @@ forward: Callable[[Any, Any], Any] | None = None
 forward_view: Callable[[Any, Any], Any] | None = None
 forward_write: Callable[[Any, Any, Any], Any] | None = None
 
+# What calls, views, writes and backwards go to as PyTorch's operators, while a mode with ``__torch_dispatch__`` is on in some
+# thread, or once a class has it; else None. Each function gives None where nothing takes the call over.
+aten: Any = None
+
 # Sends what a new node saves through the pack hook of ``saved_tensors_hooks``: (node, result).
 pack_result: Callable[[Any, Any], None]
 
@@ -58,6 +62,7 @@ FILLED_BY = {
     "fuse": "random.py",
     "generator_of": "random.py",
     "autocast": "amp/state.py",
+    "aten": "_aten/stack.py",
     "pack_result": "autograd/saved.py",
     "forward": "dispatch/forward.py",
     "forward_view": "dispatch/forward.py",

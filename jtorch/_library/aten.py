@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from jtorch._api import functions, lazy_modules, nn_functions
+from jtorch._base import seam
+from jtorch._base.layout import strided
 from jtorch._base.not_built import NotBuiltError
+from jtorch._library.aten_forms import FORMS
+from jtorch._library.aten_gradients import GRADIENTS
 from jtorch._library.aten_kernels import KERNELS
 from jtorch._library.operators import OPERATORS, PACKETS, Operator
 from jtorch._library.schema import FunctionSchema, parse_schema
@@ -21,7 +25,7 @@ _SPACES = ("linalg", "special", "fft")
 
 
 @functools.cache
-def _schemas() -> dict[str, list[str]]:
+def schemas() -> dict[str, list[str]]:
     """The texts of all schemas, by the operator's name."""
     found: dict[str, list[str]] = {}
     for line in Path(__file__).with_name("aten_schemas.txt").read_text().splitlines():
@@ -29,8 +33,20 @@ def _schemas() -> dict[str, list[str]]:
     return found
 
 
+@functools.cache
+def _composites() -> frozenset[str]:
+    return frozenset(Path(__file__).with_name("aten_composites.txt").read_text().split())
+
+
+def is_composite(name: str) -> bool:
+    """Whether PyTorch computes an overload, ``aten::name.overload``, by calling others."""
+    return name.removeprefix("aten::") in _composites()
+
+
 def function_of(name: str) -> Callable | None:
     """This package's function, or method, of an operator's name."""
+    if name in FORMS or name in GRADIENTS:
+        return FORMS.get(name) or GRADIENTS[name]
     for space in _SPACES:
         if name.startswith(space + "_"):
             module = getattr(functions, space, None) or _module(space)
@@ -68,11 +84,16 @@ class AtenOperator(Operator):
         self.kernels["CompositeImplicitAutograd"] = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        values = self.binder.bind(args, kwargs)
-        return self.run(*self.binder.as_called(values))
+        given = self.binder.as_called(self.binder.bind(args, kwargs))
+        made = seam.aten.operator(self, *given) if seam.aten is not None else None
+        return self.run(*given) if made is None else made
 
     def run(self, args: tuple, kwargs: dict) -> Any:
         """Calls the function; what the schema calls ``out`` in parts is its ``out``."""
+        if kwargs.get("layout") is strided:
+            del kwargs["layout"]
+        if kwargs.get("pin_memory") is False:
+            del kwargs["pin_memory"]
         outs = [a.name for a in self.binder.arguments if a.is_out]
         if outs and all(name in kwargs for name in outs):
             given = [kwargs.pop(name) for name in outs]
@@ -82,12 +103,12 @@ class AtenOperator(Operator):
 
 def is_dunder(name: str) -> bool:
     """Whether this is an operator such as ``aten::__and__``."""
-    return name.startswith("aten::__") and name[6:] in _schemas()
+    return name.startswith("aten::__") and name[6:] in schemas()
 
 
 def define(name: str) -> None:
     """Makes the overloads of ``aten::name``, if PyTorch has such an operator."""
-    texts = _schemas().get(name)
+    texts = schemas().get(name)
     if texts is None:
         return
     function = function_of(name) or _not_built(name)

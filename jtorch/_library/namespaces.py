@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from jtorch._api.torch_function import NOT_OVERRIDDEN
+from jtorch._base import seam
 from jtorch._base.advice import advised
 from jtorch._library import aten, extensions
 from jtorch._library.dispatch_keys import DispatchKey
@@ -95,17 +96,20 @@ class OpOverload(OperatorBase):
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the composite kernel; NotImplemented where there is none."""
-        kernel = self._record.kernels.get("CompositeImplicitAutograd")
+        kernel = self._record.kernels.get("CompositeImplicitAutograd") if self._can_decompose() else None
         return NotImplemented if kernel is None else kernel(*args, **kwargs)
 
-    def py_impl(self, key: Any) -> Callable:
-        """Registers the kernel of a dispatch key; for modes and classes there is none."""
-        if not isinstance(key, DispatchKey):
-            raise NotImplementedError("OpOverload.py_impl takes dispatch keys: there is no __torch_dispatch__; "
-                                      "__torch_function__ "
-                                      "takes operators over")
+    def _can_decompose(self) -> bool:
+        if not isinstance(self._record, aten.AtenOperator):
+            return True
+        return aten.is_composite(self._name) and (seam.aten is None or seam.aten.decomposes(self._name))
 
+    def py_impl(self, key: Any) -> Callable:
+        """Registers the kernel of a dispatch key, or ``(mode or class, *args, **kwargs)`` for one with ``__torch_dispatch__``."""
         def register(kernel: Callable) -> Callable:
+            if not isinstance(key, DispatchKey):
+                self._record.rules[key] = lambda who, func, types, args, kwargs: kernel(who, *args, **kwargs)
+                return kernel
             self.py_kernels[key] = self._record.kernels[key.name] = kernel
             return kernel
         return register

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jtorch._api import torch_function as protocol
-from jtorch._base import warned
+from jtorch._base import seam, warned
 from jtorch._library.arguments import Binder
 from jtorch._library.dispatch_keys import AUTOGRAD, BACKENDS, AutoDispatchBelowAutograd, excluded
 from jtorch._library.schema import FunctionSchema
@@ -37,6 +37,7 @@ class Operator:
         self.select: Callable | None = None     # the kernel, by the arguments, of an operator that takes no tensor
         self.vmap: Callable | None = None
         self.formula: Callable | None = None    # records the call and runs it below autograd
+        self.rules: dict[Any, Callable] = {}    # what modes and classes with __torch_dispatch__ do with it, by their class
         self.writes: Callable | None = None     # tells autograd of what a call has written to
 
     def define(self, schema: FunctionSchema, tags: list, where: str) -> None:
@@ -87,6 +88,10 @@ class Operator:
 
     def below(self, args: tuple, kwargs: dict, key: str) -> Any:
         """The step of the device, after autograd's."""
+        if seam.aten is not None:
+            made = seam.aten.below(self, args, kwargs)
+            if made is not None:
+                return made
         kernel = self.select(args) if self.select is not None and not key else self.backend(key)
         if kernel is None or kernel is fallthrough_kernel:
             raise NotImplementedError(self._missing(key))
