@@ -227,6 +227,23 @@ def _shape(function: str, size: tuple, kw: dict[str, Any]) -> tuple[int, ...]:
     return size_of(function, *given)
 
 
+def _seen(name: str, given: dict[str, Any], generator: Generator | None, dtype: Any, place: Any, requires_grad: bool) -> Any:
+    """What a mode with ``__torch_dispatch__`` makes of a call of an operator; None where there is none."""
+    if seam.aten is None:
+        return None
+    options = {"generator": generator, "dtype": dtype}
+    made = seam.aten.created(name, {**given, **{k: v for k, v in options.items() if v is not None}, "device": place,
+                                    "pin_memory": False})
+    return None if made is None else with_grad(made, requires_grad)
+
+
+def _taken_over(name: str, **given: Any) -> Any:
+    """What a mode or class with ``__torch_dispatch__`` makes of an operator on tensors; None where there is none."""
+    if seam.aten is None:
+        return None
+    return seam.aten.function(name, {k: v for k, v in given.items() if v is not None})
+
+
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **kw: Any) -> Tensor:
     """Uniform numbers from [0, 1). See torch.rand."""
@@ -234,6 +251,9 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     if out is not None:
         _check_out(out, "aten::rand", dtype)
         return _fill(out, shape, lambda t: uniform_(t, generator=generator))
+    made = _seen("rand", {"size": list(shape)}, generator, dtype, place, requires_grad)
+    if made is not None:
+        return made
     d = _float_or_complex(d, "check_uniform_bounds")
     value = drawn(shape, d, place, generator, lambda s: draw.rand(s, shape, d.np), lambda k: _uniform(k, shape, d.np))
     return _finish(value, requires_grad)
@@ -248,6 +268,9 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
         if _requires_grad(out):
             raise RuntimeError("cannot resize variables that require grad")
         return _fill(out, shape, lambda t: normal_(t, generator=generator))
+    made = _seen("randn", {"size": list(shape)}, generator, dtype, place, requires_grad)
+    if made is not None:
+        return made
     d = _float_or_complex(d, "normal_kernel_cpu")
     value = drawn(shape, d, place, generator, lambda s: draw.randn(s, shape, d.np), lambda k: jax.random.normal(k, shape, d.np))
     return _finish(value, requires_grad)
@@ -261,6 +284,9 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
     if out is not None:
         _check_out(out, "aten::randint", dtype)
         return _fill(out, shape, lambda t: random_(t, low, high, generator=generator))
+    made = _seen("randint", {"low": low, "high": high, "size": list(shape)}, generator, dtype, place, requires_grad)
+    if made is not None:
+        return made
     value = drawn(shape, d, place, generator, lambda s: draw.randint(s, low, high, shape, d.np),
                    lambda k: jax.random.randint(k, shape, low, high))
     return _finish(value, requires_grad)
@@ -289,6 +315,9 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     if out is not None:
         _check_out(out, "aten::randperm", dtype)
         d, place = out.dtype, out.device
+    made = _seen("randperm", {"n": n}, generator, dtype, place, requires_grad) if out is None else None
+    if made is not None:
+        return made
     value = drawn((n,), d, place, generator, lambda s: random_choice.randperm(s, n, d.np),
                    lambda k: jax.random.permutation(k, n))
     return _finish(value, requires_grad) if out is None else _written(out, value)
@@ -365,6 +394,9 @@ def _unfilled(input: Tensor, dtype: Any, device: Any, memory_format: Any) -> Ten
 
 def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
     """torch.rand in the shape, dtype and device of a tensor, and in its memory format."""
+    seen = _taken_over("rand_like", self=input, dtype=dtype, device=device, memory_format=memory_format, pin_memory=False)
+    if seen is not None:
+        return with_grad(seen, requires_grad)
     made = _unfilled(input, dtype, device, memory_format)
     if made is not None:
         return with_grad(uniform_(made, **kw), requires_grad)
@@ -373,6 +405,9 @@ def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_g
 
 def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
     """torch.randn in the shape, dtype and device of a tensor, and in its memory format."""
+    seen = _taken_over("randn_like", self=input, dtype=dtype, device=device, memory_format=memory_format, pin_memory=False)
+    if seen is not None:
+        return with_grad(seen, requires_grad)
     made = _unfilled(input, dtype, device, memory_format)
     if made is not None:
         return with_grad(normal_(made, **kw), requires_grad)
@@ -400,6 +435,9 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
         value = drawn(shape, d, input.device, generator, lambda s: draw.bernoulli(s, shape, d.np, float(p)),
                        lambda k: jax.random.bernoulli(k, p, shape))
         return _without_derivative("bernoulli", (input,), _finish(value))
+    seen = _taken_over("bernoulli.default", self=input, generator=generator)
+    if seen is not None:
+        return seen if seen.requires_grad else _with_zero_gradient((input,), seen, "BernoulliBackward0")
     value = drawn(shape, d, input.device, generator, lambda s: draw.bernoulli_of(s, input._numpy_copy()),
                    lambda k: jax.random.bernoulli(k, input.jax()))
     return _with_zero_gradient((input,), _finish(value), "BernoulliBackward0")
@@ -433,6 +471,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     """Indices drawn with the probabilities in each row. See torch.multinomial."""
     if out is not None and out.dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}")
+    seen = _taken_over("multinomial", self=input, num_samples=num_samples, replacement=replacement or None,
+                       generator=generator) if out is None else None
+    if seen is not None:
+        return seen
     p = input._numpy_copy()
     shape = (*p.shape[:-1], num_samples)
     value = drawn(shape, dtypes.int64, input.device, generator,
@@ -506,8 +548,14 @@ def _drawn_with(name: str, source: Tensor, value: Value) -> Tensor:
 
 # ---------------------------------------------------------------- filling tensors
 
-def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: Callable, name: str) -> Tensor:
-    """Writes random numbers into a tensor, in the order of its memory as PyTorch does. ``name``: of the node."""
+def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: Callable, name: str,
+              seen: tuple[str, dict[str, Any]] | None = None) -> Tensor:
+    """Writes random numbers into a tensor, in the order of its memory as PyTorch does. ``name``: of the node.
+
+    ``seen``: the operator and its arguments, for modes and classes with ``__torch_dispatch__``.
+    """
+    if seam.aten is not None and seen is not None and _taken_over(seen[0], self=t, generator=given, **seen[1]) is not None:
+        return t
     tracked = mode.grad and _requires_grad(t)
     check_inplace(t, tracked, once=False)
     size, stride, _ = geometry_of(t)
@@ -530,7 +578,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
         _float_or_complex(d, "normal_kernel_cpu")
     return fill_with(self, generator, lambda s: draw.normal(s, size, d.np, mean, std, contiguous=self.is_contiguous()),
                      lambda k: jax.random.normal(k, size, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np),
-                     "NormalBackward0")
+                     "NormalBackward0", ("normal_", _other_than({"mean": mean, "std": std}, (0, 1))))
 
 
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **kw: float) -> Tensor:
@@ -539,7 +587,8 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Genera
     size, d = tuple(self.shape), self.dtype
     _float_or_complex(d, "check_uniform_bounds")
     return fill_with(self, generator, lambda s: draw.uniform(s, size, d.np, low, to),
-                     lambda k: _uniform(k, size, d.np, low, to), "UniformBackward0")
+                     lambda k: _uniform(k, size, d.np, low, to), "UniformBackward0",
+                     ("uniform_", _other_than({"from": low, "to": to}, (0, 1))))
 
 
 _NOT_GIVEN: Any = object()
@@ -555,7 +604,18 @@ def random_(self: Tensor, from_: int | None = None, to: Any = _NOT_GIVEN, *, gen
     low, to = integer_of(low, "random_"), integer_of(to, "random_")
     to = None if to is _NOT_GIVEN else to       # ``random_(1, None)`` goes on to the greatest number
     return fill_with(self, generator, lambda s: draw.random(s, size, d.np, low, to),
-                     lambda k: jax.random.randint(k, size, low or 0, _end(d) if to is None else to), f"RandomBackward{overload}")
+                     lambda k: jax.random.randint(k, size, low or 0, _end(d) if to is None else to), f"RandomBackward{overload}",
+                     _of_random(overload, low, to))
+
+
+def _of_random(overload: int, low: Any, to: Any) -> tuple[str, dict[str, Any]]:
+    """The operator of ``random_`` and its arguments."""
+    return [("random_.from", {"from": low, "to": to}), ("random_.to", {"to": to}), ("random_", {})][overload]
+
+
+def _other_than(given: dict[str, Any], defaults: tuple) -> dict[str, Any]:
+    """The numbers that are not the defaults, as floats."""
+    return {k: float(v) for (k, v), d in zip(given.items(), defaults, strict=True) if v != d}
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
@@ -566,9 +626,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
         probabilities = p.detach().expand(size)._numpy_copy()       # type: ignore[attr-defined]
         stride = geometry_of(self)[1]
         return fill_with(self, generator, lambda s: draw.bernoulli_of(s, draw.in_memory_order(probabilities, stride), d.np),
-                         lambda k: jax.random.bernoulli(k, probabilities), "BernoulliBackward1")
+                         lambda k: jax.random.bernoulli(k, probabilities), "BernoulliBackward1",
+                         ("bernoulli_.Tensor", {"p": p}))
     return fill_with(self, generator, lambda s: draw.bernoulli(s, size, d.np, p), lambda k: jax.random.bernoulli(k, p, size),
-                     "BernoulliBackward2")
+                     "BernoulliBackward2", ("bernoulli_.float", {"p": float(p)}))
 
 
 def _filler(name: str, defaults: tuple, accelerator: Callable):
@@ -578,7 +639,8 @@ def _filler(name: str, defaults: tuple, accelerator: Callable):
         size, d = tuple(self.shape), self.dtype
         host = getattr(draw, name)
         return fill_with(self, generator, lambda s: host(s, size, d.np, *values), lambda k: accelerator(k, size, *values),
-                         f"{camel_case(name)}Backward0")
+                         f"{camel_case(name)}Backward0",
+                         (f"{name}_", dict(zip([n for n, _ in defaults], values, strict=True))))
     fill.__name__ = f"{name}_"
     fill.__doc__ = f"Fills with {name.replace('_', '-')} numbers. See torch.Tensor.{name}_."
     return fill

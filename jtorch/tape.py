@@ -196,6 +196,11 @@ class OpNode(Node):
             if counter is not None and counter.version != version:
                 self._check_versions(given)
                 break
+        if seam.aten is not None:
+            made = seam.aten.backward(self, grads, create_graph, needs)
+            if made is not None:
+                return made
+            grads = grads if create_graph else {nr: as_value(g) for nr, g in grads.items()}
         if not wanted and not any(self.raw_edges) and not any(self.held(given)[:len(self.saved)]):
             _holding_nothing.add(self)      # it has no gradient to give: PyTorch's has saved nothing that could be freed
         if create_graph or (tangents.opened and self._is_dual(grads)):
@@ -470,6 +475,8 @@ class AccumulateGrad(Node):
             grad = fitted(grad, self.aval)
         if not t._requires_grad:        # any more
             return []
+        if seam.aten is not None and seam.aten.accumulate(t, grad, create_graph):
+            return self._hooked()
         if not (create_graph or grad.__class__ is Value or _is_sparse(grad)):       # its forward gradient is not accumulated
             grad = value_of(grad)
         if t.grad is None:
@@ -480,6 +487,10 @@ class AccumulateGrad(Node):
             t._grad = with_sparse(t.grad, as_tensor(grad))
         else:
             add_to_grad(t, grad)
+        return self._hooked()
+
+    def _hooked(self) -> list:
+        t = self.variable
         if t._post_accumulate_hooks:
             for hook in list(t._post_accumulate_hooks.values()):
                 _check_returned(hook(t))
@@ -620,7 +631,7 @@ def check_fits(shape: tuple, to: tuple) -> None:
 
 def fitted(grad: Any, aval: Any) -> Any:
     """A gradient in the shape and dtype of ``aval``; RuntimeError where it does not fit."""
-    have = as_value(grad).aval
+    have = grad.aval if grad.__class__ is Value else aval_of(grad)
     check_fits(have.shape, aval.shape)
     calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
     calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)

@@ -317,7 +317,8 @@ class Tensor(Bound):
 
     def detach(self) -> Tensor:
         """The same memory without history. See torch.Tensor.detach."""
-        return alias(self)
+        made = seam.aten.function("detach", {"self": self}) if seam.aten is not None else None
+        return alias(self) if made is None else made
 
     def detach_(self) -> Tensor:
         """Makes this tensor a leaf. See torch.Tensor.detach_."""
@@ -371,6 +372,10 @@ class Tensor(Bound):
                           "Use tolist() for all of them, or reduce it first, as in x.mean().item().")
         if aval.device.type == "meta":
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        if seam.aten is not None:
+            made = seam.aten.function("_local_scalar_dense", {"self": self})
+            if made is not None:
+                return made
         value = value_of(self)
         engine.read(value)
         return engine.host_array(value).item() if not aval.traced else mapped.traced(value, mapped.ITEM)

@@ -12,6 +12,7 @@ from jtorch._api.creation import empty_strided, legacy_tensor_of, place_of, tens
 from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
 from jtorch._backward.view_history import edge_of, requires_grad
+from jtorch._base import seam
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch.dispatch import call
 from jtorch.engine import Value, call_of, mapped
@@ -22,7 +23,7 @@ from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import value_of
 from jtorch.tape import Node, node_class
-from jtorch.tensor import Tensor, wrap
+from jtorch.tensor import Tensor, with_grad, wrap
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
@@ -76,6 +77,9 @@ def _looks(t: Tensor, memory_format: Any) -> bool:
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy that gradients flow through, in the same memory format unless another is given. See torch.clone."""
+    seen = seam.aten.clone(input, memory_format) if seam.aten is not None and memory_format is not None else None
+    if seen is not None:
+        return seen
     return in_format(replaced.clone(input), memory_format)
 
 
@@ -172,12 +176,28 @@ def _of_each_sample(like: Tensor, made: Tensor) -> Tensor:
     return wrap(mapped.of_samples(samples, value.array.level)).requires_grad_(made.requires_grad)
 
 
+def _taken_over(name: str, self: Tensor, size: tuple, dtype: Any, device: Any, kw: dict) -> Any:
+    """What a mode or class with ``__torch_dispatch__`` makes of a call; None where there is none."""
+    size = kw.get("size", size)
+    fill = kw.get("fill_value")
+    if name == "new_full" and fill is None and len(size) == 2:
+        size, fill = size
+    shape = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
+    given = {"dtype": dtype, "device": device, "fill_value": fill}
+    return seam.aten.function(name, {"self": self, "size": list(shape), "pin_memory": False,
+                                     **{k: v for k, v in given.items() if v is not None}})
+
+
 def _new_like(maker: Callable):
     def make(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Tensor:
+        if seam.aten is not None:
+            seen = _taken_over(name, self, size, dtype, device, kw)
+            if seen is not None:
+                return with_grad(seen, requires_grad)
         made = maker(*size, dtype=dtype or self.dtype, device=device if device is not None else self.device,
                      requires_grad=requires_grad, **{k: v for k, v in kw.items() if k in ("fill_value", "size")})
         return _of_each_sample(self, made) if mapped.is_running() else made
-    make.__name__ = f"new_{maker.__name__}"
+    name = make.__name__ = f"new_{maker.__name__}"
     make.__doc__ = f"torch.{maker.__name__} with this tensor's dtype and device."
     return make
 

@@ -25,6 +25,7 @@ from jtorch._api.op_docs import OpDoc
 from jtorch._api.sizes import ints_of
 from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden, overrides_of
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
+from jtorch._base import seam
 from jtorch._base.advice import advised, instead_of
 from jtorch._base.code_cache import compiled
 from jtorch._base.deterministic import Deterministic, number_for_new_memory
@@ -234,6 +235,10 @@ def _check_created(c: Call, out: Any) -> None:
 
 def _call_dynamic(op: Op, template: tuple, flat: list):
     """Runs an op whose result's shape depends on values: at once, on the host."""
+    if seam.aten is not None:
+        seen = seam.aten.dynamic(op, template, flat)
+        if seen is not None:
+            return seen if seen.__class__ is not list else named(call_of(op, template), seen)
     arrays = [t if t.__class__ in NUMBERS else t._numpy_copy() for t in flat]
     device = next((t.device for t in flat if isinstance(t, Tensor)), engine.CPU)
     if op.not_derived:

@@ -19,7 +19,7 @@ from jtorch._api.names import put
 from jtorch._api.op_docs import OpDoc
 from jtorch._api.sequences import type_name
 from jtorch._backward.view_history import requires_grad
-from jtorch._base import warned
+from jtorch._base import seam, warned
 from jtorch._nodes import tangents
 from jtorch.dispatch import (
     call,
@@ -283,7 +283,9 @@ def _part_of(t: Tensor, dim: int, start: int, step: int, count: int) -> Tensor |
     many times, as a data set is, or by time, gives its parts as new inputs of what is computed with them. None where it does not.
     """
     s, view = t._storage, t._view
-    if requires_grad(t) or tangents.opened or not _is_taken_apart(s, (dim, start, step, count)):
+    if requires_grad(t) or tangents.opened or (seam.aten is not None and seam.aten.is_on()):
+        return None
+    if not _is_taken_apart(s, (dim, start, step, count)):
         return None
     if t._inference or t._creation is not None or t._view_op is not None or t._through:
         return None
@@ -353,11 +355,14 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         return
     number = not isinstance(value, Tensor)
     value = _value_like(t, value) if number else value
+    seen = seam.aten is not None and seam.aten.takes_over([t, value])
+    if seen and number:
+        value = _lifted(value)
     if isinstance(index, bool):
         if index:
             _assign(call_view(call_of(OPS["unsqueeze"], (T, 0)), (t,)), value)
         return
-    if (number or not value.dim()) and _is_fitting_mask(t, index):
+    if (number or not value.dim()) and not seen and _is_fitting_mask(t, index):
         mask = index.reshape(*index.shape, *[1] * (t.dim() - index.dim()))     # type: ignore[attr-defined]
         call_inplace(call_of(OPS["masked_fill"], (T, T, T)), (t, mask, value), name="IndexPutBackward0")
         return
@@ -372,6 +377,12 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
         replaced.fill_(viewed, value)
     else:
         _assign(viewed, value)
+
+
+def _lifted(value: Tensor) -> Tensor:
+    """A number that was made a tensor, as modes with ``__torch_dispatch__`` see it."""
+    made = seam.aten.created("lift_fresh", {"self": value})
+    return value if made is None else made
 
 
 def _is_row(t: Tensor, i: int, value: Tensor) -> bool:
@@ -473,6 +484,10 @@ def copy_(target: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         return _copied_onto_itself(target, src)
     if tangents.opened and forward.written(target, src, copy_) is not None:
         return target
+    if seam.aten is not None:
+        made = seam.aten.call_inplace(call_of(OPS["_copy_over"], (T, T)), (target, src), None)
+        if made is not None:
+            return made
     storage.check_overlap(target, src)
     if src.device != target.device:
         src = src.to(target.device)     # type: ignore[attr-defined]

@@ -55,7 +55,8 @@ def run_backward(roots: list[tuple[Node, int, Any]], *, retain_graph: bool, crea
         untracked_writes.refresh([r[0] for r in roots], create_graph)
     if tape.detached:
         tape.note_detached([r[0] for r in roots])
-    if captures is not None or create_graph or mode.anomaly or tangents.opened:
+    if captures is not None or create_graph or mode.anomaly or tangents.opened \
+            or (seam.aten is not None and seam.aten.is_walk_seen()):
         return GraphTask(roots, retain_graph, create_graph, captures, accumulate).run()
     learner = None
     if len(roots) == 1:
@@ -142,7 +143,8 @@ class GraphTask:
         try:
             for node, nr, grad in self.roots:
                 if self.allowed is None or node in self.allowed:
-                    self.deliver((node, nr), grad if self.create_graph else tangents.value_unless_more(grad, as_value))
+                    self.deliver((node, nr), grad if self.create_graph or self.takes_tensors(grad) else
+                                 tangents.value_unless_more(grad, as_value))
             self._walk()
             for fn in self.callbacks:
                 fn()
@@ -151,6 +153,11 @@ class GraphTask:
             self.modes.restore()
             engine.current().after_backward = not self.create_graph
         return self.captured
+
+    @staticmethod
+    def takes_tensors(grad: Any) -> bool:
+        """Whether a gradient goes on as the tensor that it is: for modes and classes with ``__torch_dispatch__``."""
+        return seam.aten is not None and grad.__class__ is not Value and seam.aten.takes_over([grad])
 
     def queue_callback(self, fn: Callable[[], Any]) -> None:
         """Calls ``fn`` once all nodes have run."""

@@ -8,7 +8,7 @@ from jtorch import engine, storage
 from jtorch._api import functions
 from jtorch._backward.backward import run_backward
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
-from jtorch._base import warned
+from jtorch._base import seam, warned
 from jtorch._base.advice import advised
 from jtorch._base.size import Size
 from jtorch._nodes.hooks import as_tensor
@@ -99,7 +99,7 @@ _NO_HISTORY = ("Nothing that it was computed from requires a gradient: w.require
                "on the way from there.")
 
 
-def _implicit_gradient(t: Any) -> Value | None:
+def _implicit_gradient(t: Any) -> Any:
     if not _needs_grad(t):
         return None
     aval = _aval(t)
@@ -108,6 +108,9 @@ def _implicit_gradient(t: Any) -> Value | None:
                       "Reduce it first, as in loss.mean().backward(), or give a gradient: y.backward(torch.ones_like(y)).")
     if not aval.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {aval.dtype}")
+    seen = seam.aten.ones_like(t) if seam.aten is not None and isinstance(t, Tensor) else None
+    if seen is not None:
+        return seen
     return _ones_like(aval, t)
 
 
@@ -180,7 +183,8 @@ def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | No
     """
     if mode.transformed or mapped.is_running():
         raise RuntimeError(IN_A_TRANSFORM)
-    if grad_tensors is None and inputs is None and grad_variables is None and not create_graph and _is_plain(tensors):
+    if grad_tensors is None and inputs is None and grad_variables is None and not create_graph and _is_plain(tensors) \
+            and not (seam.aten is not None and seam.aten.is_on()):
         run_backward([(*edge_of(tensors), ones_of(storage.aval_of(tensors)))], retain_graph=bool(retain_graph),   # type: ignore[misc]
                      create_graph=False)
         return

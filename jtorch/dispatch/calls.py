@@ -43,6 +43,10 @@ def call(c: Call, flat):
         made = seam.forward(c, flat)
         if made is not None:
             return made
+    if seam.aten is not None:
+        made = seam.aten.call(c, flat)
+        if made is not None:
+            return made
     args = []
     needs = viewed = False
     for t in flat:
@@ -122,7 +126,10 @@ def _note_layout(t: Tensor) -> None:
 
 def call_preserving_strides(c: Call, flat) -> Tensor:
     """``call`` of an op whose result lies in memory as its first argument does, its offset included."""
-    made, view = call(c, flat), flat[0]._view
+    made = call(c, flat)
+    if seam.aten is not None and seam.aten.takes_over(flat):
+        return made
+    view = flat[0]._view
     if view is not None and view.in_order:
         storage.lay_out(made, view.stride, view.offset, flat[0]._storage.content())
     return made
@@ -131,7 +138,7 @@ def call_preserving_strides(c: Call, flat) -> Tensor:
 def call_with_output_strides(c: Call, flat) -> Tensor:
     """``call`` of an op whose result need not be contiguous, even where its arguments are."""
     made = call(c, flat)
-    if made._view is None:
+    if made._view is None and not (seam.aten is not None and seam.aten.takes_over(flat)):
         storage.lay_out(made, *layout_of(c, flat, tuple(made.shape)))
     return made
 
@@ -362,10 +369,19 @@ def checked(c: Call, edges: tuple, key: int) -> tuple | None:
     return found
 
 
-def detour() -> None:
-    """Tells the extension whether ``seam.autocast`` or ``seam.forward`` is there: it leaves all calls to Python then."""
+_modes_are_on = False       # whether some thread has a mode with __torch_dispatch__ on
+
+
+def detour(modes_are_on: bool | None = None) -> None:
+    """Tells the extension whether ``seam.autocast`` or ``seam.forward`` is there, or a mode with ``__torch_dispatch__`` is on.
+
+    It leaves all calls to Python then.
+    """
+    global _modes_are_on
+    if modes_are_on is not None:
+        _modes_are_on = modes_are_on
     if speedups.native is not None:
-        speedups.native.set_detour(seam.autocast is not None or seam.forward is not None)
+        speedups.native.set_detour(seam.autocast is not None or seam.forward is not None or _modes_are_on)
 
 
 _end, _next_number = engine.end, tape.sequence

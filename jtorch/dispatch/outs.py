@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jtorch import engine, storage
-from jtorch._base import warned
+from jtorch._base import seam, warned
 from jtorch._nodes import tangents
 from jtorch.dispatch.calls import NUMBER_TYPES, any_requires_grad, computing_in, layout_of, record, value_aval
 from jtorch.dispatch.returns import return_type
@@ -19,6 +19,10 @@ from jtorch.tensor import Tensor
 
 def call_out(c: Call, flat, out):
     """Calls ``c`` and writes its results into ``out``."""
+    if seam.aten is not None:
+        seen = seam.aten.call_out(c, flat, out)
+        if seen is not None:
+            return seen
     outs = list(out) if isinstance(out, (tuple, list)) else [out]
     name = c.op.name.split(".")[-1]
     _check_given(c.op, name, flat, outs)

@@ -23,6 +23,10 @@ def call_view(c: Call, flat):
         made = seam.forward_view(c, flat)
         if made is not None:
             return made
+    if seam.aten is not None:
+        made = seam.aten.call_view(c, flat)
+        if made is not None:
+            return made
     base, op = flat[0], c.op
     shown = _what_is_shown(c, flat)
     if (shown.__class__ is tuple and op.is_plain_view and base._storage.host is None and len(flat) == 1 and base._view_op is None
@@ -31,7 +35,12 @@ def call_view(c: Call, flat):
     if shown.__class__ is str:
         return base if shown == ITSELF else _copied(call(c, flat), op)
     several = shown.__class__ is list
-    made = _views(c, flat, shown if several else [shown])
+    return note_views(c, flat, _views(c, flat, shown if several else [shown]), several)
+
+
+def note_views(c: Call, flat, made: list[Tensor], several: bool) -> Any:
+    """Gives views that a call has made their history: the views, or the one."""
+    base, op = flat[0], c.op
     tracked = mode.grad and not mode.inference and (base._requires_grad or requires_grad(base))
     if not made:
         if tracked:
@@ -230,7 +239,7 @@ def row_of(t: Tensor, rows: tuple, i: int) -> Tensor | None:
     s = t._storage
     if t._view is not None or t._base is not None or s.aval is not aval or t._requires_grad or not -n <= i < n:
         return None
-    if seam.forward_view is not None:
+    if seam.forward_view is not None or (seam.aten is not None and seam.aten.is_on()):
         return None
     if s.host is None and (s.value is None or s.value.array is None or s.value.born is engine.current()):
         return None

@@ -55,6 +55,10 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
     target = flat[0]
     if seam.forward_write is not None and seam.forward_write(c, flat, name) is not None:
         return target
+    if seam.aten is not None:
+        made = seam.aten.call_inplace(c, flat, name)
+        if made is not None:
+            return made
     needs = mode.grad and any_requires_grad(flat)
     if not needs and _is_plain(flat, target):
         return _update(c, flat, target)
@@ -311,6 +315,10 @@ _STATISTICS_OF_SAMPLES = (
 
 def call_writing(c: Call, flat, targets: list[Tensor | None]):
     """Calls an op whose last results are written into some of its arguments (``writes``), where it gives such results."""
+    if seam.aten is not None:
+        made: Any = seam.aten.call_writing(c, flat, targets)
+        if made is not None:
+            return made
     out = call(c, flat)
     if out.__class__ is not list:
         return out
@@ -318,7 +326,7 @@ def call_writing(c: Call, flat, targets: list[Tensor | None]):
     kept = len(out) - len(given)
     if kept < 1:
         return named(c, out)
-    made: Any = list(map(value_of, out[kept:]))
+    made = list(map(value_of, out[kept:]))
     if mapped.is_mapped(made[0]) and not all([mapped.is_mapped(value_of(t)) for t in given]):
         raise RuntimeError(_STATISTICS_OF_SAMPLES if c.op.by else
                            f"vmap: {c.op.name} can't write for each sample into a tensor that is the same for all")

@@ -1,32 +1,71 @@
-"""torch.utils._python_dispatch: code that takes over calls beneath autograd, where there is nothing in Python here."""
+"""torch.utils._python_dispatch: modes that take over operators beneath autograd, and helpers for classes that do."""
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
-_INSTEAD = ("is not built: beneath autograd a call goes to JAX; torch.overrides.TorchFunctionMode takes over the functions that "
-            "a program calls.")
+from jtorch._aten import hooks  # noqa: F401  (what calls go to)
+from jtorch._aten.stack import pop, push, state, without_modes
+from jtorch.tensor import Tensor
 
 
 class TorchDispatchMode:
-    """A block whose operations a class takes over beneath autograd: entering it raises. See torch.utils._python_dispatch."""
+    """Take over the operators that are called in a block, beneath autograd. See torch.utils._python_dispatch.TorchDispatchMode.
+
+    A subclass defines ``__torch_dispatch__(self, func, types, args=(), kwargs=None)``. ``func`` is an overload of
+    ``torch.ops.aten`` or of a registered operator. The mode is off inside of it.
+
+    Example:
+        >>> class Names(torch.utils._python_dispatch.TorchDispatchMode):
+        ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        ...         print(func)
+        ...         return func(*args, **(kwargs or {}))
+        >>> with Names():
+        ...     y = torch.nn.functional.linear(torch.ones(2, 3), torch.ones(4, 3), torch.ones(4))
+        aten.ones.default
+        aten.ones.default
+        aten.ones.default
+        aten.t.default
+        aten.addmm.default
+
+    """
+
+    supports_higher_order_operators = False
 
     def __init__(self, _dispatch_key: Any = None):
-        """Nothing: subclasses can be defined and made."""
+        if _dispatch_key is not None:
+            self.__dict__["_dispatch_key"] = _dispatch_key
 
     def __torch_dispatch__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """For subclasses to define."""
         raise NotImplementedError
 
-    def __enter__(self) -> NoReturn:
-        raise NotImplementedError(f"torch.utils._python_dispatch.TorchDispatchMode {_INSTEAD}")
+    def __enter__(self) -> Any:
+        push(self)
+        return self
 
-    def __exit__(self, *exc_info: object) -> None:
-        """Nothing."""
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        pop()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """A mode of this class: the older way to enter it."""
+        import warnings
+        warnings.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`", stacklevel=2)
+        return cls(*args, **kwargs)
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Whether the mode is one of PyTorch's own."""
+        return False
 
 
-BaseTorchDispatchMode = TorchDispatchMode
+class BaseTorchDispatchMode(TorchDispatchMode):
+    """A mode that calls each operator as it is."""
+
+    def __torch_dispatch__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
@@ -36,7 +75,6 @@ def is_traceable_wrapper_subclass(t: object) -> bool:
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
     """The same, of a class."""
-    from jtorch.tensor import Tensor
     return issubclass(t, Tensor) and t is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 
@@ -48,26 +86,71 @@ def transform_subclass(t: Any, callback: Callable, outer_size: Any = None, outer
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """False: no mode can be entered."""
-    return False
+    """Whether a mode is on in this thread."""
+    return any(include_infra_modes or not m.is_infra_mode() for m in state.modes)
 
 
-any_torch_dispatch_mode_on_stack = is_in_torch_dispatch_mode
+is_in_any_mode_without_ignore_compile_internals = is_in_torch_dispatch_mode
 
 
-def _get_current_dispatch_mode() -> None:
-    return None
+def any_torch_dispatch_mode_on_stack(*, include_infra_modes: bool = True) -> bool:
+    """Whether a mode is on in this thread."""
+    return is_in_torch_dispatch_mode(include_infra_modes)
+
+
+def _get_current_dispatch_mode() -> Any:
+    """The innermost mode; None where there is none."""
+    return state.modes[-1] if state.modes else None
 
 
 def _get_current_dispatch_mode_stack() -> list:
-    return []
+    """The modes that are on in this thread, the innermost last."""
+    return list(state.modes)
+
+
+def _pop_mode(k: Any = None) -> Any:
+    """Leaves the innermost mode, which is returned."""
+    return pop()
+
+
+def _push_mode(mode: TorchDispatchMode) -> None:
+    """Enters a mode."""
+    push(mode)
+
+
+@contextlib.contextmanager
+def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
+    """The innermost mode is off meanwhile."""
+    old = pop()
+    try:
+        yield old
+    finally:
+        push(old)
 
 
 @contextlib.contextmanager
 def _disable_current_modes() -> Iterator[list]:
-    yield []
+    """All modes are off meanwhile; gives them."""
+    with without_modes() as modes:
+        yield list(modes)
 
 
-def return_and_correct_aliasing(func: Callable, args: Any, kwargs: Any, out: Any) -> NoReturn:
-    """Not built."""
-    raise NotImplementedError(f"torch.utils._python_dispatch.return_and_correct_aliasing {_INSTEAD}")
+def autograd_would_have_decomposed(func: Any, flat_args: Any) -> bool:
+    """Whether an operator that is several would have been taken apart before a mode saw it."""
+    return func._can_decompose() and any(isinstance(t, Tensor) and t.requires_grad for t in flat_args)
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """``out`` of a class's ``__torch_dispatch__``, made to alias what the operator's schema says.
+
+    In-place operators give their first argument itself, and views share the storage of what they are taken of.
+    """
+    schema = func._schema
+    named = dict(zip([a.name for a in schema.arguments], args, strict=False)) | dict(kwargs or {})
+    written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    if not written or not isinstance(out, (Tensor, list, tuple)):
+        return out
+    given = [named.get(a.name) for a in written]
+    if isinstance(out, Tensor):
+        return given[0]
+    return type(out)(given) if len(given) == len(out) else out

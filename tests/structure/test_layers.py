@@ -48,6 +48,7 @@ LAYERS = [
     "func",
     "overrides",
     "_library",         # operators that users register, and torch.ops
+    "_aten",            # calls as PyTorch's operators, for modes and classes with __torch_dispatch__
     "_ops",
     "library",
     "_custom_ops",
@@ -96,6 +97,7 @@ LATER = {
     ("nn", "utils"): "a module that is converted asks for swap_tensors where torch.__future__ says so",
     ("serialization", "utils"): "files that the safetensors package writes are read with it",
     ("jit", "export"): "what was traced is saved and loaded as a program of torch.export",
+    ("_api", "_aten"): "classes with __torch_dispatch__ are defined rarely",
     ("nn", "func"): "flex attention's functions of a position are mapped over all of them",
     ("distributed", "_as_torch"): "the launcher's processes get jtorch as torch",
     ("utils", "_as_torch"): "a DataLoader's worker imports a script that was run as torch the same way",

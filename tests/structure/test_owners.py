@@ -24,6 +24,7 @@ ALSO = {
     **{("tensor.py", name): "a new tensor begins with it" for name in (
         "_node", "_output_nr", "_requires_grad", "_node_version", "_view", "_base", "_storage", "_counter")},
     **{("dispatch/views.py", name): "a new view begins with it" for name in ("_view", "_node_version", "_counter")},
+    **{("_aten/wrappers.py", name): "a tensor of a class with __torch_dispatch__ has its own" for name in ("_view", "_storage")},
     ("_storage/untyped.py", "_storage"): "the object of torch.UntypedStorage has one too",
 }
 OF_TENSORS = {name for name in OWNERS if name.startswith("_")}

@@ -10,7 +10,7 @@ from jtorch._api import functions, nn_functions, replaced
 from jtorch._api.conversion import clone
 from jtorch._api.names import put
 from jtorch._api.typed_tensors import MemoryFormat
-from jtorch._base import warned
+from jtorch._base import seam, warned
 from jtorch.dispatch import call, call_inplace
 from jtorch.engine import call_of
 from jtorch.ops import random as draw
@@ -50,6 +50,10 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tupl
     """``input`` where a mask of this shape, by default its own, keeps it."""
     if not training or p == 0 or not input.numel():
         return input
+    if seam.aten is not None:
+        made = seam.aten.dropout(input, p, inplace, shape)
+        if made is not None:
+            return made
     c = call_of(OPS["_dropout_with_mask"], (T, T, NUMBERS[float]))
     shape = () if p == 1 else shape
     flat = [input, _mask_like(input, p) if shape is None else _mask(input, shape, p), 1.0 / (1.0 - p) if p < 1 else 0.0]

@@ -11,6 +11,7 @@ from jtorch._api import functions
 from jtorch._api.creation import from_host
 from jtorch._api.names import put
 from jtorch._backward.view_history import requires_grad
+from jtorch._base import seam
 from jtorch.dispatch import call
 from jtorch.engine import call_of
 from jtorch.nn._functional.dropout import _mask
@@ -22,6 +23,11 @@ from jtorch.tensor import Tensor
 def run(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor], params: Sequence[Tensor],
         has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> list[Tensor]:
     """The output of a recurrent network and its last states; of packed rows if there are ``batch_sizes``."""
+    if seam.aten is not None and batch_sizes is None:
+        seen = seam.aten.recurrent(mode, input, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional,
+                                   batch_first)
+        if seen is not None:
+            return seen
     masks = _masks(input, batch_sizes, hx[0], num_layers, dropout, bidirectional, batch_first) if dropout and train else []
     if batch_sizes is None:
         made = _run(mode, input, None, hx, params, masks, has_biases, num_layers, dropout, bidirectional, batch_first)

@@ -1,0 +1,127 @@
+"""The derivatives of products of matrices."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch._api import functions as torch
+from jtorch._aten.context import Context
+from jtorch._aten.derivatives.rules import Grads, rule, times
+
+
+def _lies_in_columns(x: Any) -> bool:
+    """Whether a matrix lies column after column in memory."""
+    stride = x.stride()
+    return stride[0] == 1 and stride[1] == x.shape[0]
+
+
+def _of_first(g: Any, a: Any, b: Any) -> Any:
+    """The gradient of a product's first matrix, lying in memory as it does."""
+    return torch.mm(b, g.t()).t() if _lies_in_columns(a) else torch.mm(g, b.t())
+
+
+def _of_second(g: Any, a: Any, b: Any) -> Any:
+    return torch.mm(g.t(), a).t() if _lies_in_columns(b) else torch.mm(a.t(), g)
+
+
+@rule("mm")
+def _mm(c: Context) -> Any:
+    first, second = (p.name for p in c.node.call.op.params[:2])
+    g, a, b, made = c.grad(), c.args[first], c.args[second], {}
+    if a.is_complex() or b.is_complex():
+        return NotImplemented
+    if c.needs_of(second):
+        made[second] = _of_second(g, a, b)
+    if c.needs_of(first):
+        made[first] = _of_first(g, a, b)
+    return made
+
+
+@rule("addmm")
+def _addmm(c: Context) -> Any:
+    self, first, second = (p.name for p in c.node.call.op.params[:3])
+    g, a, b, made = c.grad(), c.args[first], c.args[second], {}
+    if a.is_complex() or b.is_complex():
+        return NotImplemented
+    if c.needs_of(first):
+        made[first] = times(_of_first(g, a, b), c.alpha)
+    if c.needs_of(second):
+        made[second] = times(_of_second(g, a, b), c.alpha)
+    if c.needs_of(self):
+        made[self] = times(g, c.beta)
+    return made
+
+
+@rule("bmm")
+def _bmm(c: Context) -> Any:
+    first, second = (p.name for p in c.node.call.op.params[:2])
+    g, a, b, made = c.grad(), c.args[first], c.args[second], {}
+    if a.is_complex():
+        return NotImplemented
+    if c.needs_of(second):
+        made[second] = torch.bmm(a.transpose(1, 2), g)
+    if c.needs_of(first):
+        made[first] = torch.bmm(g, b.transpose(1, 2))
+    return made
+
+
+@rule("baddbmm", "addbmm")
+def _baddbmm(c: Context) -> Any:
+    self, first, second = (p.name for p in c.node.call.op.params[:3])
+    whole, a, b, made = c.grad(), c.args[first], c.args[second], {}
+    if a.is_complex():
+        return NotImplemented
+    sums = c.node.call.op.name == "addbmm"
+
+    def each() -> Any:
+        return whole.unsqueeze(0).expand((a.shape[0], a.shape[1], b.shape[2])) if sums else whole
+    if c.needs_of(first):
+        made[first] = times(torch.bmm(each(), b.transpose(1, 2)), c.alpha)
+    if c.needs_of(second):
+        made[second] = times(torch.bmm(a.transpose(1, 2), each()), c.alpha)
+    if c.needs_of(self):
+        made[self] = times(whole, c.beta)
+    return made
+
+
+@rule("mv")
+def _mv(c: Context) -> Grads:
+    first, second = (p.name for p in c.node.call.op.params[:2])
+    g, a, b, made = c.grad(), c.args[first], c.args[second], {}
+    if c.needs_of(first):
+        made[first] = g.view(g.shape[0], 1) * b
+    if c.needs_of(second):
+        made[second] = torch.mv(a.t(), g)
+    return made
+
+
+@rule("dot")
+def _dot(c: Context) -> Any:
+    first, second = (p.name for p in c.node.call.op.params[:2])
+    g, a, b, made = c.grad(), c.args[first], c.args[second], {}
+    if a.is_complex():
+        return NotImplemented
+    if c.needs_of(first):
+        made[first] = b * g
+    if c.needs_of(second):
+        made[second] = a * g
+    return made
+
+
+@rule("linalg.inv", "inverse")
+def _inv(c: Context) -> Any:
+    name = c.node.call.op.params[0].name
+    if c.args[name].is_complex():
+        return NotImplemented
+    turned = c.result().transpose(-2, -1)
+    return {name: -torch.matmul(turned, torch.matmul(c.grad(), turned))}
+
+
+@rule("linalg.solve")
+def _solve(c: Context) -> Any:
+    first, second = (p.name for p in c.node.call.op.params[:2])
+    a, b = c.args[first], c.args[second]
+    if a.is_complex() or b.dim() != a.dim() or not c.args.get("left", True):
+        return NotImplemented
+    x = c.result()
+    g = torch.linalg.solve(a.transpose(-2, -1), c.grad())
+    return {first: -torch.matmul(g, x.transpose(-2, -1)) if c.needs_of(first) else None, second: g}

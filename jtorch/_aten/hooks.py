@@ -1,0 +1,194 @@
+"""What calls, views, writes and backwards go to while a mode with ``__torch_dispatch__`` is on, or once a class has it.
+
+Each function gives None where nothing takes the call over. ``seam.aten`` is this module then.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from jtorch import engine, storage
+from jtorch._aten import backwards, history, operators
+from jtorch._aten.asking import ask, has_taker, takes_over, tensors_in
+from jtorch._aten.composites import COMPOSITES, networks
+from jtorch._aten.fitting import Named, arguments, fitting, plain_name
+from jtorch._aten.history import given_history, given_history_of_write, operated
+from jtorch._aten.own import named_after_op
+from jtorch._aten.stack import install, state
+from jtorch._library.aten import is_composite
+from jtorch._library.namespaces import overload_of
+from jtorch.dispatch.views import note_views
+from jtorch.engine import Call
+from jtorch.no_grad import mode
+from jtorch.ops.registry import OPS, T
+from jtorch.tensor import Tensor
+
+dropout, recurrent = networks.dropout, networks.recurrent
+backward, accumulate, ones_like = backwards.backward, backwards.accumulate, backwards.ones_like
+
+
+def is_on() -> bool:
+    """Whether a mode is on in this thread."""
+    return bool(state.modes) and not state.off
+
+
+def is_walk_seen() -> bool:
+    """Whether a backward's calls go to a mode, or its gradients may be tensors of classes that take over."""
+    return is_on() or history.has_nodes
+
+
+def _decomposed(c: Call, flat: Any) -> Any:
+    """What PyTorch computes by several operators; NotImplemented for others."""
+    rule = COMPOSITES.get(c.op.name)
+    return NotImplemented if rule is None else rule(**arguments(c, flat))
+
+
+def _as_results(made: Any) -> Any:
+    return list(made) if isinstance(made, tuple) else made
+
+
+def _refuse(c: Call, flat: Any) -> None:
+    """NotImplementedError where a class should take over what has no operator's name; a mode does not see such a call."""
+    for t in flat:
+        if isinstance(t, Tensor) and t._storage.value is None and t._storage.__class__ is not storage.Storage:
+            raise NotImplementedError(f"{c.op.name} of {type(t).__name__} is not built: it has no counterpart in torch.ops.aten "
+                                      "that __torch_dispatch__ could get")
+
+
+def call(c: Call, flat: Any) -> Any:
+    """A call of an op, recorded for backward."""
+    if not takes_over(flat):
+        return None
+    made = _decomposed(c, flat)
+    if made is not NotImplemented:
+        return _as_results(made)
+    named = operators.of_call(c, flat) or (None if c.op.dynamic else named_after_op(c, flat))
+    if named is None:
+        return _refuse(c, flat)
+    return given_history(c, flat, _asked(named), named)
+
+
+def _asked(named: Named) -> Any:
+    return ask(named.func, named.args, named.kwargs)
+
+
+def call_writing(c: Call, flat: Any, targets: Any) -> Any:
+    """A call that writes into some of its arguments too."""
+    if not takes_over(flat):
+        return None
+    made = _decomposed(c, flat)
+    if made is NotImplemented and c.op.name in operators.NAMES:
+        made = call(c, flat)
+    if made is NotImplemented:      # the call itself comes by, and its results are written
+        if has_taker(flat) and any([t is not None for t in targets]):
+            raise NotImplementedError(f"{c.op.name} that writes to tensors of classes with __torch_dispatch__ is not built")
+        return None
+    outs = list(made) if isinstance(made, (list, tuple)) else [made]
+    return outs[0] if len(outs) == 1 else tuple(outs)
+
+
+def call_view(c: Call, flat: Any) -> Any:
+    """A call whose result shows its first argument's memory."""
+    if not takes_over(flat):
+        return None
+    made = _decomposed(c, flat)
+    if made is not NotImplemented:
+        return _as_results(made)
+    named = operators.of_call(c, flat) or named_after_op(c, flat)
+    made = _asked(named)
+    several = isinstance(made, (list, tuple))
+    outs = list(made) if several else [made]
+    if any([t._base is None or t._storage is not flat[0]._storage or t._node is not None for t in outs]):
+        return outs[0] if c.op.name in ("alias", "detach") and _is_cut_off(outs[0]) else given_history(c, flat, made, named)
+    for t in outs:
+        t.__dict__.pop("_creation", None)
+    return note_views(c, flat, outs, several)
+
+
+def _is_cut_off(t: Tensor) -> bool:
+    return t._node is None and not t._requires_grad
+
+
+def call_inplace(c: Call, flat: Any, name: str | None) -> Any:
+    """A call that writes its result into its first argument."""
+    if not takes_over(flat):
+        return None
+    rule = COMPOSITES.get(f"{c.op.name}_")
+    if rule is not None:
+        made = rule(**arguments(c, flat))
+        if made is not NotImplemented:
+            return made
+    named = operators.of_call(c, flat, "_")
+    if named is None:
+        return _refuse(c, flat)
+    return given_history_of_write(c, flat, named, name)
+
+
+def call_out(c: Call, flat: Any, out: Any) -> Any:
+    """A call that writes its results into tensors that are given."""
+    outs = list(out) if isinstance(out, (list, tuple)) else [out]
+    if not takes_over([*flat, *outs]):
+        return None
+    if mode.grad and any([isinstance(t, Tensor) and t.requires_grad for t in [*flat, *outs]]):
+        return None         # which raises
+    named = operators.of_call(c, flat, out=outs)
+    if named is None:
+        return None
+    _asked(named)
+    return out
+
+
+def function(name: str, given: dict[str, Any]) -> Any:
+    """A function that is no op, as an operator that is not recorded for backward; ``given``: its arguments, without defaults."""
+    if not takes_over(given.values()):
+        return None
+    short, _, last = name.partition(".")
+    named = fitting(short, given) if not last else operators.exactly(name, given)
+    return None if named is None else _asked(named)
+
+
+def clone(x: Tensor, memory_format: Any) -> Any:
+    """A copy in a memory format."""
+    if not takes_over([x]):
+        return None
+    return operated("clone", {"self": x, "memory_format": memory_format}, engine.call_of(OPS["clone"], (T,)), (x,))
+
+
+def created(name: str, given: dict[str, Any]) -> Any:
+    """The same for a function that makes a tensor of no other one: a mode takes it over."""
+    return function(name, given) if state.modes and not state.off else None
+
+
+def operator(record: Any, args: tuple, kwargs: dict) -> Any:
+    """A call of an operator itself. One that is recorded for backward, or is several, goes by its function."""
+    given = [*args, *kwargs.values()]
+    if not takes_over(given) or is_composite(record.name):
+        return None
+    if mode.grad and not mode.inference and any([t.requires_grad for t in tensors_in(given)]):
+        return None
+    return ask(overload_of(record.name), args, kwargs)
+
+
+def below(record: Any, args: tuple, kwargs: dict) -> Any:
+    """A call of an operator that a program has registered, beneath autograd."""
+    given = [*args, *kwargs.values()]
+    return ask(overload_of(record.name), args, kwargs) if takes_over(given) else None
+
+
+def decomposes(name: str) -> bool:
+    """Whether the function of an operator that PyTorch computes by others calls others here too."""
+    op = _by_operator().get(name.removeprefix("aten::").partition(".")[0])
+    return op is None or op in COMPOSITES or op in operators.NAMES
+
+
+@functools.cache
+def _by_operator() -> dict[str, str]:
+    return {plain_name(name): name for name in OPS}
+
+
+def dynamic(op: Any, template: tuple, flat: Any) -> Any:
+    """A call whose result's shape depends on values."""
+    return call(engine.call_of(op, template), flat)
+
+
+install(__import__("sys").modules[__name__])
