@@ -218,8 +218,8 @@ class Bound:
     def __xor__(self, other: Tensor | _Number) -> Tensor: ...
     def _make_subclass(self, data: Tensor, require_grad: builtins.bool = False, **kwargs: Any) -> Any:
         """A tensor of a class that shows what another shows, without its history. See torch.Tensor._make_subclass."""
-    def _make_wrapper_subclass(self, *args: Any, **kwargs: Any) -> Any:
-        """Not built: a tensor without memory of its own, whose calls go to ``__torch_dispatch__``."""
+    def _make_wrapper_subclass(self, size: Sequence[builtins.int], **kwargs: Any) -> Any:
+        """A tensor of a class with ``__torch_dispatch__`` that has no memory of its own. See torch.Tensor._make_wrapper_subclass."""
     def abs(self) -> Tensor:
         """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
     def abs_(self) -> Tensor:

@@ -64,6 +64,38 @@ def DisableTorchFunction() -> Any:
     return _protocol.switched_off(modes=True)
 
 
+def _dispatch_modes() -> Any:
+    from jtorch._aten import stack
+    return stack
+
+
+def _DisableTorchDispatch() -> Any:
+    """A block in which neither classes nor modes take over operators."""
+    return _dispatch_modes().switched_off()
+
+
+def _disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a class has as its ``__torch_dispatch__`` that takes nothing over."""
+    with _DisableTorchDispatch():
+        return func(*args, **(kwargs or {}))
+
+
+def _len_torch_dispatch_stack() -> int:
+    return len(_dispatch_modes().state.modes)
+
+
+def _get_dispatch_stack_at(i: int) -> Any:
+    return _dispatch_modes().state.modes[i]
+
+
+def _push_on_torch_dispatch_stack(mode: Any) -> None:
+    _dispatch_modes().push(mode)
+
+
+def _pop_torch_dispatch_stack(mode_key: Any = None) -> Any:
+    return _dispatch_modes().pop()
+
+
 def _is_torch_function_enabled() -> bool:
     return not _protocol.state.subclasses_off
 

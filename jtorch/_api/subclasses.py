@@ -1,7 +1,8 @@
 """How packages make tensors of their own classes: ``Tensor._make_subclass`` and ``Tensor._make_wrapper_subclass``."""
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any
 
 from jtorch._api.names import put
 from jtorch._api.torch_function import as_subclass
@@ -13,11 +14,13 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs
     return as_subclass(data.detach(), cls).requires_grad_(require_grad)
 
 
-def _make_wrapper_subclass(cls: type, *args: Any, **kwargs: Any) -> NoReturn:
-    """Not built: a tensor without memory of its own, whose calls go to ``__torch_dispatch__``."""
-    raise NotImplementedError(f"{cls.__name__}: torch.Tensor._make_wrapper_subclass is not built, as beneath autograd a call "
-                              "goes to JAX; a subclass with __torch_function__, made by torch.Tensor.as_subclass, takes over "
-                              "functions.")
+def _make_wrapper_subclass(cls: type, size: Sequence[int], **kwargs: Any) -> Any:
+    """A tensor of a class with ``__torch_dispatch__`` that has no memory of its own. See torch.Tensor._make_wrapper_subclass.
+
+    Its size, dtype and device are what it is told; all that is computed with it goes to ``__torch_dispatch__``.
+    """
+    from jtorch._aten.wrappers import make
+    return make(cls, size, **kwargs)
 
 
 def bind() -> None:

@@ -180,10 +180,14 @@ def default(cls: type, func: Callable, types: Iterable[type], args: tuple = (), 
 def as_subclass(self: Tensor, cls: type) -> Tensor:
     """A view of the whole tensor as an instance of ``cls``. See torch.Tensor.as_subclass."""
     made = call_view(call_of(OPS["alias"], (T,)), (self,))
+    view = made._view
     try:
         made.__class__ = cls
     except TypeError:       # a class with slots of its own
         return _with_slots(made, cls)
+    if hasattr(cls, "__torch_dispatch__") or "_shown" in vars(made):
+        from jtorch._aten.wrappers import moved
+        moved(made, view)
     return made
 
 
@@ -242,6 +246,8 @@ def _asking_property(given: property) -> property:
 def make_subclass_ask(cls: type, **kwargs: Any) -> None:
     """Gives a subclass of Tensor, when it is defined, methods that ask its ``__torch_function__``."""
     super(Tensor, cls).__init_subclass__(**kwargs)      # type: ignore[misc]
+    if hasattr(cls, "__torch_dispatch__"):
+        _takes_over_operators(cls)
     if overrides_of(cls) is None:
         return
     inherited = {name: member for name, member in vars(Tensor).items() if name not in _NEVER_ASKED
@@ -255,6 +261,13 @@ def make_subclass_ask(cls: type, **kwargs: Any) -> None:
             setattr(cls, name, _asking_property(member))
     if cls._asked_by_all and getattr(cls.__torch_function__, "__func__", None) is not default:     # type: ignore[attr-defined]
         intercept_written()
+
+
+def _takes_over_operators(cls: Any) -> None:
+    """Lets a class with ``__torch_dispatch__`` see operators; as in PyTorch it sees no functions then, unless it says so."""
+    from jtorch._aten.wrappers import take_over
+    if take_over(cls) and getattr(cls.__torch_function__, "__func__", None) is default:
+        cls.__torch_function__ = classmethod(disabled)
 
 
 def _is_ours(member: Any) -> bool:

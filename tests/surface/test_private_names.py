@@ -193,7 +193,7 @@ def test_subclasses_are_made(xp):
 @pytest.mark.parametrize("use", [
     "_dynamo.OptimizedModule(None)", "_dynamo.explain(None)", "_inductor.compile(None)", "SymInt(None)", "cuda.CUDAGraph()",
     "cuda.graph(None)", "cuda.MemPool()", "autograd.profiler.emit_nvtx()", "_C.Graph()",
-    "_subclasses.FakeTensorMode().__enter__()", "_functorch.vmap._add_batch_dim(None)", "Tensor._make_wrapper_subclass(Tensor)",
+    "_subclasses.FakeTensorMode().__enter__()", "_functorch.vmap._add_batch_dim(None)",
     "zeros(1, dtype=qint8)", "ones(1).to(complex32)", "compiler.load_compiled_function()"])
 def test_what_cannot_work_says_so(use):
     import jtorch
