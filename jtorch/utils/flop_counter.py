@@ -1,6 +1,6 @@
-"""torch.utils.flop_counter: how many multiplications and additions a model's products and convolutions take.
+"""torch.utils.flop_counter: how many multiplications and additions the products and convolutions of a program take.
 
-Counted as PyTorch does: those of products, convolutions and attention, a multiplication and an addition as two. Forward only.
+A multiplication and an addition count as two. The operators are seen as a ``TorchDispatchMode`` sees them, forward and backward.
 """
 from __future__ import annotations
 
@@ -9,191 +9,297 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jtorch._library.namespaces import ops
-from jtorch.amp.state import watch
-from jtorch.engine import Call
-from jtorch.nn.modules.module import Module, register_module_forward_hook, register_module_forward_pre_hook
-from jtorch.overrides import TorchFunctionMode
+from jtorch._base.pytree import tree_map
+from jtorch._library.namespaces import OpOverloadPacket, ops
+from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
+from jtorch.utils._python_dispatch import TorchDispatchMode
+from jtorch.utils.module_tracker import ModuleTracker
 
-__all__ = ["FlopCounterMode"]
-
-_Counts = tuple[tuple[str, int], ...]
-
-
-def _product(a: Sequence[int], b: Sequence[int]) -> _Counts:
-    if len(a) < 2 or len(b) < 2:
-        return ()       # products with vectors are not counted
-    flops = 2 * math.prod(a[-2:]) * b[-1] * math.prod(_broadcast(a[:-2], b[:-2]))
-    return (("mm" if len(b) == 2 else "bmm", flops),)
+__all__ = ["FlopCounterMode", "register_flop_formula"]
+aten = ops.aten
+flop_registry: dict[Any, Callable] = {}
 
 
-def _broadcast(a: Sequence[int], b: Sequence[int]) -> list[int]:
-    n = max(len(a), len(b))
-    padded = [(1,) * (n - len(s)) + tuple(s) for s in (a, b)]
-    return [max(pair) for pair in zip(*padded, strict=True)]
+def get_shape(x: Any) -> Any:
+    """The shape of a tensor; what is none as it is."""
+    return x.shape if isinstance(x, Tensor) else x
 
 
-def _linear(x: Sequence[int], weight: Sequence[int], *bias: Sequence[int]) -> _Counts:
-    return (("addmm" if bias else "mm", 2 * math.prod(x) * weight[0]),)
+def shape_wrapper(formula: Callable) -> Callable:
+    """Lets a formula of shapes take tensors, and their results as ``out_val``."""
+    def of_tensors(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
+        args, kwargs, out_shape = tree_map(get_shape, (args, kwargs, out_val))
+        return formula(*args, out_shape=out_shape, **kwargs)
+    return of_tensors
 
 
-def _convolution(c: Call, transposed: bool, x: Sequence[int], weight: Sequence[int], *bias: Sequence[int]) -> _Counts:
-    dims = len(weight) - 2
-    batch = math.prod(x[:-1 - dims])
-    if transposed:
-        places = math.prod(x[-dims:])
-    else:
-        places = math.prod(_places(c, x[-dims:], weight[2:]))
-    return (("convolution", 2 * batch * places * math.prod(weight)),)
+def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable:
+    """Say how an operator is counted. See torch.utils.flop_counter.register_flop_formula.
+
+    Args:
+        targets: an operator such as ``torch.ops.mylib.op``, or several.
+        get_raw: gives the formula tensors in place of shapes.
+
+    Raises:
+        ValueError: a target is no operator.
+        RuntimeError: a target has a formula.
+
+    """
+    def register(formula: Callable) -> Callable:
+        counted = formula if get_raw else shape_wrapper(formula)
+        for target in targets if isinstance(targets, (list, tuple)) else [targets]:
+            if not isinstance(target, OpOverloadPacket):
+                raise ValueError("register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. "
+                                 f"torch.ops.mylib.foo), JitFunction, or HigherOrderOperator, got {target} which is of type "
+                                 f"{type(target)}")
+            if target in flop_registry:
+                raise RuntimeError(f"duplicate registrations for {target}")
+            flop_registry[target] = counted
+        return counted
+    return register
 
 
-def _places(c: Call, size: Sequence[int], kernel: Sequence[int]) -> list[int]:
-    stride, padding, dilation = c.template[3:6]
-    if padding == "same":
-        return list(size)
-    padding = (0,) * len(size) if padding == "valid" else padding
-    return [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True)]
+# ---------------------------------------------------------------- the formulas
+
+def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """The count of a product of matrices."""
+    (m, k), (k2, n) = a_shape, b_shape
+    if k != k2:
+        raise AssertionError(f"matmul: inner dimensions must match (k == k2), got {k} and {k2}")
+    return m * n * 2 * k
 
 
-def _attention(q: Sequence[int], k: Sequence[int], v: Sequence[int], *mask: Sequence[int]) -> _Counts:
-    flops = 2 * math.prod(q[:-1]) * k[-2] * (q[-1] + v[-1])
-    return (("scaled_dot_product_attention", flops),)
+def addmm_flop(self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None,
+               **kwargs: Any) -> int:
+    """The same: what is added does not count."""
+    return mm_flop(a_shape, b_shape)
 
 
-def _heads(*shapes: Sequence[int]) -> _Counts:
-    given = [s for s in shapes if len(s) == 3]
-    q, k = given[0], given[1] if len(given) > 1 else given[0]
-    e, n = q[2], q[1]
-    rows = q[0] + 2 * k[0]
-    return ("addmm", 2 * n * e * e * (rows + q[0])), ("bmm", 4 * n * q[0] * k[0] * e)
+def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
+    """The count of a product of batches of matrices."""
+    (b, m, k), (b2, k2, n) = a_shape, b_shape
+    if b != b2:
+        raise AssertionError(f"bmm: batch dimensions must match (b == b2), got {b} and {b2}")
+    if k != k2:
+        raise AssertionError(f"bmm: inner dimensions must match (k == k2), got {k} and {k2}")
+    return b * m * n * 2 * k
 
 
-def _recurrent(x: Sequence[int], *shapes: Sequence[int]) -> _Counts:
-    rows = math.prod(x[:-1])
-    return (("addmm", sum(2 * rows * math.prod(s) for s in shapes if len(s) == 2)),)
+def baddbmm_flop(self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None,
+                 **kwargs: Any) -> int:
+    """The same: what is added does not count."""
+    return bmm_flop(a_shape, b_shape)
 
 
-def _einsum(c: Call, *shapes: Sequence[int]) -> _Counts:
-    if len(shapes) != 2:
-        raise NotImplementedError("FlopCounterMode does not count an einsum of other than two tensors; contract two at a time.")
-    terms = str(c.template[0]).replace(" ", "").split("->")[0].split(",")
-    sizes = {label: n for term, shape in zip(terms, shapes, strict=True) for label, n in zip(term, shape, strict=True)}
-    return (("bmm", 2 * math.prod(sizes.values())),) if set(terms[0]) & set(terms[1]) else ()
+def _scaled_mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    return mm_flop(a_shape, b_shape)
 
 
-_PLAIN: dict[str, Callable[..., _Counts]] = {
-    "nn.functional.linear": _linear, "matmul": _product, "mm": _product, "bmm": _product,
-    "addmm": lambda x, a, b: (("addmm", _product(a, b)[0][1]),), "baddbmm": lambda x, a, b: (("baddbmm", _product(a, b)[0][1]),),
-    "nn.functional.scaled_dot_product_attention": _attention, "_multi_head_attention": _heads,
-    "_recurrent": _recurrent, "_recurrent_solved": lambda *shapes: ()}
+def conv_flop_count(x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False) -> int:
+    """The count of a convolution without its bias: its kernel at each place of the output; of a transposed one, of the input."""
+    places = (x_shape if transposed else out_shape)[2:]
+    return 2 * x_shape[0] * math.prod(places) * math.prod(w_shape)
 
 
-_CONVOLUTIONS = {f"nn.functional.conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)}
+def conv_flop(x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _stride: Any, _padding: Any, _dilation: Any,
+              transposed: bool, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """The count of a convolution."""
+    return conv_flop_count(x_shape, w_shape, out_shape, transposed=transposed)
 
 
-def _count(c: Call, flat: Sequence[Any]) -> _Counts:
-    """What one call adds: the operator's name and its count."""
-    shapes = [tuple(t.shape) for t in flat if isinstance(t, Tensor)]
-    name = c.op.name
-    if name in _PLAIN:
-        return _PLAIN[name](*shapes)
-    if name in _CONVOLUTIONS:
-        return _convolution(c, "transpose" in name, *shapes)
-    return _einsum(c, *shapes) if name == "einsum" else ()
+def conv_backward_flop(grad_out_shape: Sequence[int], x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _stride: Any,
+                       _padding: Any, _dilation: Any, transposed: bool, _output_padding: Any, _groups: int, output_mask: Any,
+                       out_shape: Any, **kwargs: Any) -> int:
+    """The count of a convolution's backward: the input's gradient and the weight's are convolutions each."""
+    def swapped(shape: Sequence[int]) -> list[int]:
+        return [shape[1], shape[0], *shape[2:]]
+    count = 0
+    if output_mask[0]:
+        count += conv_flop_count(grad_out_shape, w_shape, get_shape(out_shape[0]), not transposed)
+    if output_mask[1]:
+        a, b = (grad_out_shape, x_shape) if transposed else (x_shape, grad_out_shape)
+        count += conv_flop_count(swapped(a), swapped(b), swapped(get_shape(out_shape[1])), transposed=False)
+    return count
 
 
-class _NoBackward(TorchFunctionMode):
-    """Backward is not counted, so a count that would lack it is refused."""
+def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int]) -> int:
+    """The count of attention: the scores, and the sums of values."""
+    b, heads, rows, width = query_shape
+    b2, kv_heads, columns, width2 = key_shape
+    b3, v_heads, columns2, v_width = value_shape
+    if not (b == b2 == b3 and kv_heads == v_heads and width == width2 and columns == columns2):
+        raise AssertionError(f"sdpa_flop_count: query/key/value shapes are incompatible: q={query_shape}, k={key_shape}, "
+                             f"v={value_shape}")
+    if heads < kv_heads or heads % kv_heads:
+        raise AssertionError(f"sdpa_flop_count: query heads ({heads}) must be a multiple of key/value heads ({kv_heads})")
+    return 2 * b * heads * rows * columns * (width + v_width)
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        if getattr(func, "__name__", "") == "backward":
-            raise NotImplementedError("FlopCounterMode counts forward only: leave the block before backward(), which takes about "
-                                      "twice as much.")
-        return func(*args, **(kwargs or {}))
+
+def sdpa_flop(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int], *args: Any, out_shape: Any = None,
+              **kwargs: Any) -> int:
+    """The count of attention, whatever its mask."""
+    return sdpa_flop_count(query_shape, key_shape, value_shape)
+
+
+def sdpa_backward_flop_count(grad_out_shape: Sequence[int], query_shape: Sequence[int], key_shape: Sequence[int],
+                             value_shape: Sequence[int]) -> int:
+    """The count of attention's backward: the scores again, and the four products of the gradients."""
+    b, heads, rows, width = query_shape
+    columns, v_width = key_shape[2], value_shape[3]
+    return 2 * b * heads * rows * columns * (3 * width + 2 * v_width)
+
+
+def sdpa_backward_flop(grad_out_shape: Sequence[int], query_shape: Sequence[int], key_shape: Sequence[int],
+                       value_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """The count of attention's backward."""
+    return sdpa_backward_flop_count(grad_out_shape, query_shape, key_shape, value_shape)
+
+
+_FORMULAS: tuple[tuple[str, Callable], ...] = (
+    ("mm", mm_flop), ("addmm", addmm_flop), ("bmm", bmm_flop), ("baddbmm", baddbmm_flop), ("_scaled_mm", _scaled_mm_flop),
+    ("convolution _convolution cudnn_convolution convolution_overrideable _slow_conv2d_forward", conv_flop),
+    ("convolution_backward", conv_backward_flop),
+    ("_scaled_dot_product_efficient_attention _scaled_dot_product_flash_attention "
+     "_scaled_dot_product_cudnn_attention", sdpa_flop),
+    ("_scaled_dot_product_efficient_attention_backward _scaled_dot_product_flash_attention_backward "
+     "_scaled_dot_product_cudnn_attention_backward", sdpa_backward_flop))
+for _names, _formula in _FORMULAS:
+    for _name in _names.split():
+        if hasattr(aten, _name):
+            register_flop_formula(getattr(aten, _name))(_formula)
+
+
+# ---------------------------------------------------------------- printing
+
+suffixes = ["", "K", "M", "B", "T"]
+
+
+def get_suffix_str(number: int) -> str:
+    """The suffix of the magnitude that a number is printed in."""
+    return suffixes[max(0, min(len(suffixes) - 1, (len(str(number)) - 2) // 3))]
+
+
+def convert_num_with_suffix(number: int, suffix: str) -> str:
+    """A number in the magnitude of a suffix."""
+    return f"{number / 1000 ** suffixes.index(suffix):.3f}{suffix}"
+
+
+def convert_to_percent_str(num: int, denom: int) -> str:
+    """What part of a number another is."""
+    return "0%" if denom == 0 else f"{num / denom:.2%}"
+
+
+def _shortened(text: str) -> str:
+    """A number without a suffix as ``tabulate`` prints it."""
+    return text if text[-1].isalpha() else f"{float(text):g}"
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    """Rows as ``tabulate`` prints them: a line under the first, names to the left and numbers to the right."""
+    width = [max(len(rows[0][i]) + 2, *[len(row[i]) for row in rows[1:]]) for i in range(3)]
+    lines = [f"{a:<{width[0]}}  {b:>{width[1]}}  {c:>{width[2]}}" for a, b, c in rows]
+    return "\n".join([lines[0], "  ".join(["-" * w for w in width]), *lines[1:]])
 
 
 class FlopCounterMode:
-    """Counts the floating-point operations of products, convolutions and attention in a ``with`` block, by module.
+    """Count the floating point operations of a block, by module and operator. See torch.utils.flop_counter.FlopCounterMode.
 
     Args:
-        mods: not needed; modules are found as they are called.
+        mods: no longer used; modules are found as they are called.
         depth: how deep the printed table goes.
         display: whether the table is printed at the end.
-        custom_mapping: not built.
-
-    Raises:
-        NotImplementedError: ``backward`` is called in the block; ``custom_mapping`` is given.
+        custom_mapping: formulas of further operators, or in place of those that are there.
 
     Example:
+        >>> layer = torch.nn.Linear(4, 8)
         >>> counter = torch.utils.flop_counter.FlopCounterMode(display=False)
         >>> with counter:
-        ...     y = torch.nn.Linear(4, 8)(torch.ones(2, 4))
+        ...     layer(torch.ones(2, 4)).sum().backward()
         >>> counter.get_total_flops()
-        128
+        256
 
     """
 
     def __init__(self, mods: Module | list[Module] | None = None, depth: int = 2, display: bool = True,
                  custom_mapping: dict[Any, Any] | None = None):
-        if custom_mapping:
-            raise NotImplementedError("FlopCounterMode's custom_mapping is not built: count those calls by a hook of the module.")
+        if mods is not None:
+            import warnings
+            warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
         self.depth, self.display = depth, display
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
-        self._open: list[str] = []
-        self._names: dict[int, str] = {}
+        self.mode: _FlopCounterMode | None = None
+        own = {k: v if getattr(v, "_get_raw", False) else shape_wrapper(v) for k, v in (custom_mapping or {}).items()}
+        self.flop_registry = {**flop_registry, **own}
+        self.mod_tracker = ModuleTracker()
 
     def get_total_flops(self) -> int:
-        """The sum of all."""
+        """Return the sum of all."""
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
-        """For each module, and ``Global``, the counts by operator of ``torch.ops.aten``."""
+        """Return for each module, and ``Global``, the counts by operator of ``torch.ops``."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
-        """The counts as text: a module and its operators below one another."""
+        """Return the counts as text: modules and their operators below one another."""
         depth = self.depth if depth is None else depth
-        total = max(self.get_total_flops(), 1)
-        lines = [f"{'Module':40} {'FLOP':>16} {'% Total':>8}"]
-        for name, counts in self.flop_counts.items():
-            if name.count(".") <= depth:
-                n = sum(counts.values())
-                lines.append(f"{name:40} {n:16,} {100 * n / total:7.2f}%")
-                lines += [f"{' - ' + str(op):40} {v:16,} {100 * v / total:7.2f}%" for op, v in counts.items()]
-        return "\n".join(lines)
+        depth = 999999 if depth is None else depth
+        total = self.get_total_flops()
+        rows: list[list[str]] = []
+        subsumed = False
+        for name in sorted(self.flop_counts):
+            if name == "Global" or name.count(".") + 1 > depth:
+                continue
+            subsumed = subsumed or sum(self.flop_counts[name].values()) >= total
+            rows += self._rows(name, name.count("."), total)
+        if "Global" in self.flop_counts and not subsumed:
+            rows = [*self._rows("Global", 0, total), *[[f" {a}", b, c] for a, b, c in rows]]
+        return _aligned([["Module", "FLOP", "% Total"], *(rows or [["Global", "0", "0%"]])])
 
-    def _enter_module(self, module: Module, args: Any) -> None:
-        name = self._names.get(id(module)) or type(module).__name__
-        self._names[id(module)] = name
-        for child, m in module.named_children():
-            self._names[id(m)] = f"{name}.{child}"
-        self._open.append(name)
-
-    def _leave_module(self, module: Module, args: Any, result: Any) -> None:
-        self._open.pop()
-
-    def _called(self, c: Call, flat: Any) -> None:
-        """What every call comes by."""
-        for name, flops in _count(c, flat):
-            for module in dict.fromkeys(["Global", *self._open]):
-                self.flop_counts[module][getattr(ops.aten, name)] += flops
+    def _rows(self, name: str, indent: int, total: int) -> list[list[str]]:
+        suffix, counts = get_suffix_str(total), self.flop_counts[name]
+        shown = [(name, sum(counts.values())), *[(f" - {op}", n) for op, n in counts.items()]]
+        return [[" " * indent + text, _shortened(convert_num_with_suffix(n, suffix)), convert_to_percent_str(n, total)]
+                for text, n in shown]
 
     def __enter__(self) -> FlopCounterMode:
         self.flop_counts.clear()
-        self._open, self._names = [], {}
-        self._hooks = [register_module_forward_pre_hook(self._enter_module),
-                       register_module_forward_hook(self._leave_module, always_call=True)]
-        self._refusing = _NoBackward()
-        self._refusing.__enter__()
-        watch(self._called)
+        self.mod_tracker.__enter__()
+        self.mode = _FlopCounterMode(self)
+        self.mode.__enter__()
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        watch(None)
-        self._refusing.__exit__(*exc)
-        for hook in self._hooks:
-            hook.remove()
+    def __exit__(self, *error: Any) -> None:
+        if self.mode is None:
+            raise AssertionError("Internal error: FlopCounter.__exit__ called but mode is None")
+        self.mode.__exit__(*error)
+        self.mode = None
+        self.mod_tracker.__exit__()
         if self.display:
             import sys
-            sys.stdout.write(self.get_table() + "\n")
+            sys.stdout.write(self.get_table(self.depth) + "\n")
+
+    def _count_flops(self, packet: Any, out: Any, args: tuple, kwargs: dict) -> Any:
+        if packet in self.flop_registry:
+            count = self.flop_registry[packet](*args, **kwargs, out_val=out)
+            for name in set(self.mod_tracker.parents):
+                self.flop_counts[name][packet] += count
+        return out
+
+
+class _FlopCounterMode(TorchDispatchMode):
+    """The mode that sees the operators."""
+
+    def __init__(self, counter: FlopCounterMode):
+        super().__init__()
+        self.counter = counter
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func._overloadpacket not in self.counter.flop_registry:
+            with self:
+                made = func.decompose(*args, **kwargs)
+            if made is not NotImplemented:
+                return made
+        return self.counter._count_flops(func._overloadpacket, func(*args, **kwargs), args, kwargs)
