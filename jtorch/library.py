@@ -170,13 +170,27 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Li
     return library_for(split_name(op)[0], lib).impl(op, kernel, f"Autocast{key_of_device(device_type)}")
 
 
-# ---------------------------------------------------------------- what is not built
-
 def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable | None = None, /, *, lib: Any = None) -> Any:
-    """Not built."""
-    raise NotImplementedError("torch.library.register_torch_dispatch is not built: there is no __torch_dispatch__. A class or "
-                              "mode "
-                              "with __torch_function__ takes an operator over.")
+    """Say what a class or mode with ``__torch_dispatch__`` does with an operator. See torch.library.register_torch_dispatch.
+
+    Args:
+        op (str, OpOverload or CustomOpDef): the operator.
+        torch_dispatch_class: the class of the tensors, or of the mode.
+        func: ``(mode or class, func, types, args, kwargs)``, which is called in place of its ``__torch_dispatch__``; without
+            it, a decorator is returned.
+        lib: the Library that holds the registration.
+
+    """
+    op = _resolved(op, "register_torch_dispatch")
+    record = op._record if isinstance(op, CustomOpDef) else overload_of(op)._record
+
+    def register(func: Callable) -> Callable:
+        record.rules[torch_dispatch_class] = func
+        return func
+    return register if func is None else register(func)
+
+
+# ---------------------------------------------------------------- what is not built
 
 
 def triton_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:

@@ -224,9 +224,11 @@ class CustomOpDef:
         """Does nothing: calls run in the order in which they are written."""
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable | None = None, /) -> Callable:
-        """Not built."""
-        raise NotImplementedError("register_torch_dispatch is not built: there is no __torch_dispatch__. A class or mode with "
-                                  "__torch_function__ takes an operator over.")
+        """Says what a class or mode with ``__torch_dispatch__`` does with the operator."""
+        def register(fn: Callable) -> Callable:
+            self._record.rules[torch_dispatch_class] = fn
+            return fn
+        return register if fn is None else register(fn)
 
 
 def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: str | Iterable[str], device_types: Any = None,
