@@ -40,6 +40,13 @@ GENERAL = (
     "in float64) for 0, since XLA sets the processor so; calls that run one by one keep them mostly, as PyTorch does.",
     "The gradient of `conv3d` by its filters is right where these are larger than the volume within its padding (an input of depth 6, "
     "filters of depth 7, padding 3, stride 2); PyTorch's, on a CPU with AVX-512, has arbitrary numbers there.",
+    "`__torch_dispatch__` sees the operators that PyTorch's CPU build calls. Others are seen of: most of `torch.linalg` and `torch.fft`, "
+    "`cdist`, `bilinear`, `cov`, `corrcoef`, `quantile`, `gradient` and some losses (by their public name), recurrent cells and networks "
+    "(out of place), `einsum` (without the permutations around `bmm`), indexing with a mask (its places). What no operator stands for, "
+    "and a backward that nobody wrote in operators, is one operator of the namespace `jtorch`, such as `jtorch.acos_backward`.",
+    "`__torch_dispatch__` does not see the updates of `torch.optim`, `unique`, sparse tensors and DTensors. A mode sees an LSTM as "
+    "`jtorch._recurrent`, where PyTorch on the CPU calls an operator of oneDNN. Inside it `torch.is_grad_enabled()` is False, and a view of a tensor that "
+    "requires grad requires it.",
 )
 
 DIFFERENCES: tuple[Difference, ...] = (
