@@ -10,6 +10,7 @@ from typing import Any
 from jtorch._backward.view_history import requires_grad
 from jtorch.dispatch import NUMBER_TYPES, call, check_inplace, write_with_history
 from jtorch.engine import Call
+from jtorch.no_grad import no_grad
 from jtorch.ops.registry import NUMBERS, T
 from jtorch.storage import value_of, write
 from jtorch.tensor import Tensor
@@ -45,3 +46,14 @@ def write_scalars(names: Sequence[str], scalars: Sequence[Tensor], new: Sequence
             write_with_history(s, value_of(n), n._node, n._output_nr)
         else:
             write(s, value_of(n))
+
+
+def step_by_copies(c: Call, flat: Sequence[Any], targets: Sequence[Any], counters: Sequence[Any]) -> list[Tensor]:
+    """Calls the rule of an optimizer, and copies its results to its targets and counters. Returns the others."""
+    with no_grad():
+        made = call(c, flat)
+        made = made if made.__class__ is list else [made]
+        at = len(made) - len(counters)
+        for target, new in [*zip(targets, made, strict=False), *zip(counters, made[at:], strict=True)]:
+            target.copy_(new)
+    return made[len(targets):at]

@@ -8,11 +8,14 @@ from math import inf
 from typing import Any
 
 from jtorch import engine
+from jtorch._api import functions
+from jtorch._base import seam
 from jtorch._optimizers.arguments import scalars, tensor_marks, with_dense_gradients
-from jtorch._optimizers.differentiable import operand, step, write_scalars
+from jtorch._optimizers.differentiable import operand, step, step_by_copies, write_scalars
 from jtorch._optimizers.groups import check_tensor
 from jtorch._optimizers.optimizer import Optimizer
 from jtorch.engine import call_of, constant, repeats
+from jtorch.no_grad import no_grad
 from jtorch.ops.registry import OPS, T, freeze
 from jtorch.storage import values_of, write_all
 from jtorch.tensor import Tensor, wrap
@@ -73,6 +76,9 @@ class MultiTensorOptimizer(Optimizer):
 
     def _update(self, group: dict[str, Any]) -> None:
         params = with_dense_gradients(self, group)
+        if seam.aten is not None and seam.aten.has_taker(params):
+            self._update_taken_over(group, params)
+            return
         for together in _by_device(params) if self._on_several else (params,):
             for names, some, states in self._by_columns(group, together):
                 stretches = _stretches(some)
@@ -100,6 +106,10 @@ class MultiTensorOptimizer(Optimizer):
     def _started(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         state = self.state[p]
         state.update(self._start(p, group))
+        if seam.aten is not None and seam.aten.has_taker([p]):
+            with no_grad():
+                like_it = {name: s for name, s in state.items() if isinstance(s, Tensor) and s.dim()}
+                state.update({name: functions.zeros_like(p).copy_(s) for name, s in like_it.items()})
         return state
 
     def _call(self, group: dict[str, Any], on: Iterable[str], marks: tuple, sizes: tuple, places: tuple[int, ...]) -> engine.Call:
@@ -141,6 +151,18 @@ class MultiTensorOptimizer(Optimizer):
             for s, tensor in zip(states, left[:at], strict=False):
                 s[self._begun(group)] = tensor
             write_scalars(self.shared * n, counters, left[at:], options)
+
+    def _update_taken_over(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        """The step of parameters whose classes take operators over: one after the other, by calls that come to the class."""
+        for names, some, states in self._by_columns(group, params):
+            for p, state in zip(some, states or [{}] * len(some), strict=True):
+                targets, counters = [p, *[state[name] for name in names]], [state[name] for name in self.shared]
+                on = self._on(group)
+                options, marks = zip(*map(operand, on.values()), strict=True) if on else ((), ())
+                c = self._call(group, on, marks, (1, len(names), len(counters)), (0,) if counters else ())
+                made = step_by_copies(c, [p, p.grad, *targets[1:], *counters, *options], targets, counters)
+                for new in made:
+                    state[self._begun(group)] = new
 
 
 def _by_device(params: list[Tensor]) -> Iterable[list[Tensor]]:

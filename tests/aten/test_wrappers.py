@@ -202,3 +202,19 @@ def test_what_a_class_cannot_take_over_is_refused():
         xp.unique(x)
     with pytest.raises(RuntimeError, match="Attempted to access the data pointer on an invalid python storage"):
         x.numpy()
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop"])
+def test_optimizers_of_wrappers(xp, name):
+    Wrapper = wrapper_class(xp, [])
+    options = {"momentum": 0.9} if name == "SGD" else {}
+    start = xp.arange(4.0) / 4
+    plain, wrapped = xp.nn.Parameter(start.clone()), xp.nn.Parameter(Wrapper(start.clone()))
+    for parameter in (plain, wrapped):
+        optimizer = getattr(xp.optim, name)([parameter], 0.1, **options)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (parameter * parameter).sum().backward()
+            optimizer.step()
+    assert type(wrapped) is Wrapper and xp.allclose(wrapped.elem, plain.detach())
+    assert any(type(state) is Wrapper for state in optimizer.state[wrapped].values())
