@@ -44,8 +44,9 @@ GENERAL = (
     "`cdist`, `bilinear`, `cov`, `corrcoef`, `quantile`, `gradient` and some losses (by their public name), recurrent cells and networks "
     "(out of place), `einsum` (without the permutations around `bmm`), indexing with a mask (its places). What no operator stands for, "
     "and a backward that nobody wrote in operators, is one operator of the namespace `jtorch`, such as `jtorch.acos_backward`.",
-    "`__torch_dispatch__` does not see the updates of `torch.optim`, `unique`, sparse tensors and DTensors. A mode sees an LSTM as "
-    "`jtorch._recurrent`, where PyTorch on the CPU calls an operator of oneDNN. Inside it `torch.is_grad_enabled()` is False, and a view of a tensor that "
+    "A mode with `__torch_dispatch__` does not see the updates of `torch.optim` (a class sees `jtorch._adam_step` and the like), nor "
+    "`unique`, sparse tensors and DTensors. It sees an LSTM as `jtorch._recurrent`, where PyTorch on the CPU calls an operator of oneDNN. "
+    "Inside it `torch.is_grad_enabled()` is False, and a view of a tensor that "
     "requires grad requires it.",
 )
 
