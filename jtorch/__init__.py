@@ -71,7 +71,6 @@ from jtorch._base.size import Size as Size
 from jtorch._storage import typed as _typed
 from jtorch._storage.typed import TypedStorage as TypedStorage
 from jtorch._storage.untyped import UntypedStorage as UntypedStorage
-from jtorch._tensor_str import get_printoptions as get_printoptions
 from jtorch._tensor_str import set_printoptions as set_printoptions
 from jtorch.backends.precision import get_float32_matmul_precision as get_float32_matmul_precision
 from jtorch.backends.precision import set_float32_matmul_precision as set_float32_matmul_precision
@@ -82,7 +81,6 @@ from jtorch.nn._functional import attention as _attention
 from jtorch.nn._functional import dropout as _dropout
 from jtorch.nn._functional import pooling as _pooling
 from jtorch.nn._functional import recurrent as _recurrent
-from jtorch.ops.linalg import LinAlgError as _LinAlgError
 from jtorch.serialization import load as load
 from jtorch.serialization import save as save
 from jtorch.tensor import Tensor as Tensor
@@ -109,7 +107,7 @@ _spaces = {"": _functions, "nn.functional": _nn_functions, "linalg": linalg, "ff
 _names.put(_functions, {"linalg": linalg, "special": special})
 _bind.load_ops()
 _bind.bind(_spaces)
-linalg.LinAlgError = _LinAlgError               # type: ignore[attr-defined]
+linalg.LinAlgError = ops.linalg.LinAlgError     # type: ignore[attr-defined,name-defined]    # noqa: F821
 _linalg.bind(linalg)
 _masked_identity.bind_to(masked)
 _names.put(Tensor, _metadata.methods())
@@ -118,8 +116,8 @@ for _file in (random, _dropout, _pooling, _recurrent, _attention, functional, _c
                _dense, _subclass, amp.autocast_mode, amp.scaling):
     _file.bind()        # type: ignore[attr-defined]
 del _file
-_names.put(_sys.modules[__name__], _names.public(_functions))
-_names.put(nn.functional, _names.public(_nn_functions))
+_names.put(_sys.modules[__name__], _names.public(_functions, "torch"))
+_names.put(nn.functional, _names.public(_nn_functions, "torch.nn.functional"))
 _torch_function.bind({"": _sys.modules[__name__], "nn.functional": nn.functional, "linalg": linalg, "fft": fft,
                       "special": special, "nn.init": nn.init})
 amp.deprecated.make_modules()
@@ -140,5 +138,5 @@ is_anomaly_enabled = autograd.anomaly.is_anomaly_enabled
 is_anomaly_check_nan_enabled = autograd.anomaly.is_anomaly_check_nan_enabled
 __version__ = version.__version__
 GradScaler = amp.GradScaler
-del ops     # type: ignore[name-defined]    # noqa: F821    (the package of op records: torch.ops is what was registered)
-__getattr__ = _later.load
+__getattr__, __dir__ = _later.load, _later.names
+_names.forget(globals())

@@ -52,7 +52,6 @@ from jtorch._api.aten_native import grid_sampler as grid_sampler
 from jtorch._api.aten_native import native_batch_norm as native_batch_norm
 from jtorch._api.aten_native import native_channel_shuffle as native_channel_shuffle
 from jtorch._api.aten_native import native_dropout as native_dropout
-from jtorch._api.aten_native import native_dropout_backward as native_dropout_backward
 from jtorch._api.aten_native import native_layer_norm as native_layer_norm
 from jtorch._api.aten_native import nuclear_norm as nuclear_norm
 from jtorch._api.control_flow import cond as cond
@@ -140,7 +139,6 @@ from jtorch._base.generator import Generator as Generator
 from jtorch._base.layout import layout as layout
 from jtorch._base.size import Size as Size
 from jtorch._storage.untyped import UntypedStorage as UntypedStorage
-from jtorch._tensor_str import get_printoptions as get_printoptions
 from jtorch._tensor_str import set_printoptions as set_printoptions
 from jtorch.amp.autocast_mode import autocast as autocast
 from jtorch.amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting
@@ -232,16 +230,9 @@ ByteTensor: Any
 CharStorage: Any
 CharTensor: Any
 ComplexDoubleStorage: Any
-ComplexDoubleTensor: Any
 ComplexFloatStorage: Any
-ComplexFloatTensor: Any
 DoubleStorage: Any
 DoubleTensor: Any
-Float8_e4m3fnTensor: Any
-Float8_e4m3fnuzTensor: Any
-Float8_e5m2Tensor: Any
-Float8_e5m2fnuzTensor: Any
-Float8_e8m0fnuTensor: Any
 FloatStorage: Any
 FloatTensor: Any
 HalfStorage: Any
@@ -252,15 +243,10 @@ LongStorage: Any
 LongTensor: Any
 ShortStorage: Any
 ShortTensor: Any
-UInt16Tensor: Any
-UInt32Tensor: Any
-UInt64Tensor: Any
 __version__: builtins.str
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
-def absolute_(input: Tensor) -> Tensor:
     """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose cosine it is. See torch.acos."""
@@ -276,31 +262,19 @@ def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[buil
     """Maxima of ``output_size`` parts of the last dimension. See torch.nn.functional.adaptive_max_pool1d."""
 def add(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """Adds ``alpha`` times ``other``. See torch.add."""
-def add_(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
-    """Adds ``alpha`` times ``other``. See torch.add."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
-def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
     """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1, out: Tensor | None = None) -> Tensor:
     """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
-def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
-    """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1, out: Tensor | None = None) -> Tensor:
     """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
-def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
-    """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
-def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * (mat @ vec). See torch.addmv."""
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec). See torch.addmv."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """beta * input + alpha * the outer product of two vectors. See torch.addr."""
-def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
     """beta * input + alpha * the outer product of two vectors. See torch.addr."""
 def adjoint(input: Tensor) -> Tensor:
     """The last two dims swapped, complex elements conjugated (a copy then). See torch.adjoint."""
@@ -341,8 +315,6 @@ def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose tangent it is. See torch.atan."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the vector (``other``, ``input``). See torch.atan2."""
-def arctan2_(input: Tensor, other: Tensor) -> Tensor:
-    """The angle of the vector (``other``, ``input``). See torch.atan2."""
 def arctan_(input: Tensor) -> Tensor:
     """The angle whose tangent it is. See torch.atan."""
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -373,8 +345,6 @@ def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose tangent it is. See torch.atan."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the vector (``other``, ``input``). See torch.atan2."""
-def atan2_(input: Tensor, other: Tensor) -> Tensor:
-    """The angle of the vector (``other``, ``input``). See torch.atan2."""
 def atan_(input: Tensor) -> Tensor:
     """The angle whose tangent it is. See torch.atan."""
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -391,8 +361,6 @@ def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int]
     """The mean of each window over one dimension. See torch.nn.functional.avg_pool1d."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """beta * input + alpha * the products of a batch. See torch.baddbmm."""
-def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
-    """beta * input + alpha * the products of a batch. See torch.baddbmm."""
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """A triangle that is 0 at both ends. See torch.bartlett_window."""
 bfloat16: _dtype
@@ -402,27 +370,15 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.i
     """How often each non-negative integer occurs, or the sum of its weights. See torch.bincount."""
 def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """The bits set in both. See torch.bitwise_and."""
-def bitwise_and_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The bits set in both. See torch.bitwise_and."""
 def bitwise_left_shift(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Bits moved up by ``other``, 0 beyond the width. See torch.bitwise_left_shift."""
-def bitwise_left_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Bits moved up by ``other``, 0 beyond the width. See torch.bitwise_left_shift."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each bit inverted. See torch.bitwise_not."""
-def bitwise_not_(input: Tensor) -> Tensor:
-    """Each bit inverted. See torch.bitwise_not."""
 def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits set in either. See torch.bitwise_or."""
-def bitwise_or_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The bits set in either. See torch.bitwise_or."""
 def bitwise_right_shift(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
-def bitwise_right_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
 def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The bits set in one of the two. See torch.bitwise_xor."""
-def bitwise_xor_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The bits set in one of the two. See torch.bitwise_xor."""
 def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """The sum of three cosines. See torch.blackman_window."""
@@ -528,8 +484,6 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     """The transpose of conv3d as a linear map. See torch.nn.functional.conv_transpose3d."""
 def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
-def copysign_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
 def corrcoef(input: Tensor) -> Tensor:
     """The correlations of the rows, whose columns are observations. See torch.corrcoef."""
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -554,11 +508,7 @@ def cummin(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = N
     """The smallest elements so far along ``dim``, with their indices. See torch.cummin."""
 def cumprod(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The products of the elements so far along ``dim``. See torch.cumprod."""
-def cumprod_(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-    """The products of the elements so far along ``dim``. See torch.cumprod."""
 def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The sums of the elements so far along ``dim``. See torch.cumsum."""
-def cumsum_(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
     """The sums of the elements so far along ``dim``. See torch.cumsum."""
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Number | None = None, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
     """The integrals so far of ``y`` along ``dim`` by the trapezoidal rule. See torch.cumulative_trapezoid."""
@@ -589,17 +539,11 @@ def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Te
     """The ``n``-th differences of neighbours along ``dim``. See torch.diff."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithmic derivative of the gamma function. See torch.digamma."""
-def digamma_(input: Tensor) -> Tensor:
-    """The logarithmic derivative of the gamma function. See torch.digamma."""
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference. See torch.dist."""
 def div(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
     """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
-def div_(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
-    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
 def divide(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
-    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
-def divide_(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
     """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The dot product of two vectors, neither conjugated. See torch.dot."""
@@ -623,8 +567,6 @@ def empty_like(input: Tensor, *, dtype: _dtype | None = None, device: _DeviceLik
     """A tensor in the shape of another whose values do not matter; here zeros. See torch.empty_like."""
 def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements are equal. See torch.eq."""
-def eq_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether the elements are equal. See torch.eq."""
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function. See torch.erf."""
 def erf_(input: Tensor) -> Tensor:
@@ -634,8 +576,6 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def erfc_(input: Tensor) -> Tensor:
     """1 minus the error function. See torch.erfc."""
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of the error function. See torch.erfinv."""
-def erfinv_(input: Tensor) -> Tensor:
     """The inverse of the error function. See torch.erfinv."""
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """e raised to each element. See torch.exp."""
@@ -688,23 +628,17 @@ float8_e5m2fnuz: _dtype
 float8_e8m0fnu: _dtype
 def float_power(input: Tensor | _Number, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """``pow`` computed in float64 or complex128. See torch.float_power."""
-def float_power_(input: Tensor | _Number, exponent: Tensor | builtins.complex) -> Tensor:
-    """``pow`` computed in float64 or complex128. See torch.float_power."""
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next integer down. See torch.floor."""
 def floor_(input: Tensor) -> Tensor:
     """The next integer down. See torch.floor."""
 def floor_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """The quotient rounded down. See torch.floor_divide."""
-def floor_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The quotient rounded down. See torch.floor_divide."""
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greater of two elements, ignoring a NaN. See torch.fmax."""
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The lesser of two elements, ignoring a NaN. See torch.fmin."""
 def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """What truncating division leaves, with the sign of ``input``. See torch.fmod."""
-def fmod_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """What truncating division leaves, with the sign of ``input``. See torch.fmod."""
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """What trunc leaves. See torch.frac."""
@@ -724,8 +658,6 @@ def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor. See torch.gcd."""
 def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is greater or equal. See torch.ge."""
-def ge_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is greater or equal. See torch.ge."""
 def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> geqrf_result:
     """The reflectors and factors that a QR factorization is made of, as LAPACK has them. See torch.geqrf."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -742,11 +674,7 @@ def get_device(input: Tensor, *args: Any, **named: Any) -> Any:
     """The device's index. See torch.Tensor.get_device."""
 def greater(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is greater. See torch.gt."""
-def greater_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is greater. See torch.gt."""
 def greater_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is greater or equal. See torch.ge."""
-def greater_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Whether ``input`` is greater or equal. See torch.ge."""
 grid_sampler_2d = _aliased_grid_sampler
 grid_sampler_3d = _aliased_grid_sampler
@@ -755,8 +683,6 @@ def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = 
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """The next state of a GRU. See torch.nn.GRUCell."""
 def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is greater. See torch.gt."""
-def gt_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Whether ``input`` is greater. See torch.gt."""
 half: _dtype
 def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
@@ -769,8 +695,6 @@ def hash_tensor(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ...,
     """The bits of all elements, as 64-bit numbers, combined by exclusive or. See torch.hash_tensor."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
-def heaviside_(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
 def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
 def histogram(input: Tensor, bins: Tensor | builtins.int = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: Sequence[Tensor] | None = None) -> histogram_result:
@@ -781,41 +705,27 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along columns (vectors along their dim). See torch.hstack."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The length of the vector (``input``, ``other``). See torch.hypot."""
-def hypot_(input: Tensor, other: Tensor) -> Tensor:
-    """The length of the vector (``input``, ``other``). See torch.hypot."""
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I0. See torch.i0."""
 def i0_(input: Tensor) -> Tensor:
     """The modified Bessel function I0. See torch.i0."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function. See torch.igamma."""
-def igamma_(input: Tensor, other: Tensor) -> Tensor:
-    """The regularized lower incomplete gamma function. See torch.igamma."""
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The regularized upper incomplete gamma function. See torch.igammac."""
-def igammac_(input: Tensor, other: Tensor) -> Tensor:
     """The regularized upper incomplete gamma function. See torch.igammac."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary part. See torch.imag."""
 def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
-def index_add_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
-    """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
 def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
-def index_copy_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-    """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
 def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
-    """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
-def index_fill_(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
     """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """``values`` written (or added) at index tensors. See torch.Tensor.index_put."""
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """``values`` written (or added) at index tensors. See torch.Tensor.index_put_."""
 def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
-    """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
-def index_reduce_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
     """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
 def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The slices of a dim at an index vector. See torch.index_select."""
@@ -873,24 +783,14 @@ def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """``input`` times 2 to the power ``other``. See torch.ldexp."""
 def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is less or equal. See torch.le."""
-def le_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is less or equal. See torch.le."""
 legacy_contiguous_format: Any
 def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
-def lerp_(input: Tensor, end: Tensor, weight: Tensor | _Number) -> Tensor:
-    """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
 def less(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether ``input`` is less. See torch.lt."""
-def less_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Whether ``input`` is less. See torch.lt."""
 def less_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is less or equal. See torch.le."""
-def less_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is less or equal. See torch.le."""
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the gamma function's magnitude. See torch.lgamma."""
-def lgamma_(input: Tensor) -> Tensor:
     """The logarithm of the gamma function's magnitude. See torch.lgamma."""
 def linspace(start: Tensor | _Number, end: Tensor | _Number, steps: builtins.int, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
@@ -922,19 +822,11 @@ def logdet(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the determinant, nan where that is negative. See torch.logdet."""
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether both are true. See torch.logical_and."""
-def logical_and_(input: Tensor, other: Tensor) -> Tensor:
-    """Whether both are true. See torch.logical_and."""
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether each element is false. See torch.logical_not."""
-def logical_not_(input: Tensor) -> Tensor:
     """Whether each element is false. See torch.logical_not."""
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether either is true. See torch.logical_or."""
-def logical_or_(input: Tensor, other: Tensor) -> Tensor:
-    """Whether either is true. See torch.logical_or."""
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether one of the two is true. See torch.logical_xor."""
-def logical_xor_(input: Tensor, other: Tensor) -> Tensor:
     """Whether one of the two is true. See torch.logical_xor."""
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
     """The inverse of sigmoid, of elements first brought to at least ``eps`` from 0 and 1. See torch.logit."""
@@ -951,8 +843,6 @@ def lstsq(*args: Any, **kwargs: Any) -> Any:
     """RuntimeError: PyTorch has removed it for torch.linalg.lstsq."""
 def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether ``input`` is less. See torch.lt."""
-def lt_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether ``input`` is less. See torch.lt."""
 def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> builtins.tuple[Tensor, ...]:
     """linalg.lu_factor or linalg.lu_factor_ex. See torch.lu."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -961,11 +851,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = T
     """P, L and U from torch.lu's result; those not asked for are empty. See torch.lu_unpack."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """One value where the mask holds. See torch.Tensor.masked_fill_."""
-def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
-    """One value where the mask holds. See torch.Tensor.masked_fill_."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""
-def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product, over broadcast batches where there are more than two dimensions. See torch.matmul."""
@@ -1024,17 +910,11 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 mtia: Any
 def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """The product. See torch.mul."""
-def mul_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """The product. See torch.mul."""
 def multiply(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The product. See torch.mul."""
-def multiply_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The product. See torch.mul."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector. See torch.mv."""
 def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """The logarithm of the multivariate gamma function. See torch.mvlgamma."""
-def mvlgamma_(input: Tensor, p: builtins.int) -> Tensor:
     """The logarithm of the multivariate gamma function. See torch.mvlgamma."""
 nan: builtins.float
 def nan_to_num(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1060,8 +940,6 @@ def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
     """group_norm with the mean and reciprocal deviation of each group. See torch.native_group_norm."""
 def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ. See torch.ne."""
-def ne_(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Whether the elements differ. See torch.ne."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Minus each element. See torch.neg."""
 def neg_(input: Tensor) -> Tensor:
@@ -1073,8 +951,6 @@ def negative_(input: Tensor) -> Tensor:
 nested: Any
 newaxis: None
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
-def nextafter_(input: Tensor, other: Tensor) -> Tensor:
     """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
 @overload
 def nonzero(input: Tensor) -> Tensor: ...
@@ -1090,8 +966,6 @@ def norm(input: Tensor, p: builtins.float | builtins.str | None = 'fro', dim: bu
 def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> Tensor:
     """The p-norm over all dimensions but ``dim`` (over all for -1). See torch.norm_except_dim."""
 def not_equal(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """Whether the elements differ. See torch.ne."""
-def not_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Whether the elements differ. See torch.ne."""
 @overload
 def ones(*size: builtins.int, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor: ...
@@ -1132,13 +1006,9 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their magnitudes and angles. See torch.polar."""
 def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The ``n``-th derivative of digamma. See torch.polygamma."""
-def polygamma_(n: builtins.int, input: Tensor) -> Tensor:
-    """The ``n``-th derivative of digamma. See torch.polygamma."""
 def positive(input: Tensor) -> Tensor:
     """The input itself. See torch.positive."""
 def pow(input: Tensor | _Number, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """``input`` to the power ``exponent``. See torch.pow."""
-def pow_(input: Tensor | _Number, exponent: Tensor | builtins.complex) -> Tensor:
     """``input`` to the power ``exponent``. See torch.pow."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """The input where it is positive, else its channel's ``weight`` times it. See torch.nn.functional.prelu."""
@@ -1146,8 +1016,6 @@ preserve_format: Any
 def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The product of all elements, or along ``dim``; of integers in int64. See torch.prod."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-    """``source`` written to places in the flattened input. See torch.Tensor.put_."""
-def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """``source`` written to places in the flattened input. See torch.Tensor.put_."""
 def qr(input: Tensor, some: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> qr_result:
     """Q and R of input = QR. See torch.qr."""
@@ -1172,11 +1040,7 @@ def relu_(input: Tensor) -> Tensor:
     """The input where it is positive, else 0. See torch.nn.functional.relu."""
 def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """What floor division leaves, with the sign of ``other``. See torch.remainder."""
-def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """What floor division leaves, with the sign of ``other``. See torch.remainder."""
 def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = None) -> Tensor:
-    """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
-def renorm_(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
     """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
 @overload
 def reshape(input: Tensor, *shape: builtins.int) -> Tensor: ...
@@ -1207,15 +1071,9 @@ def rsub(input: Tensor, other: Tensor | _Number, *, alpha: _Number = 1) -> Tenso
     """``other`` minus ``alpha`` times ``input``. See torch.rsub."""
 def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | _Number | None = None, *, value: _Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
     """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
-def scatter_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | _Number | None = None, *, value: _Number | None = None, reduce: builtins.str | None = None) -> Tensor:
-    """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
 def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
-def scatter_add_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-    """``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
 def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
-    """Values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
-def scatter_reduce_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
     """Values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | _Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Where in the sorted rows of ``sorted_sequence`` the values would be inserted. See torch.searchsorted."""
@@ -1247,16 +1105,12 @@ def set_autocast_xla_enabled(*args: Any) -> Any:
     """set_autocast_enabled of xla. See torch.set_autocast_xla_enabled."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign, for complex numbers the direction. See torch.sgn."""
-def sgn_(input: Tensor) -> Tensor:
-    """The sign, for complex numbers the direction. See torch.sgn."""
 short: _dtype
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
 def sigmoid_(input: Tensor) -> Tensor:
     """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1. See torch.sign."""
-def sign_(input: Tensor) -> Tensor:
     """-1, 0 or 1. See torch.sign."""
 signal: Any
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1321,11 +1175,7 @@ def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = N
 strided: Any
 def sub(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
-def sub_(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
-    """Subtracts ``alpha`` times ``other``. See torch.sub."""
 def subtract(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
-    """Subtracts ``alpha`` times ``other``. See torch.sub."""
-def subtract_(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
 def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of all elements, or along ``dim``; of integers in int64. See torch.sum."""
@@ -1380,19 +1230,13 @@ def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpos
     """X of AX = b for a triangular A, and A. See torch.triangular_solve."""
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle, zeros elsewhere. See torch.tril."""
-def tril_(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
-    """The lower triangle, zeros elsewhere. See torch.tril."""
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """The rows and columns of the elements on and below a diagonal. See torch.tril_indices."""
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle, zeros elsewhere. See torch.triu."""
-def triu_(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
-    """The upper triangle, zeros elsewhere. See torch.triu."""
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """The rows and columns of the elements on and above a diagonal. See torch.triu_indices."""
 def true_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
-    """The quotient. See torch.true_divide."""
-def true_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """The quotient. See torch.true_divide."""
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part. See torch.trunc."""
@@ -1454,8 +1298,6 @@ def xlogy(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | Non
 def xlogy_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """x log(y), 0 where x is 0. See torch.xlogy."""
 xpu: Any
-def zero(input: Tensor) -> Tensor:
-    """All elements replaced by 0. See torch.Tensor.zero_."""
 def zero_(input: Tensor) -> Tensor:
     """All elements replaced by 0. See torch.Tensor.zero_."""
 @overload

@@ -175,7 +175,6 @@ class Bound:
     def __iand__(self, other: Tensor | _Number) -> Tensor: ...
     def __ifloordiv__(self, other: Tensor | _Number) -> Tensor: ...
     def __ilshift__(self, other: Tensor | _Number) -> Tensor: ...
-    def __imatmul__(self, other: Tensor) -> Tensor: ...
     def __imod__(self, other: Tensor | _Number) -> Tensor: ...
     def __imul__(self, other: Tensor | _Number) -> Tensor: ...
     def __invert__(self) -> Tensor: ...
@@ -437,8 +436,6 @@ class Bound:
         """RuntimeError: the tensor is dense. See torch.Tensor.coalesce."""
     def col_indices(self) -> Any:
         """RuntimeError: the tensor is dense. See torch.Tensor.col_indices."""
-    def combinations(self, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
-        """All combinations of ``r`` elements of a vector. See torch.combinations."""
     def conj(self, **kw: Any) -> Tensor:
         """The complex conjugate; a real tensor as it is. See torch.conj."""
     def conj_physical(self, **kw: Any) -> Tensor:
@@ -574,12 +571,8 @@ class Bound:
         """e raised to each element, minus 1, exact for small ones. See torch.expm1."""
     def exponential_(self, *args: builtins.float, generator: _Generator | None = None, **kw: builtins.float) -> Tensor:
         """Fills with exponential numbers. See torch.Tensor.exponential_."""
-    def fill(self, value: Tensor | _Number) -> Tensor:
-        """All elements replaced by one value. See torch.Tensor.fill_."""
     def fill_(self, value: Any) -> Tensor:
         """Writes one number everywhere. See torch.Tensor.fill_."""
-    def fill_diagonal(self, fill_value: _Number, wrap: builtins.bool = False) -> Tensor:
-        """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
     def fill_diagonal_(self, fill_value: _Number, wrap: builtins.bool = False) -> Tensor:
         """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
     def fix(self) -> Tensor:
@@ -911,8 +904,6 @@ class Bound:
         """Dims moved to other places, the rest in order. See torch.movedim."""
     def movedim(self, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
         """Dims moved to other places, the rest in order. See torch.movedim."""
-    def movedim_(self, *args: Any, **kw: Any) -> Tensor:
-        """The in-place form of movedim: changes how this tensor shows its memory. See torch.Tensor.movedim_."""
     def msort(self) -> Tensor:
         """The elements in order along the first dimension. See torch.msort."""
     def mul(self, other: Tensor | _Number) -> Tensor:
@@ -1183,8 +1174,6 @@ class Bound:
         """Dims of size 1 dropped in place. See torch.Tensor.squeeze_."""
     def std(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
         """The standard deviation: the square root of ``var``. See torch.std."""
-    def std_mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
-        """The standard deviation and the mean. See torch.std_mean."""
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
         """The spectra of windows that slide over a signal: (batch, frequency, frame). See torch.stft."""
     def sub(self, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
@@ -1302,8 +1291,6 @@ class Bound:
         """RuntimeError: the tensor is dense. See torch.Tensor.values."""
     def var(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
         """The variance, divided by N - ``correction`` (1 by default). See torch.var."""
-    def var_mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
-        """The variance and the mean. See torch.var_mean."""
     def vdot(self, other: Tensor) -> Tensor:
         """The dot product of two vectors, the first conjugated. See torch.vdot."""
     def view(self, *size: Any, dtype: _dtype | None = None) -> Tensor:
@@ -1318,7 +1305,5 @@ class Bound:
         """x log(y), 0 where x is 0. See torch.xlogy."""
     def xlogy_(self, other: Tensor | _Number) -> Tensor:
         """x log(y), 0 where x is 0. See torch.xlogy."""
-    def zero(self) -> Tensor:
-        """All elements replaced by 0. See torch.Tensor.zero_."""
     def zero_(self) -> Tensor:
         """All elements replaced by 0. See torch.Tensor.zero_."""

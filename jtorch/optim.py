@@ -1,7 +1,5 @@
 """torch.optim: optimizers whose step is one call, all parameters of a group at once. They lie in ``_optimizers``."""
-from __future__ import annotations
-
-import sys
+import sys as _sys
 
 from jtorch._optimizers import lr_scheduler, optimizer
 from jtorch._optimizers import swa_utils as swa_utils
@@ -16,9 +14,10 @@ from jtorch._optimizers.sgd import SGD
 from jtorch._optimizers.swapped import swap_in_optimizer_params_and_state
 
 # A file has no submodules of its own.
-for _module in (lr_scheduler, swa_utils, optimizer):
-    sys.modules[f"jtorch.optim.{_module.__name__.rpartition('.')[2]}"] = _module
+_sys.modules.update({f"jtorch.optim.{m.__name__.rpartition('.')[2]}": m for m in (lr_scheduler, swa_utils, optimizer)})
 
 __all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optax",
            "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler",
            "swa_utils", "swap_in_optimizer_params_and_state"]
+
+del _sys, optimizer       # no names of PyTorch's

@@ -143,7 +143,6 @@ class Tensor(Bound):
 
     nbytes = property(lambda self: storage.aval_of(self).nbytes, doc="Bytes of all elements.")
     layout = property(lambda self: strided, doc="``torch.strided``; sparse tensors are a class of their own.")
-    names = property(lambda self: (None,) * self.dim(), doc="None for each dim: named tensors are not built.")
     is_cuda = property(lambda self: self.device.type == "cuda", doc="Whether it is on a GPU.")
     is_cpu = property(lambda self: self.device.type == "cpu", doc="Whether it is on the CPU.")
     is_meta = property(lambda self: self.device.type == "meta", doc="Whether it has a shape and no elements.")

@@ -140,7 +140,7 @@ def _is_hidden(module: str, short: str) -> bool:
 
 def _source(module: str, short: str, value: Any) -> str | None:
     """The import that gives ``value``, if a source file or another stub defines it."""
-    if INSIDE.get(module) and short[0] != "_":
+    if INSIDE.get(module) and short[0] != "_" and hasattr(sys.modules[INSIDE[module]], short):     # type: ignore[index]
         return f"from {INSIDE[module]} import {short} as {short}"
     if isinstance(value, types.ModuleType) and (_file_of(value) or value.__name__ in _shadowed()):
         return f"from {module} import {short} as {short}"

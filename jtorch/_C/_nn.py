@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch._api import nn_functions as _functions
+from jtorch._api.functions import _upsample_bilinear2d_aa as _upsample_bilinear2d_aa
 from jtorch.device import device as _device_class
 from jtorch.dtype import dtype as _dtype
 from jtorch.tensor import Tensor as _Tensor

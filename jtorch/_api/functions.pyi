@@ -15,27 +15,16 @@ from jtorch import BFloat16Tensor as BFloat16Tensor
 from jtorch import BoolTensor as BoolTensor
 from jtorch import ByteTensor as ByteTensor
 from jtorch import CharTensor as CharTensor
-from jtorch import ComplexDoubleTensor as ComplexDoubleTensor
-from jtorch import ComplexFloatTensor as ComplexFloatTensor
 from jtorch import DoubleTensor as DoubleTensor
-from jtorch import Float8_e4m3fnTensor as Float8_e4m3fnTensor
-from jtorch import Float8_e4m3fnuzTensor as Float8_e4m3fnuzTensor
-from jtorch import Float8_e5m2Tensor as Float8_e5m2Tensor
-from jtorch import Float8_e5m2fnuzTensor as Float8_e5m2fnuzTensor
-from jtorch import Float8_e8m0fnuTensor as Float8_e8m0fnuTensor
 from jtorch import FloatTensor as FloatTensor
 from jtorch import Generator as Generator
 from jtorch import HalfTensor as HalfTensor
 from jtorch import IntTensor as IntTensor
 from jtorch import LongTensor as LongTensor
 from jtorch import ShortTensor as ShortTensor
-from jtorch import UInt16Tensor as UInt16Tensor
-from jtorch import UInt32Tensor as UInt32Tensor
-from jtorch import UInt64Tensor as UInt64Tensor
 from jtorch import abs as abs
 from jtorch import abs_ as abs_
 from jtorch import absolute as absolute
-from jtorch import absolute_ as absolute_
 from jtorch import acos as acos
 from jtorch import acos_ as acos_
 from jtorch import acosh as acosh
@@ -43,19 +32,13 @@ from jtorch import acosh_ as acosh_
 from jtorch import adaptive_avg_pool1d as adaptive_avg_pool1d
 from jtorch import adaptive_max_pool1d as adaptive_max_pool1d
 from jtorch import add as add
-from jtorch import add_ as add_
 from jtorch import addbmm as addbmm
-from jtorch import addbmm_ as addbmm_
 from jtorch import addcdiv as addcdiv
-from jtorch import addcdiv_ as addcdiv_
 from jtorch import addcmul as addcmul
-from jtorch import addcmul_ as addcmul_
 from jtorch import addmm as addmm
-from jtorch import addmm_ as addmm_
 from jtorch import addmv as addmv
 from jtorch import addmv_ as addmv_
 from jtorch import addr as addr
-from jtorch import addr_ as addr_
 from jtorch import adjoint as adjoint
 from jtorch import affine_grid_generator as affine_grid_generator
 from jtorch import alias_copy as alias_copy
@@ -79,7 +62,6 @@ from jtorch import arcsinh as arcsinh
 from jtorch import arcsinh_ as arcsinh_
 from jtorch import arctan as arctan
 from jtorch import arctan2 as arctan2
-from jtorch import arctan2_ as arctan2_
 from jtorch import arctan_ as arctan_
 from jtorch import arctanh as arctanh
 from jtorch import arctanh_ as arctanh_
@@ -98,7 +80,6 @@ from jtorch import asinh as asinh
 from jtorch import asinh_ as asinh_
 from jtorch import atan as atan
 from jtorch import atan2 as atan2
-from jtorch import atan2_ as atan2_
 from jtorch import atan_ as atan_
 from jtorch import atanh as atanh
 from jtorch import atanh_ as atanh_
@@ -110,7 +91,6 @@ from jtorch import autocast_decrement_nesting as autocast_decrement_nesting
 from jtorch import autocast_increment_nesting as autocast_increment_nesting
 from jtorch import avg_pool1d as avg_pool1d
 from jtorch import baddbmm as baddbmm
-from jtorch import baddbmm_ as baddbmm_
 from jtorch import bartlett_window as bartlett_window
 from jtorch import batch_norm as batch_norm
 from jtorch import bernoulli as bernoulli
@@ -119,17 +99,11 @@ from jtorch import binary_cross_entropy_with_logits as binary_cross_entropy_with
 from jtorch import bincount as bincount
 from jtorch import binomial as binomial
 from jtorch import bitwise_and as bitwise_and
-from jtorch import bitwise_and_ as bitwise_and_
 from jtorch import bitwise_left_shift as bitwise_left_shift
-from jtorch import bitwise_left_shift_ as bitwise_left_shift_
 from jtorch import bitwise_not as bitwise_not
-from jtorch import bitwise_not_ as bitwise_not_
 from jtorch import bitwise_or as bitwise_or
-from jtorch import bitwise_or_ as bitwise_or_
 from jtorch import bitwise_right_shift as bitwise_right_shift
-from jtorch import bitwise_right_shift_ as bitwise_right_shift_
 from jtorch import bitwise_xor as bitwise_xor
-from jtorch import bitwise_xor_ as bitwise_xor_
 from jtorch import blackman_window as blackman_window
 from jtorch import block_diag as block_diag
 from jtorch import bmm as bmm
@@ -184,7 +158,6 @@ from jtorch import conv_transpose2d as conv_transpose2d
 from jtorch import conv_transpose3d as conv_transpose3d
 from jtorch import convolution as convolution
 from jtorch import copysign as copysign
-from jtorch import copysign_ as copysign_
 from jtorch import corrcoef as corrcoef
 from jtorch import cos as cos
 from jtorch import cos_ as cos_
@@ -199,9 +172,7 @@ from jtorch import ctc_loss as ctc_loss
 from jtorch import cummax as cummax
 from jtorch import cummin as cummin
 from jtorch import cumprod as cumprod
-from jtorch import cumprod_ as cumprod_
 from jtorch import cumsum as cumsum
-from jtorch import cumsum_ as cumsum_
 from jtorch import cumulative_trapezoid as cumulative_trapezoid
 from jtorch import default_generator as default_generator
 from jtorch import deg2rad as deg2rad
@@ -219,12 +190,9 @@ from jtorch import diagonal_copy as diagonal_copy
 from jtorch import diagonal_scatter as diagonal_scatter
 from jtorch import diff as diff
 from jtorch import digamma as digamma
-from jtorch import digamma_ as digamma_
 from jtorch import dist as dist
 from jtorch import div as div
-from jtorch import div_ as div_
 from jtorch import divide as divide
-from jtorch import divide_ as divide_
 from jtorch import dot as dot
 from jtorch import dropout as dropout
 from jtorch import dropout_ as dropout_
@@ -239,14 +207,12 @@ from jtorch import empty as empty
 from jtorch import empty_like as empty_like
 from jtorch import empty_permuted as empty_permuted
 from jtorch import eq as eq
-from jtorch import eq_ as eq_
 from jtorch import equal as equal
 from jtorch import erf as erf
 from jtorch import erf_ as erf_
 from jtorch import erfc as erfc
 from jtorch import erfc_ as erfc_
 from jtorch import erfinv as erfinv
-from jtorch import erfinv_ as erfinv_
 from jtorch import exp as exp
 from jtorch import exp2 as exp2
 from jtorch import exp2_ as exp2_
@@ -270,15 +236,12 @@ from jtorch import flip as flip
 from jtorch import fliplr as fliplr
 from jtorch import flipud as flipud
 from jtorch import float_power as float_power
-from jtorch import float_power_ as float_power_
 from jtorch import floor as floor
 from jtorch import floor_ as floor_
 from jtorch import floor_divide as floor_divide
-from jtorch import floor_divide_ as floor_divide_
 from jtorch import fmax as fmax
 from jtorch import fmin as fmin
 from jtorch import fmod as fmod
-from jtorch import fmod_ as fmod_
 from jtorch import frac as frac
 from jtorch import frac_ as frac_
 from jtorch import frexp as frexp
@@ -289,7 +252,6 @@ from jtorch import gather as gather
 from jtorch import gcd as gcd
 from jtorch import gcd_ as gcd_
 from jtorch import ge as ge
-from jtorch import ge_ as ge_
 from jtorch import geqrf as geqrf
 from jtorch import ger as ger
 from jtorch import get_autocast_cpu_dtype as get_autocast_cpu_dtype
@@ -306,9 +268,7 @@ from jtorch import get_num_threads as get_num_threads
 from jtorch import get_rng_state as get_rng_state
 from jtorch import gradient as gradient
 from jtorch import greater as greater
-from jtorch import greater_ as greater_
 from jtorch import greater_equal as greater_equal
-from jtorch import greater_equal_ as greater_equal_
 from jtorch import grid_sampler as grid_sampler
 from jtorch import grid_sampler_2d as grid_sampler_2d
 from jtorch import grid_sampler_3d as grid_sampler_3d
@@ -316,13 +276,11 @@ from jtorch import group_norm as group_norm
 from jtorch import gru as gru
 from jtorch import gru_cell as gru_cell
 from jtorch import gt as gt
-from jtorch import gt_ as gt_
 from jtorch import hamming_window as hamming_window
 from jtorch import hann_window as hann_window
 from jtorch import hardshrink as hardshrink
 from jtorch import hash_tensor as hash_tensor
 from jtorch import heaviside as heaviside
-from jtorch import heaviside_ as heaviside_
 from jtorch import hinge_embedding_loss as hinge_embedding_loss
 from jtorch import histc as histc
 from jtorch import histogram as histogram
@@ -330,24 +288,17 @@ from jtorch import histogramdd as histogramdd
 from jtorch import hsplit as hsplit
 from jtorch import hstack as hstack
 from jtorch import hypot as hypot
-from jtorch import hypot_ as hypot_
 from jtorch import i0 as i0
 from jtorch import i0_ as i0_
 from jtorch import igamma as igamma
-from jtorch import igamma_ as igamma_
 from jtorch import igammac as igammac
-from jtorch import igammac_ as igammac_
 from jtorch import imag as imag
 from jtorch import index_add as index_add
-from jtorch import index_add_ as index_add_
 from jtorch import index_copy as index_copy
-from jtorch import index_copy_ as index_copy_
 from jtorch import index_fill as index_fill
-from jtorch import index_fill_ as index_fill_
 from jtorch import index_put as index_put
 from jtorch import index_put_ as index_put_
 from jtorch import index_reduce as index_reduce
-from jtorch import index_reduce_ as index_reduce_
 from jtorch import index_select as index_select
 from jtorch import inf as inf
 from jtorch import init_num_threads as init_num_threads
@@ -391,16 +342,11 @@ from jtorch import lcm_ as lcm_
 from jtorch import ldexp as ldexp
 from jtorch import ldexp_ as ldexp_
 from jtorch import le as le
-from jtorch import le_ as le_
 from jtorch import legacy_contiguous_format as legacy_contiguous_format
 from jtorch import lerp as lerp
-from jtorch import lerp_ as lerp_
 from jtorch import less as less
-from jtorch import less_ as less_
 from jtorch import less_equal as less_equal
-from jtorch import less_equal_ as less_equal_
 from jtorch import lgamma as lgamma
-from jtorch import lgamma_ as lgamma_
 from jtorch import linalg as linalg
 from jtorch import linspace as linspace
 from jtorch import lobpcg as lobpcg
@@ -418,13 +364,9 @@ from jtorch import logaddexp2 as logaddexp2
 from jtorch import logcumsumexp as logcumsumexp
 from jtorch import logdet as logdet
 from jtorch import logical_and as logical_and
-from jtorch import logical_and_ as logical_and_
 from jtorch import logical_not as logical_not
-from jtorch import logical_not_ as logical_not_
 from jtorch import logical_or as logical_or
-from jtorch import logical_or_ as logical_or_
 from jtorch import logical_xor as logical_xor
-from jtorch import logical_xor_ as logical_xor_
 from jtorch import logit as logit
 from jtorch import logit_ as logit_
 from jtorch import logspace as logspace
@@ -433,16 +375,13 @@ from jtorch import lstm as lstm
 from jtorch import lstm_cell as lstm_cell
 from jtorch import lstsq as lstsq
 from jtorch import lt as lt
-from jtorch import lt_ as lt_
 from jtorch import lu as lu
 from jtorch import lu_solve as lu_solve
 from jtorch import lu_unpack as lu_unpack
 from jtorch import manual_seed as manual_seed
 from jtorch import margin_ranking_loss as margin_ranking_loss
 from jtorch import masked_fill as masked_fill
-from jtorch import masked_fill_ as masked_fill_
 from jtorch import masked_scatter as masked_scatter
-from jtorch import masked_scatter_ as masked_scatter_
 from jtorch import masked_select as masked_select
 from jtorch import matmul as matmul
 from jtorch import matrix_exp as matrix_exp
@@ -466,13 +405,10 @@ from jtorch import moveaxis as moveaxis
 from jtorch import movedim as movedim
 from jtorch import msort as msort
 from jtorch import mul as mul
-from jtorch import mul_ as mul_
 from jtorch import multinomial as multinomial
 from jtorch import multiply as multiply
-from jtorch import multiply_ as multiply_
 from jtorch import mv as mv
 from jtorch import mvlgamma as mvlgamma
-from jtorch import mvlgamma_ as mvlgamma_
 from jtorch import nan as nan
 from jtorch import nan_to_num as nan_to_num
 from jtorch import nan_to_num_ as nan_to_num_
@@ -485,25 +421,21 @@ from jtorch import narrow_copy as narrow_copy
 from jtorch import native_batch_norm as native_batch_norm
 from jtorch import native_channel_shuffle as native_channel_shuffle
 from jtorch import native_dropout as native_dropout
-from jtorch import native_dropout_backward as native_dropout_backward
 from jtorch import native_group_norm as native_group_norm
 from jtorch import native_layer_norm as native_layer_norm
 from jtorch import ne as ne
-from jtorch import ne_ as ne_
 from jtorch import neg as neg
 from jtorch import neg_ as neg_
 from jtorch import negative as negative
 from jtorch import negative_ as negative_
 from jtorch import newaxis as newaxis
 from jtorch import nextafter as nextafter
-from jtorch import nextafter_ as nextafter_
 from jtorch import nonzero as nonzero
 from jtorch import nonzero_static as nonzero_static
 from jtorch import norm as norm
 from jtorch import norm_except_dim as norm_except_dim
 from jtorch import normal as normal
 from jtorch import not_equal as not_equal
-from jtorch import not_equal_ as not_equal_
 from jtorch import nuclear_norm as nuclear_norm
 from jtorch import numel as numel
 from jtorch import ones as ones
@@ -524,16 +456,13 @@ from jtorch import poisson as poisson
 from jtorch import poisson_nll_loss as poisson_nll_loss
 from jtorch import polar as polar
 from jtorch import polygamma as polygamma
-from jtorch import polygamma_ as polygamma_
 from jtorch import positive as positive
 from jtorch import pow as pow
-from jtorch import pow_ as pow_
 from jtorch import prelu as prelu
 from jtorch import preserve_format as preserve_format
 from jtorch import prod as prod
 from jtorch import promote_types as promote_types
 from jtorch import put as put
-from jtorch import put_ as put_
 from jtorch import qr as qr
 from jtorch import quantile as quantile
 from jtorch import rad2deg as rad2deg
@@ -553,9 +482,7 @@ from jtorch import reciprocal_ as reciprocal_
 from jtorch import relu as relu
 from jtorch import relu_ as relu_
 from jtorch import remainder as remainder
-from jtorch import remainder_ as remainder_
 from jtorch import renorm as renorm
-from jtorch import renorm_ as renorm_
 from jtorch import repeat_interleave as repeat_interleave
 from jtorch import reshape as reshape
 from jtorch import resize_as_ as resize_as_
@@ -579,11 +506,8 @@ from jtorch import rsqrt_ as rsqrt_
 from jtorch import rsub as rsub
 from jtorch import scalar_tensor as scalar_tensor
 from jtorch import scatter as scatter
-from jtorch import scatter_ as scatter_
 from jtorch import scatter_add as scatter_add
-from jtorch import scatter_add_ as scatter_add_
 from jtorch import scatter_reduce as scatter_reduce
-from jtorch import scatter_reduce_ as scatter_reduce_
 from jtorch import searchsorted as searchsorted
 from jtorch import seed as seed
 from jtorch import segment_reduce as segment_reduce
@@ -611,11 +535,9 @@ from jtorch import set_num_threads as set_num_threads
 from jtorch import set_rng_state as set_rng_state
 from jtorch import set_warn_always as set_warn_always
 from jtorch import sgn as sgn
-from jtorch import sgn_ as sgn_
 from jtorch import sigmoid as sigmoid
 from jtorch import sigmoid_ as sigmoid_
 from jtorch import sign as sign
-from jtorch import sign_ as sign_
 from jtorch import signbit as signbit
 from jtorch import sin as sin
 from jtorch import sin_ as sin_
@@ -645,9 +567,7 @@ from jtorch import std as std
 from jtorch import std_mean as std_mean
 from jtorch import stft as stft
 from jtorch import sub as sub
-from jtorch import sub_ as sub_
 from jtorch import subtract as subtract
-from jtorch import subtract_ as subtract_
 from jtorch import sum as sum
 from jtorch import svd as svd
 from jtorch import svd_lowrank as svd_lowrank
@@ -682,14 +602,11 @@ from jtorch import trapezoid as trapezoid
 from jtorch import trapz as trapz
 from jtorch import triangular_solve as triangular_solve
 from jtorch import tril as tril
-from jtorch import tril_ as tril_
 from jtorch import tril_indices as tril_indices
 from jtorch import triplet_margin_loss as triplet_margin_loss
 from jtorch import triu as triu
-from jtorch import triu_ as triu_
 from jtorch import triu_indices as triu_indices
 from jtorch import true_divide as true_divide
-from jtorch import true_divide_ as true_divide_
 from jtorch import trunc as trunc
 from jtorch import trunc_ as trunc_
 from jtorch import typename as typename
@@ -721,7 +638,6 @@ from jtorch import where as where
 from jtorch import while_loop as while_loop
 from jtorch import xlogy as xlogy
 from jtorch import xlogy_ as xlogy_
-from jtorch import zero as zero
 from jtorch import zero_ as zero_
 from jtorch import zeros as zeros
 from jtorch import zeros_like as zeros_like
@@ -731,6 +647,7 @@ from jtorch._api.aten_native import _native_batch_norm_legit as _native_batch_no
 from jtorch._api.aten_native import _softmax_backward_data as _softmax_backward_data
 from jtorch._api.aten_native import _unsafe_masked_index as _unsafe_masked_index
 from jtorch._api.aten_native import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
+from jtorch._api.aten_native import native_dropout_backward as native_dropout_backward
 from jtorch.amp.scaling import unscale_ as _aliased_unscale_
 from jtorch.amp.scaling import update_scale_ as _aliased_update_scale_
 from jtorch.nn._functional.recurrent import pack_padded_sequence as _aliased_pack_padded_sequence
@@ -940,3 +857,149 @@ def _upsample_bilinear2d_aa(input: Tensor, output_size: Sequence[builtins.int] |
     """interpolate(mode="bilinear", antialias=True), which may be told a size and other scales than it has."""
 def _weight_norm(v: Tensor, g: Tensor, dim: builtins.int = 0) -> Tensor:
     """The direction of ``v`` with the lengths ``g``. See torch._weight_norm."""
+def absolute_(input: Tensor) -> Tensor:
+    """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
+def add_(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
+    """Adds ``alpha`` times ``other``. See torch.add."""
+def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
+def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
+    """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
+def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
+    """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
+def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
+def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    """beta * input + alpha * the outer product of two vectors. See torch.addr."""
+def arctan2_(input: Tensor, other: Tensor) -> Tensor:
+    """The angle of the vector (``other``, ``input``). See torch.atan2."""
+def atan2_(input: Tensor, other: Tensor) -> Tensor:
+    """The angle of the vector (``other``, ``input``). See torch.atan2."""
+def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    """beta * input + alpha * the products of a batch. See torch.baddbmm."""
+def bitwise_and_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The bits set in both. See torch.bitwise_and."""
+def bitwise_left_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Bits moved up by ``other``, 0 beyond the width. See torch.bitwise_left_shift."""
+def bitwise_not_(input: Tensor) -> Tensor:
+    """Each bit inverted. See torch.bitwise_not."""
+def bitwise_or_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The bits set in either. See torch.bitwise_or."""
+def bitwise_right_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Bits moved down by ``other``, keeping the sign. See torch.bitwise_right_shift."""
+def bitwise_xor_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The bits set in one of the two. See torch.bitwise_xor."""
+def copysign_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """The magnitude of ``input`` with the sign of ``other``. See torch.copysign."""
+def cumprod_(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+    """The products of the elements so far along ``dim``. See torch.cumprod."""
+def cumsum_(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+    """The sums of the elements so far along ``dim``. See torch.cumsum."""
+def digamma_(input: Tensor) -> Tensor:
+    """The logarithmic derivative of the gamma function. See torch.digamma."""
+def div_(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
+def divide_(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
+def eq_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether the elements are equal. See torch.eq."""
+def erfinv_(input: Tensor) -> Tensor:
+    """The inverse of the error function. See torch.erfinv."""
+def float_power_(input: Tensor | _Number, exponent: Tensor | builtins.complex) -> Tensor:
+    """``pow`` computed in float64 or complex128. See torch.float_power."""
+def floor_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The quotient rounded down. See torch.floor_divide."""
+def fmod_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """What truncating division leaves, with the sign of ``input``. See torch.fmod."""
+def ge_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether ``input`` is greater or equal. See torch.ge."""
+def greater_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether ``input`` is greater. See torch.gt."""
+def greater_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether ``input`` is greater or equal. See torch.ge."""
+def gt_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether ``input`` is greater. See torch.gt."""
+def heaviside_(input: Tensor, values: Tensor) -> Tensor:
+    """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
+def hypot_(input: Tensor, other: Tensor) -> Tensor:
+    """The length of the vector (``input``, ``other``). See torch.hypot."""
+def igamma_(input: Tensor, other: Tensor) -> Tensor:
+    """The regularized lower incomplete gamma function. See torch.igamma."""
+def igammac_(input: Tensor, other: Tensor) -> Tensor:
+    """The regularized upper incomplete gamma function. See torch.igammac."""
+def index_add_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
+    """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
+def index_copy_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+    """The slices at an index vector replaced by those of ``source``. See torch.Tensor.index_copy_."""
+def index_fill_(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
+def index_reduce_(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+    """Slices combined by prod, mean, amax or amin at an index vector. See torch.Tensor.index_reduce_."""
+def le_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether ``input`` is less or equal. See torch.le."""
+def lerp_(input: Tensor, end: Tensor, weight: Tensor | _Number) -> Tensor:
+    """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
+def less_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether ``input`` is less. See torch.lt."""
+def less_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether ``input`` is less or equal. See torch.le."""
+def lgamma_(input: Tensor) -> Tensor:
+    """The logarithm of the gamma function's magnitude. See torch.lgamma."""
+def logical_and_(input: Tensor, other: Tensor) -> Tensor:
+    """Whether both are true. See torch.logical_and."""
+def logical_not_(input: Tensor) -> Tensor:
+    """Whether each element is false. See torch.logical_not."""
+def logical_or_(input: Tensor, other: Tensor) -> Tensor:
+    """Whether either is true. See torch.logical_or."""
+def logical_xor_(input: Tensor, other: Tensor) -> Tensor:
+    """Whether one of the two is true. See torch.logical_xor."""
+def lt_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether ``input`` is less. See torch.lt."""
+def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
+    """One value where the mask holds. See torch.Tensor.masked_fill_."""
+def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The elements of ``source``, in order, where the mask holds. See torch.Tensor.masked_scatter_."""
+def mul_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The product. See torch.mul."""
+def multiply_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The product. See torch.mul."""
+def mvlgamma_(input: Tensor, p: builtins.int) -> Tensor:
+    """The logarithm of the multivariate gamma function. See torch.mvlgamma."""
+def ne_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether the elements differ. See torch.ne."""
+def nextafter_(input: Tensor, other: Tensor) -> Tensor:
+    """The next number the dtype has after ``input``, towards ``other``. See torch.nextafter."""
+def not_equal_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Whether the elements differ. See torch.ne."""
+def polygamma_(n: builtins.int, input: Tensor) -> Tensor:
+    """The ``n``-th derivative of digamma. See torch.polygamma."""
+def pow_(input: Tensor | _Number, exponent: Tensor | builtins.complex) -> Tensor:
+    """``input`` to the power ``exponent``. See torch.pow."""
+def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """``source`` written to places in the flattened input. See torch.Tensor.put_."""
+def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """What floor division leaves, with the sign of ``other``. See torch.remainder."""
+def renorm_(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
+    """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
+def scatter_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | _Number | None = None, *, value: _Number | None = None, reduce: builtins.str | None = None) -> Tensor:
+    """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""
+def scatter_add_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+    """``src`` added at ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter_add."""
+def scatter_reduce_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+    """Values combined by sum, prod, mean, amax or amin at indexed places. See torch.scatter_reduce."""
+def sgn_(input: Tensor) -> Tensor:
+    """The sign, for complex numbers the direction. See torch.sgn."""
+def sign_(input: Tensor) -> Tensor:
+    """-1, 0 or 1. See torch.sign."""
+def sub_(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
+    """Subtracts ``alpha`` times ``other``. See torch.sub."""
+def subtract_(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor:
+    """Subtracts ``alpha`` times ``other``. See torch.sub."""
+def tril_(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+    """The lower triangle, zeros elsewhere. See torch.tril."""
+def triu_(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+    """The upper triangle, zeros elsewhere. See torch.triu."""
+def true_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """The quotient. See torch.true_divide."""
+def zero(input: Tensor) -> Tensor:
+    """All elements replaced by 0. See torch.Tensor.zero_."""

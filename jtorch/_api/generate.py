@@ -20,7 +20,7 @@ from jtorch import engine
 from jtorch._api.argument_errors import GUARD, MISSING, has_overloads, invalid_combination, needs_a_tensor
 from jtorch._api.conversion import in_format
 from jtorch._api.given import MADE, first_given, in_old_order, numpy_names
-from jtorch._api.names import put
+from jtorch._api.names import ONLY_IN_PLACE, put
 from jtorch._api.op_docs import OpDoc
 from jtorch._api.sizes import ints_of
 from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden, overrides_of
@@ -584,7 +584,8 @@ def _bind_name(op: Op, full: str, forms: dict, spaces: dict[str, types.ModuleTyp
         chosen = forms["functional"] if functional and inplace else forms["function"]
         put(spaces[prefix], {short: chosen, **(inplace if functional or not prefix else {})})
     if op.method and not prefix:
-        put(Tensor, {n: _as_method(op, f) for n, f in {short: forms["function"], **inplace}.items()})
+        methods = inplace if short in ONLY_IN_PLACE else {short: forms["function"], **inplace}
+        put(Tensor, {n: _as_method(op, f) for n, f in methods.items()})
 
 
 def _as_method(op: Op, fn):

@@ -36,6 +36,9 @@ _IN = {      # where names are that programs seldom ask for
     "sparse.products": "smm spmm dsmm hspmm",
 }
 NAMES = {name: module for module, names in _IN.items() for name in names.split()}
+_NOT_LISTED = frozenset("""
+    __dir__ __getattr__ _api _as_torch _backward _base _nodes _optimizers _parallel _storage _vision read_vitals set_vital
+""".split())
 _NO_TENSORS = {
     "quantized": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic"),
 }
@@ -55,3 +58,8 @@ def load(name: str) -> Any:
         if name in names:
             raise NotBuiltError(f"torch.{name}: {kind} tensors are not built; torch.bfloat16 halves memory")
     raise AttributeError(f"module 'torch' has no attribute {name!r}")
+
+
+def names() -> list[str]:
+    """Return what ``dir(torch)`` lists: what is there and what is imported later, without the parts that PyTorch lacks."""
+    return sorted({*vars(sys.modules["jtorch"]), *MODULES, *NAMES, "return_types"} - _NOT_LISTED)

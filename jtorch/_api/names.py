@@ -26,9 +26,40 @@ def put(space: ModuleType | type, named: Mapping[str, Any], *, replaces: bool = 
         setattr(space, name, value)
 
 
-def public(space: ModuleType) -> dict[str, Any]:
-    """What has been put into a module."""
-    return {name: value for name, value in vars(space).items() if not name.startswith("__")}
+def public(space: ModuleType, path: str) -> dict[str, Any]:
+    """Return what has been put into a module and PyTorch shows in the namespace ``path``, the rest being operators or methods."""
+    return {name: value for name, value in vars(space).items() if not name.startswith("__") and _is_shown(name, path)}
+
+
+def _is_shown(name: str, path: str) -> bool:
+    is_inplace = name.endswith("_") and not name.startswith("_")
+    return name in IN_PLACE[path] if is_inplace else name not in OPERATORS
+
+
+def forget(space: dict[str, Any]) -> None:
+    """Take out of the package's namespace what put it together, and those of its parts that PyTorch has no module for."""
+    for name, value in list(space.items()):
+        is_alias = isinstance(value, ModuleType) and name.startswith("_") and not value.__name__.endswith(f".{name}")
+        if is_alias or name in ASSEMBLY:
+            del space[name]
 
 
 _FREE = object()
+
+# Of the in-place functions, those that PyTorch has beside the methods.
+IN_PLACE = {
+    "torch": frozenset("""
+        abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_
+        atan_ atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ dropout_
+        embedding_renorm_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_ floor_ frac_ gcd_
+        i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_
+        resize_as_ resize_as_sparse_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
+        threshold_ trunc_ xlogy_ zero_""".split()),
+    "torch.nn.functional": frozenset("celu_ elu_ hardtanh_ leaky_relu_ relu_ rrelu_ selu_ threshold_".split()),
+}
+# What PyTorch has as operators (``torch.ops.aten``) only.
+OPERATORS = frozenset("_batch_norm_with_update _histogramdd _upsample_bilinear2d_aa native_dropout_backward zero".split())
+# Methods that PyTorch has in place only.
+ONLY_IN_PLACE = frozenset("fill fill_diagonal zero".split())
+# Names of ``jtorch/__init__.py`` that PyTorch lacks. ``ops`` is the package of op records: torch.ops has what was registered.
+ASSEMBLY = frozenset("_make_tensor _namespace _spaces _sys _types annotations dispatch ops speedups tape".split())

@@ -68,9 +68,7 @@ from jtorch.nn.functional import grouped_mm as grouped_mm
 from jtorch.nn.functional import gumbel_softmax as gumbel_softmax
 from jtorch.nn.functional import hardshrink as hardshrink
 from jtorch.nn.functional import hardsigmoid as hardsigmoid
-from jtorch.nn.functional import hardsigmoid_ as hardsigmoid_
 from jtorch.nn.functional import hardswish as hardswish
-from jtorch.nn.functional import hardswish_ as hardswish_
 from jtorch.nn.functional import hardtanh as hardtanh
 from jtorch.nn.functional import hardtanh_ as hardtanh_
 from jtorch.nn.functional import hinge_embedding_loss as hinge_embedding_loss
@@ -100,7 +98,6 @@ from jtorch.nn.functional import max_unpool1d as max_unpool1d
 from jtorch.nn.functional import max_unpool2d as max_unpool2d
 from jtorch.nn.functional import max_unpool3d as max_unpool3d
 from jtorch.nn.functional import mish as mish
-from jtorch.nn.functional import mish_ as mish_
 from jtorch.nn.functional import mse_loss as mse_loss
 from jtorch.nn.functional import multi_head_attention_forward as multi_head_attention_forward
 from jtorch.nn.functional import multi_margin_loss as multi_margin_loss
@@ -119,7 +116,6 @@ from jtorch.nn.functional import poisson_nll_loss as poisson_nll_loss
 from jtorch.nn.functional import prelu as prelu
 from jtorch.nn.functional import relu as relu
 from jtorch.nn.functional import relu6 as relu6
-from jtorch.nn.functional import relu6_ as relu6_
 from jtorch.nn.functional import relu_ as relu_
 from jtorch.nn.functional import rms_norm as rms_norm
 from jtorch.nn.functional import rrelu as rrelu
@@ -130,9 +126,7 @@ from jtorch.nn.functional import scaled_mm as scaled_mm
 from jtorch.nn.functional import selu as selu
 from jtorch.nn.functional import selu_ as selu_
 from jtorch.nn.functional import sigmoid as sigmoid
-from jtorch.nn.functional import sigmoid_ as sigmoid_
 from jtorch.nn.functional import silu as silu
-from jtorch.nn.functional import silu_ as silu_
 from jtorch.nn.functional import smooth_l1_loss as smooth_l1_loss
 from jtorch.nn.functional import soft_margin_loss as soft_margin_loss
 from jtorch.nn.functional import softmax as softmax
@@ -141,7 +135,6 @@ from jtorch.nn.functional import softplus as softplus
 from jtorch.nn.functional import softshrink as softshrink
 from jtorch.nn.functional import softsign as softsign
 from jtorch.nn.functional import tanh as tanh
-from jtorch.nn.functional import tanh_ as tanh_
 from jtorch.nn.functional import tanhshrink as tanhshrink
 from jtorch.nn.functional import threshold as threshold
 from jtorch.nn.functional import threshold_ as threshold_
@@ -155,4 +148,17 @@ from jtorch.tensor import Tensor
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
-
+def hardsigmoid_(input: Tensor) -> Tensor:
+    """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
+def hardswish_(input: Tensor) -> Tensor:
+    """``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
+def mish_(input: Tensor) -> Tensor:
+    """``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
+def relu6_(input: Tensor) -> Tensor:
+    """The input, at least 0 and at most 6. See torch.nn.functional.relu6."""
+def sigmoid_(input: Tensor) -> Tensor:
+    """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
+def silu_(input: Tensor) -> Tensor:
+    """``input * sigmoid(input)``. See torch.nn.functional.silu."""
+def tanh_(input: Tensor) -> Tensor:
+    """The hyperbolic tangent. See torch.tanh."""

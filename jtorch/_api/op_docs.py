@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jtorch._api.names import IN_PLACE
 from jtorch.ops.registry import Op, Param
 
 
@@ -191,6 +192,14 @@ def _gradient(op: Op) -> str:
 def _forms(op: Op) -> str:
     short = op.name.split(".")[-1]
     forms = [*([f"torch.{op.name}"] if op.function else []), *([f"Tensor.{short}"] if op.method and "." not in op.name else []),
-             *([f"torch.{short}_" if "." not in op.name else f"torch.{op.name}_"] if op.inplace.form else []),
+             *_inplace_forms(op, short),
              *[f"torch.{a}" for a in op.aliases], *op.operators]
     return ", ".join(forms) + "." if len(forms) > 1 else ""
+
+
+def _inplace_forms(op: Op, short: str) -> list[str]:
+    if not op.inplace.form:
+        return []
+    space = f"torch.{op.name}".rpartition(".")[0]
+    is_function, is_method = f"{short}_" in IN_PLACE.get(space, ()), op.method and space == "torch"
+    return [*([f"{space}.{short}_"] if is_function else []), *([f"Tensor.{short}_"] if is_method else [])]

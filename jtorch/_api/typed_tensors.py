@@ -9,6 +9,8 @@ from jtorch._api.creation import legacy_tensor_of
 from jtorch._api.names import put
 from jtorch.tensor import Tensor
 
+_CLASSIC = "float64 float32 float16 bfloat16 uint8 int8 int16 int32 int64 bool".split()
+
 
 class _TypedMeta(type):
     dtype: dtypes.dtype
@@ -37,7 +39,7 @@ class MemoryFormat:
 
 def bind() -> None:
     """Puts the names into the package."""
-    typed = {f"{d.scalar_name}Tensor": d for d in dtypes.ALL.values()}
+    typed = {f"{d.scalar_name}Tensor": d for d in map(dtypes.named, _CLASSIC)}
     put(functions, {name: _TypedMeta(name, (), {"dtype": d, "__module__": "torch"}) for name, d in typed.items()})
     formats = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
     made = {name: MemoryFormat(name) for name in formats}

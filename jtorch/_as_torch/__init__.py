@@ -88,6 +88,8 @@ def install() -> None:
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         del sys.modules[name]
     sys.modules["torch"] = sys.modules["jtorch"]
+    # Attributes of no module: an import statement finds them here, and does not make them attributes.
+    sys.modules.update({f"torch.{part}": sys.modules[f"jtorch.{part}"] for part in ("dispatch", "speedups", "tape")})
     global _paths
     _paths = paths.install()
 

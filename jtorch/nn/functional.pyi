@@ -133,11 +133,7 @@ def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
     """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
 def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
-def hardsigmoid_(input: Tensor) -> Tensor:
-    """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
 def hardswish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
-def hardswish_(input: Tensor) -> Tensor:
     """``input * relu6(input + 3) / 6``. See torch.nn.functional.hardswish."""
 def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
     """The input, at least ``min_val`` and at most ``max_val``. See torch.nn.functional.hardtanh."""
@@ -197,8 +193,6 @@ def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Seq
     """Maxima put back where max_pool3d found them, with 0 elsewhere. See torch.nn.functional.max_unpool3d."""
 def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
-def mish_(input: Tensor) -> Tensor:
-    """``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
 def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
     """The squared difference. See torch.nn.functional.mse_loss."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
@@ -231,8 +225,6 @@ def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """The input where it is positive, else 0. See torch.nn.functional.relu."""
 def relu6(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """The input, at least 0 and at most 6. See torch.nn.functional.relu6."""
-def relu6_(input: Tensor) -> Tensor:
-    """The input, at least 0 and at most 6. See torch.nn.functional.relu6."""
 def relu_(input: Tensor) -> Tensor:
     """The input where it is positive, else 0. See torch.nn.functional.relu."""
 def rms_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
@@ -243,11 +235,7 @@ def selu_(input: Tensor) -> Tensor:
     """elu with the scale and alpha that keep mean 0 and variance 1. See torch.nn.functional.selu."""
 def sigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
-def sigmoid_(input: Tensor) -> Tensor:
-    """The logistic function 1 / (1 + exp(-x)). See torch.sigmoid."""
 def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """``input * sigmoid(input)``. See torch.nn.functional.silu."""
-def silu_(input: Tensor) -> Tensor:
     """``input * sigmoid(input)``. See torch.nn.functional.silu."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Tensor:
     """Squared below ``beta``, absolute above. See torch.nn.functional.smooth_l1_loss."""
@@ -264,8 +252,6 @@ def softshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``. See torch.nn.functional.softsign."""
 def tanh(input: Tensor, inplace: builtins.bool = False) -> Tensor:
-    """The hyperbolic tangent. See torch.tanh."""
-def tanh_(input: Tensor) -> Tensor:
     """The hyperbolic tangent. See torch.tanh."""
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``. See torch.nn.functional.tanhshrink."""

@@ -183,7 +183,7 @@ def cartesian_prod(tensors: Tensors):
     return jnp.stack([g.reshape(-1) for g in _grid(tensors)], -1)
 
 
-@op(saves="all", out=False, backward_name="StackBackward0")
+@op(saves="all", out=False, method=False, backward_name="StackBackward0")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False):
     """All combinations of ``r`` elements of a vector. See torch.combinations."""
     _check_vector(input)

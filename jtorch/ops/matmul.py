@@ -217,7 +217,7 @@ def _vector_last(template: tuple, avals: tuple, edges: tuple) -> arrival.Turns:
     return {0: 1} if len(avals) == 2 and len(avals[0].shape) == 1 < len(avals[1].shape) else {}
 
 
-@op(operators=("__matmul__", "__rmatmul__", "__imatmul__"), aliases=("linalg.matmul",),
+@op(operators=("__matmul__", "__rmatmul__"), aliases=("linalg.matmul",),
     backward_name_by_shapes=_matmul_name, saves=Saves(copies=_copies), out=Out(refuses=out_dtypes.of_matmul),
     arrival=_vector_last)
 def matmul(input: Tensor, other: Tensor):

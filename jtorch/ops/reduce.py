@@ -211,14 +211,14 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: 
     return _var_mean("std", input, dim, unbiased, keepdim, correction, sqrt_or_zero)[0]
 
 
-@op
+@op(method=False)
 def var_mean(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None):
     """The variance and the mean. See torch.var_mean."""
     return _var_mean("var_mean", input, dim, unbiased, keepdim, correction)
 
 
-@op(saves="both")
+@op(saves="both", method=False)
 def std_mean(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None):
     """The standard deviation and the mean. See torch.std_mean."""

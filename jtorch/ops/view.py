@@ -292,7 +292,7 @@ def _moved(ndim: int, source, destination) -> list[int]:
 
 
 @op(view=ViewRule(lambda size, stride, offset, source, destination:
-    _permute(size, stride, offset, _moved(len(size), source, destination)), inplace=InPlaceView()), saves="none",
+    _permute(size, stride, offset, _moved(len(size), source, destination))), saves="none",
     aliases=("moveaxis",), backward_name_by_shapes=_unless_0_dim("PermuteBackward0", "AliasBackward0"), composite=True)
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]):
     """Dims moved to other places, the rest in order. See torch.movedim."""

@@ -39,7 +39,7 @@ def cases(translator: Translator, database: list) -> Iterator[Case]:
     for info in database:
         if INTERNAL.match(info.name):
             continue
-        for dotted in (info.name, f"Tensor.{info.name}"):
+        for dotted in (info.name, f"Tensor.{info.name}", f"_C._nn.{info.name}"):
             try:
                 translator.named(dotted)
             except AttributeError:
