@@ -132,7 +132,7 @@ from jtorch._api.settings import sym_min as sym_min
 from jtorch._api.settings import sym_not as sym_not
 from jtorch._api.settings import sym_sum as sym_sum
 from jtorch._api.settings import typename as typename
-from jtorch._api.typed_tensors import MemoryFormat as _aliased_MemoryFormat
+from jtorch._api.typed_tensors import memory_format as memory_format
 from jtorch._base.dtype_info import finfo as finfo
 from jtorch._base.dtype_info import iinfo as iinfo
 from jtorch._base.generator import Generator as Generator
@@ -885,7 +885,6 @@ def median(input: Tensor) -> Tensor: ...
 @overload
 def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> median_result:
     """The median (of an even number, the lower), of all or along ``dim`` with its index. See torch.median."""
-memory_format = _aliased_MemoryFormat
 @overload
 def min(input: Tensor) -> Tensor: ...
 @overload

@@ -16,6 +16,7 @@ from jtorch.serialization.rebuild import _rebuild_device_tensor_from_numpy as _r
 from jtorch.serialization.rebuild import _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage
 from jtorch.serialization.rebuild import _rebuild_parameter as _rebuild_parameter
 from jtorch.serialization.rebuild import _rebuild_parameter_with_state as _rebuild_parameter_with_state
+from jtorch.serialization.rebuild import _rebuild_sparse_tensor as _rebuild_sparse_tensor
 from jtorch.serialization.rebuild import _rebuild_tensor as _rebuild_tensor
 from jtorch.serialization.rebuild import _rebuild_tensor_v2 as _rebuild_tensor_v2
 from jtorch.serialization.rebuild import _rebuild_tensor_v3 as _rebuild_tensor_v3

@@ -10,6 +10,7 @@ _COMPLEX = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex
 class dtype:
     """An element type. ``np`` is its NumPy dtype, ``scalar_name`` the name PyTorch's errors use (``Float``, ``Long``)."""
 
+    __module__ = "jtorch"
     __slots__ = ("is_complex", "is_floating_point", "is_signed", "itemsize", "name", "np", "scalar_name")
 
     def __init__(self, name: str, np_dtype, scalar_name: str):
@@ -23,7 +24,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self):
-        return (named, (self.name,))
+        return self.name        # pickles name ``torch.float32``
 
     def __copy__(self):
         return self

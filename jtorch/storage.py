@@ -604,23 +604,37 @@ def deepcopy(s: Storage, memo: dict) -> Storage:
     return made
 
 
-def pickled(s: Storage):
-    """How a storage is pickled: its elements as a NumPy array, its dtype and device."""
+def sent(s: Storage) -> tuple:
+    """Return (function, arguments) that make a storage again in another process of the same program: by a NumPy array."""
     if s.host is not None:
-        return s.host.reshape(s.aval.shape).copy()
-    value = s.content()
-    engine.read(value)
-    return np.array(engine.host_array(value))
+        array = s.host.reshape(s.aval.shape).copy()
+    else:
+        value = s.content()
+        engine.read(value)
+        array = np.array(engine.host_array(value))
+    return unpickled, (array, str(s.aval.device))
 
 
 def unpickled(array: np.ndarray, device: str) -> Storage:
-    """The storage of a pickle."""
+    """Return the storage of what ``sent`` gave, or of a pickle that an earlier version wrote."""
     from jtorch.device import device as make_device
     place = make_device(device)
     return Storage(Value(engine.aval_of(array.shape, array.dtype, place), array if place is CPU else engine.put(array, place)))
 
 
-Storage.__reduce__ = lambda self: (unpickled, (pickled(self), str(self.aval.device)))     # type: ignore[method-assign,arg-type,attr-defined]
+def _load_from_bytes(b: bytes) -> Any:
+    """Return the storage that is saved in these bytes. Plain pickles call this function, as PyTorch's do."""
+    from jtorch.serialization.plain import storage_of
+    return storage_of(b)
+
+
+def reduced(s: Any) -> tuple:
+    """Return (function, arguments) that make a storage again: one of a tensor, or one that users see."""
+    from jtorch.serialization.plain import bytes_of
+    return _load_from_bytes, (bytes_of(s),)
+
+
+Storage.__reduce__ = reduced        # type: ignore[method-assign,assignment]
 
 
 speedups.connect(globals(), "storage")

@@ -534,11 +534,8 @@ class Tensor(Bound):
         return t
 
     def __reduce_ex__(self, protocol):
-        from jtorch._api.creation import rebuild
-        hooks.warn_not_saved(self._own_hooks())
-        size, stride, offset = geometry_of(self)
-        return rebuild, (type(self), self._storage, tuple(size), tuple(stride), offset, self.dtype, str(self.device),
-                         self.requires_grad, self._attributes())
+        from jtorch.serialization.plain import reduced
+        return reduced(self)
 
     def _own_hooks(self) -> dict | None:
         """What ``register_hook`` has put on the tensor."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from jtorch.serialization import names, rebuild
 from tools.pages import write_or_check
 
 TABLE = Path(__file__).parent.parent / "jtorch" / "_as_torch" / "paths.json"
@@ -78,6 +79,7 @@ class Table:
         self.spaces: dict[str, dict[str, str]] = {}
         for path in sorted(self.own, key=lambda p: (p.count("."), len(p), p)):
             self._pair(path)
+        self._settle_saved()
         for path, module in self.theirs.items():
             self._fill(path, module)
 
@@ -105,6 +107,13 @@ class Table:
         if thing.__name__ != name or (short and short not in self.theirs):
             short = path
         self.homes.setdefault(path, {})[name] = short
+
+    def _settle_saved(self) -> None:
+        """Notes what pickles call the functions that rebuild tensors, which may be asked for before PyTorch's module is."""
+        for name, thing in sorted(vars(rebuild).items()):
+            home = names.torch_name(thing) if isinstance(thing, FunctionType) and thing.__module__ == rebuild.__name__ else None
+            if home is not None and home[1] == name and home[0] != "torch.serialization.rebuild":
+                self.homes.setdefault("serialization.rebuild", {})[name] = home[0].removeprefix("torch.")
 
     def _fill(self, path: str, module: ModuleType) -> None:
         """What a module of PyTorch's has that jtorch's, if there is one, lacks, and where that is."""

@@ -1,7 +1,9 @@
 """torch._C: names of PyTorch's compiled part that Python code reaches for."""
 from __future__ import annotations
 
+import sys as _sys
 import weakref as _weakref
+from types import ModuleType as _ModuleType
 from typing import Any
 
 from jax._src.core import trace_state_clean as _trace_state_clean
@@ -175,3 +177,26 @@ class _WeakTensorRef:
     def expired(self) -> bool:
         """Whether the tensor is gone."""
         return self._ref() is None
+
+
+class _Functions(type):
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(_sys.modules["jtorch"], name)
+
+
+class _VariableFunctionsClass(metaclass=_Functions):
+    """What PyTorch's pickles call functions by: attributes of this class are those of ``torch``."""
+
+
+_VariableFunctions = _VariableFunctionsClass
+
+
+def _functions_of(name: str) -> _ModuleType:
+    """The module in which PyTorch's pickles look for the functions of a namespace: ``_linalg.linalg_det``."""
+    made = _ModuleType(f"jtorch._C._{name}", f"torch._C._{name}")
+    made.__getattr__ = lambda asked: getattr(getattr(_sys.modules["jtorch"], name), asked.removeprefix(f"{name}_"))     # type: ignore[method-assign]
+    _sys.modules[made.__name__] = made
+    return made
+
+
+_linalg, _fft, _special = _functions_of("linalg"), _functions_of("fft"), _functions_of("special")

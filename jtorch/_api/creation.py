@@ -17,6 +17,7 @@ from jtorch._backward.view_history import set_requires_grad
 from jtorch._base import seam, warned
 from jtorch._base.deterministic import number_for_new_memory
 from jtorch._base.size import Size
+from jtorch._nodes import hooks
 from jtorch._storage.typed import TypedStorage, untyped_as
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.dispatch import call_view
@@ -463,9 +464,17 @@ def _type_name(x: Any) -> str:
     return f"torch.{kind.__name__}" if kind.__module__.startswith("jtorch.") else sequences.type_name(x)
 
 
+def reduced(t: Tensor) -> tuple:
+    """Return (function, arguments) that make a tensor again, of its storage, in another process of the same program."""
+    hooks.warn_not_saved(t._own_hooks())
+    size, stride, offset = storage.geometry_of(t)
+    return rebuild, (type(t), t._storage, tuple(size), tuple(stride), offset, t.dtype, str(t.device), t.requires_grad,
+                     t._attributes())
+
+
 def rebuild(cls, s: Storage, size: tuple, stride: tuple, offset: int, dtype: dtypes.dtype, device: str,
             requires_grad: bool, attributes: dict | None = None) -> Tensor:
-    """The tensor of a pickle."""
+    """Return the tensor of what ``reduced`` gave, or of a pickle that an earlier version wrote."""
     t = wrap(None, None, s)
     t.__class__ = cls
     if size != s.aval.shape or stride != storage.contiguous_strides(size) or offset or dtype is not s.aval.dtype:

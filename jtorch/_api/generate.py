@@ -549,9 +549,18 @@ def make_functions() -> dict[str, dict[str, types.FunctionType]]:
     for op, form, key in jobs:
         fn = scope[key]
         fn.__name__ = fn.__qualname__ = op.name.split(".")[-1] + ("_" if form == "inplace" else "")
-        fn.__doc__, fn.__module__ = docs[op.name], "jtorch"
+        fn.__doc__, fn.__module__ = docs[op.name], _home_of(op, form)
         made.setdefault(op.name, {})[form] = fn
     return made
+
+
+def _home_of(op: Op, form: str) -> str:
+    """The namespace in which a pickle finds a function by its name."""
+    prefix = op.name.rpartition(".")[0]
+    return "jtorch.nn.functional" if form == "functional" else f"jtorch.{prefix}" if prefix in _SPACES else "jtorch"
+
+
+_SPACES = {"linalg", "fft", "special", "nn.functional"}
 
 
 def _forms(op: Op) -> list[str]:

@@ -10,7 +10,7 @@ from jtorch._base.not_built import NotBuiltError
 MODULES = ("_C", "__config__", "_custom_ops", "_dynamo", "_functorch", "_guards", "_inductor", "_jit_internal", "_library",
            "_logging", "_ops", "_subclasses", "_tensor", "_utils", "accelerator", "compiler", "distributed", "distributions",
            "export", "futures", "fx", "hub", "jit", "library", "multiprocessing", "onnx", "overrides", "profiler",
-           "quasirandom", "sparse", "testing", "types")
+           "quasirandom", "return_types", "sparse", "testing", "types")
 _IN = {      # where names are that programs seldom ask for
     "_C": "Graph PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptObject StorageBase TensorType Value",
     "_api.checks": "_assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
@@ -50,8 +50,6 @@ def load(name: str) -> Any:
         return importlib.import_module(f"jtorch.{name}")
     if name == "torch":      # scripts find torch.torch by accident
         return sys.modules["jtorch"]
-    if name == "return_types":
-        return importlib.import_module("jtorch._api.return_types").module
     if name in NAMES:
         return getattr(importlib.import_module(f"jtorch.{NAMES[name]}"), name)
     for kind, names in _NO_TENSORS.items():
@@ -62,4 +60,4 @@ def load(name: str) -> Any:
 
 def names() -> list[str]:
     """Return what ``dir(torch)`` lists: what is there and what is imported later, without the parts that PyTorch lacks."""
-    return sorted({*vars(sys.modules["jtorch"]), *MODULES, *NAMES, "return_types"} - _NOT_LISTED)
+    return sorted({*vars(sys.modules["jtorch"]), *MODULES, *NAMES} - _NOT_LISTED)

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine
+from jtorch._api.creation import reduced
 from jtorch._api.names import put
 from jtorch._backward.view_history import node_of
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.engine import Value
-from jtorch.storage import Storage
+from jtorch.storage import Storage, sent
 from jtorch.tensor import Parameter, Tensor
 
 AVAILABLE = sys.platform != "win32"     # whether descriptors can be sent
@@ -102,7 +103,7 @@ def is_shared(s: Storage) -> bool:
 def _reduced_storage(s: Storage) -> Any:
     """A storage by its descriptor; by its elements where it has no memory that can be shared."""
     if s.aval.device.type != "cpu" or not s.aval.numel or not AVAILABLE:
-        return s.__reduce__()
+        return sent(s)
     share(s)
     return _received, (reduction.DupFd(s.shared.descriptor), s.aval.shape, s.aval.np)       # type: ignore[attr-defined]
 
@@ -121,7 +122,7 @@ def _received(sent: Any, shape: tuple[int, ...], dtype: np.dtype) -> Storage:
 def _reduced_tensor(t: Tensor) -> Any:
     if node_of(t) is not None:
         raise RuntimeError(NOT_A_LEAF)
-    return t.__reduce_ex__(5)
+    return reduced(t)
 
 
 NOT_A_LEAF = ("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "

@@ -221,16 +221,31 @@ _NEVER_ASKED = set("__new__ __init__ __init_subclass__ __torch_function__ __clas
                    "__sizeof__".split())
 
 
-def _asking(func: Callable) -> Callable:
+class _Askings(type):
+    """Makes the members of ``Asking`` when they are first asked for, by a subclass or by a pickle that names them."""
+
+    def __getattr__(cls, name: str) -> Any:
+        member = vars(Tensor).get(name.removeprefix("of_"))
+        if not isinstance(member, (FunctionType, property)):
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        setattr(cls, name, _asking(name, member) if isinstance(member, FunctionType) else _asking_property(name, member))
+        return getattr(cls, name)
+
+
+class Asking(metaclass=_Askings):
+    """What subclasses that take functions over have in place of Tensor's members, by names after ``of_``. Pickles name it."""
+
+
+def _asking(name: str, func: Callable) -> Callable:
     """A method that offers the call to the classes of its arguments first."""
     def method(self, *args, **kwargs):
         made = ask(func, [self, *args, *kwargs.values()], (self, *args), kwargs)
         return func(self, *args, **kwargs) if made is NOT_OVERRIDDEN else made
-    method.__name__, method.__doc__ = func.__name__, func.__doc__
+    method.__name__, method.__qualname__, method.__doc__ = func.__name__, f"Asking.{name}", func.__doc__
     return method
 
 
-def _asking_property(given: property) -> property:
+def _asking_property(name: str, given: property) -> property:
     read, write = given.__get__, given.__set__
 
     def get(self):
@@ -240,6 +255,7 @@ def _asking_property(given: property) -> property:
     def put_in(self, value):
         made = ask(write, (self,), (self, value), {})
         return write(self, value) if made is NOT_OVERRIDDEN else made
+    get.__qualname__, put_in.__qualname__ = f"Asking.{name}.fget", f"Asking.{name}.fset"
     return property(get, put_in if given.fset is not None else None, given.fdel, given.__doc__)
 
 
@@ -253,12 +269,9 @@ def make_subclass_ask(cls: type, **kwargs: Any) -> None:
     inherited = {name: member for name, member in vars(Tensor).items() if name not in _NEVER_ASKED
                  and (not name.startswith("_") or name.startswith("__"))}
     for name, member in inherited.items():
-        if inspect.getattr_static(cls, name, None) is not member or not _is_ours(member):
-            continue
-        if isinstance(member, FunctionType):
-            setattr(cls, name, _asking(member))
-        elif isinstance(member, property):
-            setattr(cls, name, _asking_property(member))
+        if isinstance(member, (FunctionType, property)) and inspect.getattr_static(cls, name, None) is member \
+                and _is_ours(member):
+            setattr(cls, name, getattr(Asking, f"of_{name}"))
     if cls._asked_by_all and getattr(cls.__torch_function__, "__func__", None) is not default:     # type: ignore[attr-defined]
         intercept_written()
 

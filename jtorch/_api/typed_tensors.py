@@ -27,8 +27,10 @@ class _TypedMeta(type):
         return legacy_tensor_of(args, kw, cls.dtype)
 
 
-class MemoryFormat:
+class memory_format:
     """torch.contiguous_format and its like; only contiguous memory exists here."""
+
+    __module__ = "jtorch"
 
     def __init__(self, name: str):
         self.name = name
@@ -36,11 +38,17 @@ class MemoryFormat:
     def __repr__(self):
         return f"torch.{self.name}"
 
+    def __reduce__(self):
+        return self.name        # pickles name ``torch.channels_last``
+
+
+MemoryFormat = memory_format        # as pickles of an earlier version name it
+
 
 def bind() -> None:
     """Puts the names into the package."""
     typed = {f"{d.scalar_name}Tensor": d for d in map(dtypes.named, _CLASSIC)}
-    put(functions, {name: _TypedMeta(name, (), {"dtype": d, "__module__": "torch"}) for name, d in typed.items()})
+    put(functions, {name: _TypedMeta(name, (), {"dtype": d, "__module__": "jtorch"}) for name, d in typed.items()})
     formats = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
-    made = {name: MemoryFormat(name) for name in formats}
-    put(functions, {"memory_format": MemoryFormat, **made, "legacy_contiguous_format": made["contiguous_format"]})
+    made = {name: memory_format(name) for name in formats}
+    put(functions, {"memory_format": memory_format, **made, "legacy_contiguous_format": made["contiguous_format"]})

@@ -47,6 +47,7 @@ class Paths:
         """Gives a module PyTorch's name, what is in it its homes, and lets it find what it lacks. Twice is as good as once."""
         if path in self.own:
             module.__name__ = _torch_name(path)
+            sys.modules.setdefault(_torch_name(path), module)
         for home, names in self.homes.get(path, {}).items():
             of = _torch_name(home)
             for name in names.split():
@@ -172,5 +173,6 @@ def install() -> Paths:
     if found is None:
         found = NamingFinder(Paths())
         sys.meta_path.insert(0, found)
-        found.paths.name_all()
+    found.paths.named.clear()
+    found.paths.name_all()
     return found.paths

@@ -5,11 +5,17 @@ from __future__ import annotations
 class layout:
     """How elements are laid out: all of them (``torch.strided``), or some with their places (``torch.sparse_coo``, …)."""
 
+    __module__ = "jtorch"
+
     def __init__(self, name: str):
         self.name = name
 
     def __repr__(self):
         return f"torch.{self.name}"
+
+    def __reduce__(self):
+        from jtorch.serialization.rebuild import _get_layout
+        return _get_layout, (repr(self),)
 
 
 strided = layout("strided")

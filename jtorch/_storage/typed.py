@@ -12,6 +12,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch._base import warned
 from jtorch._storage.untyped import UntypedStorage
+from jtorch.storage import reduced
 
 _CLASSIC = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "bfloat16", "complex128",
             "complex64")
@@ -237,7 +238,7 @@ class TypedStorage:
         return f"{shown}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={where}) of size {self._size()}]"
 
     def __reduce__(self) -> tuple:
-        return _wrapped, (self._untyped_storage, self.dtype)
+        return reduced(self)
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self._nbytes()
@@ -400,7 +401,7 @@ LegacyStorage.__name__ = LegacyStorage.__qualname__ = "_LegacyStorage"
 
 
 def _legacy(d: dtypes.dtype) -> type:
-    return _LegacyMeta(f"{d.scalar_name}Storage", (LegacyStorage,), {"_dtype": d, "__module__": "torch",
+    return _LegacyMeta(f"{d.scalar_name}Storage", (LegacyStorage,), {"_dtype": d, "__module__": "jtorch",
                                                                      "__doc__": f"Memory as elements of {d}."})
 
 

@@ -12,7 +12,7 @@ import jtorch.device as devices
 import jtorch.dtype as dtypes
 from jtorch import engine
 from jtorch.engine import Value, out_of_memory
-from jtorch.storage import Storage, address, deepcopy, of_memory, pinned, resize_memory
+from jtorch.storage import Storage, address, deepcopy, of_memory, pinned, reduced, resize_memory
 
 
 class UntypedStorage:
@@ -81,6 +81,9 @@ class UntypedStorage:
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes()
+
+    def __reduce__(self) -> tuple:
+        return reduced(self)
 
     def __copy__(self) -> UntypedStorage:
         return self.clone()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jtorch.serialization.locations import register_package as register_package
     from jtorch.serialization.locations import validate_cuda_device as validate_cuda_device
     from jtorch.serialization.names import StorageType as StorageType
+    from jtorch.serialization.rebuild import _get_layout as _get_layout
     from jtorch.serialization.settings import LoadEndianness as LoadEndianness
     from jtorch.serialization.settings import get_crc32_options as get_crc32_options
     from jtorch.serialization.settings import get_default_load_endianness as get_default_load_endianness
@@ -50,6 +51,7 @@ _WHERE = {name: file for file, names in {
     "legacy": "MAGIC_NUMBER PROTOCOL_VERSION",
     "locations": "default_restore_location location_tag register_package validate_cuda_device",
     "names": "StorageType",
+    "rebuild": "_get_layout",
     "settings": "LoadEndianness get_crc32_options get_default_load_endianness get_default_mmap_options set_crc32_options "
                 "set_default_load_endianness set_default_mmap_options skip_data",
     "weights_only": "add_safe_globals clear_safe_globals get_safe_globals safe_globals"}.items() for name in names.split()}

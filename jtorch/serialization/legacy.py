@@ -12,7 +12,7 @@ from jtorch import engine
 from jtorch.engine import Value
 from jtorch.serialization.archive import ended, read_into
 from jtorch.serialization.names import shown
-from jtorch.serialization.rebuild import Stored
+from jtorch.serialization.rebuild import Stored, before_elements
 from jtorch.storage import Storage
 
 MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001
@@ -96,8 +96,11 @@ def load(file: Any, stream: Stream, unpickle: Callable[[Any], Any]) -> Any:
         raise RuntimeError(f"Invalid protocol version: {shown(version)}")
     system = unpickle(None)
     little = system.get("little_endian", True) if isinstance(system, dict) else True
-    result = unpickle(stream.persistent_load)
+    with before_elements() as later:
+        result = unpickle(stream.persistent_load)
     stream.fill(unpickle(None), bool(little) is not (sys.byteorder == "little"))
+    for finish in later:
+        finish()
     return result
 
 

@@ -14,7 +14,7 @@ from jtorch._storage.untyped import UntypedStorage
 from jtorch.device import device as device_class
 from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import named
-from jtorch.nn.modules._hooks import WrappedHook
+from jtorch.nn.modules._hooks import _WrappedHook
 from jtorch.nn.modules.module import Module
 from jtorch.nn.parallel import DataParallel
 from jtorch.nn.parameter import Buffer
@@ -49,7 +49,7 @@ _SPECIAL: dict[Any, tuple[str, str]] = {
     Size: ("torch", "Size"), device_class: ("torch", "device"), dtype_class: ("torch", "dtype"),
     Generator: ("torch._C", "Generator"), UntypedStorage: ("torch.storage", "UntypedStorage"),
     DataParallel: ("torch.nn.parallel.data_parallel", "DataParallel"),
-    WrappedHook: ("torch.nn.modules.module", "_WrappedHook"), RemovableHandle: ("torch.utils.hooks", "RemovableHandle"),
+    _WrappedHook: ("torch.nn.modules.module", "_WrappedHook"), RemovableHandle: ("torch.utils.hooks", "RemovableHandle"),
 }
 _OURS = {path: thing for thing, path in _SPECIAL.items()}
 

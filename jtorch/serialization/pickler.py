@@ -4,22 +4,24 @@ from __future__ import annotations
 import io
 import pickle
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jtorch import engine
-from jtorch._base.layout import layout, strided
+from jtorch._base.layout import strided
 from jtorch._nodes.hooks import warn_not_saved
-from jtorch._storage.typed import TypedStorage
+from jtorch._storage.typed import LEGACY, TypedStorage
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.dtype import dtype as dtype_class
 from jtorch.dtype import uint8
 from jtorch.engine import out_of_memory
 from jtorch.serialization import names, rebuild
 from jtorch.serialization.locations import location_tag
+from jtorch.serialization.renaming import renamed
 from jtorch.storage import Storage, geometry_of
-from jtorch.tensor import Parameter, Tensor
+from jtorch.tensor import Parameter, Tensor, alias
 
 
 class _Part:
@@ -45,7 +47,7 @@ class Storages:
         self._check(storage, dtype or uint8)
         key = self._keys.setdefault(id(storage), str(len(self._keys)))
         self.found[int(key)] = storage
-        kind = UntypedStorage if dtype is None else names.STORAGE_OF_DTYPE[dtype]
+        kind = UntypedStorage if dtype is None else LEGACY[names.STORAGE_OF_DTYPE[dtype]._name]
         width = 1 if dtype is None else dtype.itemsize
         return "storage", kind, key, location_tag(UntypedStorage(storage)), storage.aval.nbytes // width
 
@@ -58,7 +60,17 @@ class Storages:
         return self._dtypes.get(id(self.found[key]), uint8)
 
 
-def _reduced(t: Tensor) -> tuple[Any, tuple]:
+def _of_checkpoint(t: Tensor) -> tuple[Any, dtype_class | None]:
+    """The storage as a checkpoint refers to it, and the dtype where the tensor's is not the storage's."""
+    if t.dtype in names.STORAGE_OF_DTYPE:
+        return _Part(t._storage, t.dtype), None
+    return _Part(t._storage, None), t.dtype
+
+
+Stores = Callable[[Tensor], tuple[Any, dtype_class | None]]
+
+
+def _reduced(t: Tensor, stored: Stores) -> tuple[Any, tuple]:
     """(function, arguments) that make the tensor again, whatever its class and attributes."""
     if t.layout is not strided:
         from jtorch.sparse.saving import arguments
@@ -66,31 +78,34 @@ def _reduced(t: Tensor) -> tuple[Any, tuple]:
     warn_not_saved(t._own_hooks())
     size, stride, offset = geometry_of(t)
     if t.device.type == "xla":
-        return rebuild._rebuild_device_tensor_from_cpu_tensor, (t.detach().cpu(), t.dtype, str(t.device), t.requires_grad)  # type: ignore[attr-defined]
+        return rebuild._rebuild_device_tensor_from_cpu_tensor, (alias(t).cpu(), t.dtype, str(t.device), t.requires_grad)  # type: ignore[attr-defined]
     if t.device.type == "meta":
         return rebuild._rebuild_meta_tensor_no_storage, (t.dtype, tuple(size), tuple(stride), t.requires_grad)
     place: tuple = (offset, tuple(size), tuple(stride), t.requires_grad, OrderedDict())
-    if t.dtype in names.STORAGE_OF_DTYPE:
-        return rebuild._rebuild_tensor_v2, (_Part(t._storage, t.dtype), *place)
-    return rebuild._rebuild_tensor_v3, (_Part(t._storage, None), *place, t.dtype)
+    storage, dtype = stored(t)
+    if dtype is None:
+        return rebuild._rebuild_tensor_v2, (storage, *place)
+    return rebuild._rebuild_tensor_v3, (storage, *place, dtype)
 
 
 def _state(t: Tensor) -> Any:
-    """What the user has set on the tensor: attributes, and slots if its class has any."""
+    """What the user has set on the tensor: attributes, and slots if its class has any; or what its class says."""
+    if type(t).__getstate__ is not object.__getstate__:     # type: ignore[attr-defined]
+        return t.__getstate__()     # type: ignore[attr-defined]
     attributes = t._attributes()
     slots = {n: getattr(t, n) for c in type(t).__mro__ for n in c.__dict__.get("__slots__", ())
              if issubclass(c, Tensor) and c is not Tensor and hasattr(t, n)}
     return (attributes, slots) if slots else attributes
 
 
-def reduce_tensor(t: Tensor) -> tuple[Any, tuple]:
+def reduce_tensor(t: Tensor, stored: Stores = _of_checkpoint) -> tuple[Any, tuple]:
     """A tensor as a call of one of the functions that PyTorch has for it."""
-    state = _state(t)
-    if isinstance(t, Parameter):
-        parts: tuple = (t.detach(), t.requires_grad, OrderedDict())
+    state, kind = _state(t), type(t)
+    is_sparse_parameter = t.layout is not strided and isinstance(state, dict) and state.pop("_is_param", False)
+    if issubclass(kind, Parameter) or is_sparse_parameter:
+        parts: tuple = (t.detach() if is_sparse_parameter else alias(t), t.requires_grad, OrderedDict())
         return (rebuild._rebuild_parameter_with_state, (*parts, state)) if state else (rebuild._rebuild_parameter, parts)
-    kind: type = type(t)
-    function, args = _reduced(t)
+    function, args = _reduced(t, stored)
     if (kind is Tensor or t.layout is not strided) and not state:
         return function, args
     return rebuild._rebuild_from_type_v2, (function, kind, args, state)
@@ -99,25 +114,23 @@ def reduce_tensor(t: Tensor) -> tuple[Any, tuple]:
 _PLAIN = {int, float, str, bool, type(None), tuple, list, dict, OrderedDict, bytes, complex}
 
 
-def _picklers_base(pickle_module: Any) -> Any:
-    """The class to derive from: one in Python, since only there can be said what classes are called."""
+def _written_in_python(pickle_module: Any) -> Any:
+    """The module's Pickler, if it can be told what classes are called; None for one in C, say cloudpickle's."""
     found = getattr(pickle_module, "_Pickler", None) or pickle_module.Pickler
-    if not issubclass(found, pickle._Pickler):          # type: ignore[attr-defined]
-        raise NotImplementedError(f"torch.save needs a Pickler written in Python, as pickle and dill have it, not "
-                                  f"{pickle_module.__name__}'s: jtorch's classes are written under PyTorch's names")
-    return found
+    return found if isinstance(found, type) and issubclass(found, pickle._Pickler) else None       # type: ignore[attr-defined]
 
 
-def pickler_class(pickle_module: Any, storages: Storages, legacy: bool) -> type:
-    """A Pickler that writes tensors, storages and names as PyTorch's does."""
-    base: Any = _picklers_base(pickle_module)
+def _referring(base: Any, storages: Storages, legacy: bool) -> Any:
+    """A Pickler that refers to storages by persistent ids."""
 
-    class Pickler(base):
+    class Referring(base):
         def persistent_id(self, obj: Any) -> Any:
             if obj.__class__ in _PLAIN:
                 return None
             if isinstance(obj, UntypedStorage):
                 obj = _Part(obj._storage, None)
+            elif obj.__class__ is Storage:
+                obj = _Part(obj, obj.aval.dtype if obj.aval.dtype in names.STORAGE_OF_DTYPE else uint8)
             elif isinstance(obj, TypedStorage):
                 obj = _Part(obj._untyped_storage._storage, obj.dtype if obj.dtype in names.STORAGE_OF_DTYPE else None)
             if obj.__class__ is not _Part:
@@ -125,14 +138,19 @@ def pickler_class(pickle_module: Any, storages: Storages, legacy: bool) -> type:
             found = storages.persistent_id(obj)
             return (*found, None) if legacy else found
 
+    return Referring
+
+
+def _naming(base: Any) -> Any:
+    """A Pickler, of one written in Python, that writes tensors and names as PyTorch's does."""
+
+    class Naming(base):
         def reducer_override(self, obj: Any) -> Any:
             if obj.__class__ in _PLAIN:
                 return NotImplemented
             if isinstance(obj, Tensor):
                 own = type(obj).__reduce_ex__
                 return reduce_tensor(obj) if own is Tensor.__reduce_ex__ or obj.layout is not strided else NotImplemented
-            if obj.__class__ is layout:
-                return rebuild._get_layout, (repr(obj),)
             return NotImplemented if names.torch_name(obj) is None else "a name"    # written by save_global
 
         def save_global(self, obj: Any, name: str | None = None) -> None:
@@ -151,14 +169,15 @@ def pickler_class(pickle_module: Any, storages: Storages, legacy: bool) -> type:
                 self.write(pickle.GLOBAL + "{}\n{}\n".format(*path).encode())
             self.memoize(obj)
 
-    return Pickler
+    return Naming
 
 
 def pickled(obj: Any, storages: Storages, pickle_module: Any, protocol: int, legacy: bool = False) -> bytes:
     """The pickle of an object whose storages are collected."""
-    buffer = io.BytesIO()
-    pickler_class(pickle_module, storages, legacy)(buffer, protocol=protocol).dump(obj)
-    return buffer.getvalue()
+    buffer, base = io.BytesIO(), _written_in_python(pickle_module)
+    kind = _referring(pickle_module.Pickler if base is None else _naming(base), storages, legacy)
+    kind(buffer, protocol=protocol).dump(obj)
+    return renamed(buffer.getvalue()) if base is None else buffer.getvalue()
 
 
 def bytes_of(storage: Storage) -> np.ndarray:

@@ -1,8 +1,10 @@
 """What the functions named in checkpoints do here: tensors from storages, checked, for whoever wrote the file may lie."""
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -94,9 +96,36 @@ def _geometry(offset: Any, size: Any, stride: Any, dtype: dtype_class) -> tuple[
     return offset, size, stride
 
 
-def _tensor(stored: Any, offset: Any, size: Any, stride: Any, dtype: dtype_class, requires_grad: Any, metadata: Any) -> Tensor:
-    if not isinstance(stored, Stored):
-        raise RuntimeError(f"A tensor in the checkpoint has a {type(stored).__name__} where its storage should be")
+def awaited(found: Any) -> Any:
+    """Return the storage of a plain pickle, which takes the form of the first tensor that is made of all of it."""
+    if isinstance(found, (TypedStorage, UntypedStorage)):
+        found.__dict__["_stored"] = _shown(found)
+        found.__dict__["_stored"].shown = False
+    return found
+
+
+def _shown(given: Any) -> Stored:
+    """A storage that is no checkpoint's as one of a checkpoint, whose form stays."""
+    if isinstance(given, Stored):
+        return given
+    if isinstance(given, Storage):      # of a process of this program
+        made = Stored(given, given.aval.dtype)
+    elif isinstance(given, TypedStorage):
+        made = Stored(given._untyped_storage._storage, given.dtype)
+    elif isinstance(given, UntypedStorage):
+        made = Stored(given._storage, None)
+    else:
+        raise RuntimeError(f"A tensor in the checkpoint has a {type(given).__name__} where its storage should be")
+    made.shown = True
+    return made
+
+
+def _stored(given: Any) -> Stored:
+    return getattr(given, "__dict__", {}).get("_stored") or _shown(given)
+
+
+def _tensor(given: Any, offset: Any, size: Any, stride: Any, dtype: dtype_class, requires_grad: Any, metadata: Any) -> Tensor:
+    stored = _stored(given)
     offset, size, stride = _geometry(offset, size, stride, dtype)
     content = stored.content
     aval = engine.aval_of(size, dtype.np, content.aval.device)
@@ -140,7 +169,7 @@ def _rebuild_tensor(storage: Stored, storage_offset: int, size: Any, stride: Any
 def _rebuild_tensor_v2(storage: Stored, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any,
                        metadata: Any = None) -> Tensor:
     """A tensor that shows a part of a storage of its own dtype."""
-    dtype = getattr(storage, "dtype", None)
+    dtype = storage.aval.dtype if isinstance(storage, Storage) else getattr(storage, "dtype", None)
     if dtype is None:
         raise RuntimeError("A tensor in the checkpoint does not say its dtype")
     return _tensor(storage, storage_offset, size, stride, dtype, requires_grad, metadata)
@@ -174,7 +203,7 @@ def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_ho
 
 def _rebuild_from_type_v2(func: Callable, new_type: type, args: tuple, state: Any) -> Any:
     """A tensor of a subclass, or with attributes."""
-    if getattr(func, "__module__", None) != __name__:
+    if func not in FUNCTIONS.values():
         raise RuntimeError(f"A tensor in the checkpoint is made by {names.shown(func)}, which makes no tensors")
     t = func(*args)
     if type(t) is not new_type:
@@ -239,8 +268,29 @@ def _absent(kind: str) -> Callable:
 
 def _rebuild_sparse_tensor(layout: Any, data: tuple) -> Any:
     """A sparse tensor of its indices, values and size."""
-    from jtorch.sparse.saving import rebuilt
-    return rebuilt(layout, data)
+    from jtorch.sparse.saving import rebuilt, unchecked
+    if _of_thread.later is None:
+        return rebuilt(layout, data)
+    made = unchecked(layout, data)
+    _of_thread.later.append(lambda: made.become(rebuilt(layout, data)))
+    return made
+
+
+class _OfThread(threading.local):
+    later: list[Callable[[], Any]] | None = None
+
+
+_of_thread = _OfThread()
+
+
+@contextlib.contextmanager
+def before_elements() -> Iterator[list[Callable[[], Any]]]:
+    """Collect what is left to do about tensors that are made while their storages have no elements yet."""
+    before, _of_thread.later = _of_thread.later, []
+    try:
+        yield _of_thread.later
+    finally:
+        _of_thread.later = before
 
 
 FUNCTIONS = {f.__name__: f for f in (

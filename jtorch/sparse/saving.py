@@ -5,7 +5,8 @@ from typing import Any
 
 from jtorch._base.layout import sparse_coo
 from jtorch.sparse.creation import sparse_compressed_tensor, sparse_coo_tensor
-from jtorch.sparse.tensor import CooTensor, SparseTensor
+from jtorch.sparse.tensor import CLASSES, CooTensor, SparseTensor, make
+from jtorch.tensor import Tensor
 
 
 def arguments(t: SparseTensor) -> tuple:
@@ -23,12 +24,16 @@ def rebuilt(layout: Any, data: tuple) -> SparseTensor:
     return sparse_compressed_tensor(starts, others, values, size, layout=layout, check_invariants=True)
 
 
-def reduced(t: SparseTensor) -> tuple:
-    """(function, arguments) for pickle."""
-    return unpickled, (repr(t.layout), *arguments(t)[1:], t.requires_grad)
+def unchecked(layout: Any, data: tuple) -> SparseTensor:
+    """Return a tensor of these arguments whose elements are not known yet: it is to ``become`` what ``rebuilt`` gives then."""
+    kind = CLASSES.get(layout)
+    indexed, (values, size) = (data[:1], data[1:3]) if layout is sparse_coo else (data[:2], data[2:4])
+    if kind is None or not isinstance(values, Tensor):
+        return rebuilt(layout, data)
+    return make(kind, tuple(indexed), values, tuple(size))      # type: ignore[no-any-return]
 
 
 def unpickled(layout: str, data: tuple, requires_grad: bool) -> SparseTensor:
-    """The tensor of a pickle."""
+    """Return the tensor of a pickle that an earlier version wrote."""
     from jtorch._base import layout as layouts
     return rebuilt(getattr(layouts, layout.removeprefix("torch.")), data).requires_grad_(requires_grad)

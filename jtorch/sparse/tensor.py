@@ -176,10 +176,6 @@ class SparseTensor(Tensor):
         memo[id(self)] = made
         return made.requires_grad_(self.requires_grad)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        from jtorch.sparse.saving import reduced
-        return reduced(self)
-
     def __repr__(self, **options: Any) -> str:      # type: ignore[override]
         from jtorch.sparse.text import text_of
         return text_of(self)

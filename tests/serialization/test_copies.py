@@ -109,8 +109,11 @@ def test_copy_shares_memory(xp):
     assert x[0] == 5 and y is not x
 
 
-def test_storages_are_copied_once():
+def test_storages_of_tensors_are_copied_once():
     xp = library("jtorch")
-    x = xp.arange(4)
-    s, t = pickled((x.untyped_storage(), x[1:]))
-    assert s.data_ptr() == t.untyped_storage().data_ptr()
+    x = xp.arange(4.0)
+    for given in ([x[1:], x.view(2, 2), x], [x.view(2, 2), x], [x.view(xp.int32), x[1:]]):
+        made = pickled(given)
+        assert [t.tolist() for t in made] == [t.tolist() for t in given]
+        assert [t.stride() for t in made] == [t.stride() for t in given]
+        assert len({t.untyped_storage().data_ptr() for t in made}) == 1

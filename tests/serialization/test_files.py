@@ -256,16 +256,50 @@ def test_tar_files_are_refused(tmp_path):
         library("jtorch").load(tmp_path / "x.tar", weights_only=False)
 
 
-def test_pickle_modules():
-    """A module with a Pickler in Python is used; one in C cannot write PyTorch's names."""
+class Anything(dict):
+    """Takes the place of what a pickle makes."""
+
+    def __init__(self, *args):
+        pass
+
+    def __setstate__(self, state):
+        pass
+
+
+def modules_named(data):
+    """The modules whose names a pickle has; none of them is jtorch's."""
+    found = set()
+
+    class Reader(pickle.Unpickler):
+        def find_class(self, module, name):
+            found.add(module)
+            return Anything
+
+        def persistent_load(self, saved):
+            return None
+    Reader(io.BytesIO(data)).load()
+    assert not [module for module in found if module.startswith("jtorch")]
+    return found
+
+
+@pytest.mark.parametrize("base", ["_Pickler", "Pickler"])
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_pickle_modules(base, protocol):
+    """A Pickler in C writes PyTorch's names too."""
     xp = library("jtorch")
 
-    class Pickler(pickle._Pickler):
+    class Pickler(getattr(pickle, base)):
         pass
     module = types.SimpleNamespace(Pickler=Pickler, dumps=pickle.dumps, __name__="mine")
-    assert loaded(xp, saved(xp, xp.arange(2), pickle_module=module)).tolist() == [0, 1]
-    with pytest.raises(NotImplementedError, match="needs a Pickler written in Python"):
-        saved(xp, 1, pickle_module=types.SimpleNamespace(Pickler=pickle.Pickler, __name__="fast"))
+    net = xp.nn.Sequential(xp.nn.Linear(2, 1), xp.nn.BatchNorm1d(1))
+    given = {"net": net, "part": xp.arange(3)[1:], "dtype": xp.float32, "text": "jtorch.nn", "sparse": xp.eye(2).to_sparse(),
+             "bits": xp.ones(1, dtype=xp.uint16), "storage": xp.ones(1).untyped_storage()}
+    data = saved(xp, given, pickle_module=module, pickle_protocol=protocol)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert modules_named(archive.read("archive/data.pkl")) >= {"torch.nn.modules.linear", "torch._utils"}
+    made = loaded(xp, data, weights_only=False)
+    assert made["net"][0].weight.equal(net[0].weight) and made["part"].tolist() == [1, 2] and made["bits"].tolist() == [1]
+    assert made["dtype"] is xp.float32 and made["text"] == "jtorch.nn" and made["sparse"].to_dense().equal(xp.eye(2))
 
 
 @pytest.mark.nightly

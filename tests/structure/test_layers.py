@@ -30,6 +30,7 @@ LAYERS = [
     "_tensor_str",      # printing
     "dispatch",         # a call: checks, recording, writing, views
     "_api",             # PyTorch's functions that are more than one op, and names made from op records
+    "return_types",
     "futures",          # results that somebody else sets
     "distributed",      # processes that work together
     "_classes",
@@ -89,6 +90,9 @@ LAYER = {name: i for i, name in enumerate(LAYERS)}
 # (file, what a function of it imports from below when it is first called): why.
 LATER = {
     ("tensor", "_api"): "Tensor(...) and pickles make tensors from data",
+    ("_base", "serialization"): "pickles name PyTorch's function of layouts",
+    ("tensor", "serialization"): "pickles are written as PyTorch writes them",
+    ("storage", "serialization"): "pickles have what torch.save writes of a storage",
     ("profiler", "autograd"): "tables are asked for rarely, and PyTorch has them in autograd",
     ("tensor", "autograd"): "Tensor.backward is autograd.backward",
     ("tensor", "_tensor_str"): "repr is asked for rarely",

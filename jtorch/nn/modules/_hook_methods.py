@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch._nodes.hooks import RemovableHandle
-from jtorch.nn.modules._hooks import Hooks, WrappedHook, mark
+from jtorch.nn.modules._hooks import Hooks, _WrappedHook, mark
 
 
 class HookMethods:
@@ -94,7 +94,7 @@ class HookMethods:
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Callable, with_module: bool = False) -> RemovableHandle:
-        return RemovableHandle(self._load_state_dict_pre_hooks, WrappedHook(hook, self if with_module else None))
+        return RemovableHandle(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Callable) -> RemovableHandle:
         """``hook(module, incompatible_keys)`` runs after a state dict is loaded."""

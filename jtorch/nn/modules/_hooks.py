@@ -95,7 +95,7 @@ def registered(hooks: OrderedDict, module: Any, name: str, given: Any) -> Any:
     return given
 
 
-class WrappedHook:
+class _WrappedHook:
     """A hook that gets its module too, which it does not keep alive, and which a copy of the module's hooks has anew."""
 
     def __init__(self, hook: Callable, module: Any = None):
@@ -121,6 +121,9 @@ class WrappedHook:
         if state["with_module"] and state["module"] is None:
             raise RuntimeError("You are trying to revive the hook of a dead Module!")
         self._bind(state["hook"], (state["module"],) if state["with_module"] else ())
+
+
+WrappedHook = _WrappedHook      # as pickles of an earlier version name it
 
 
 class BackwardHookFunction(Function):
@@ -290,7 +293,7 @@ class _Call:
             var = next(v for v in var.values() if isinstance(v, Tensor)) if isinstance(var, dict) else var[0]
         if var.grad_fn is not None:
             for hook in hooks:
-                var.grad_fn.register_hook(WrappedHook(hook, self.module))
+                var.grad_fn.register_hook(_WrappedHook(hook, self.module))
             wrong = _old_hook_problem(self.args, self.result, var.grad_fn)
             if wrong is not None:
                 warned.warn(f"Using {wrong}", FutureWarning)

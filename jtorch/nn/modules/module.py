@@ -26,6 +26,7 @@ from jtorch.nn.modules._hooks import (
     register_module_parameter_registration_hook,
     registered,
 )
+from jtorch.nn.modules._hooks import _WrappedHook as _WrappedHook
 from jtorch.nn.modules._make import empty
 from jtorch.nn.modules._state import EXTRA as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (PyTorch's name)
 from jtorch.nn.modules._state import StateMethods

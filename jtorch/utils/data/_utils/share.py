@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from jtorch import engine, storage
-from jtorch._api.creation import from_host
+from jtorch._api.creation import from_host, reduced
 from jtorch._api.shared_memory import NOT_A_LEAF
 from jtorch._backward.view_history import node_of
-from jtorch.tensor import Tensor
+from jtorch.tensor import Parameter, Tensor
 
 SMALL = 128 << 10       # bytes that go through a pipe as quickly as through a file
 MAX_MAPS = 200          # files held open at once; beyond that they are read into memory
@@ -79,8 +79,8 @@ class _Rules:
             self.main = self.main or obj.__module__ == "__main__"
         elif isinstance(obj, Tensor):
             return _reduced_tensor(obj)
-        elif obj.__class__ is storage.Storage and self.held is not None:
-            return _kept_storage(obj, self.held)
+        elif obj.__class__ is storage.Storage:
+            return (self.held is not None and _kept_storage(obj, self.held)) or storage.sent(obj)
         elif obj.__class__ is np.memmap and _is_whole_file(obj):
             mode = "c" if obj.mode == "c" else "r" if obj.mode == "r" else "r+"
             return np.memmap, (obj.filename, obj.dtype, mode, obj.offset, obj.shape, "C" if obj.flags.c_contiguous else "F")
@@ -96,12 +96,14 @@ def _reduced_tensor(t: Tensor) -> Any:
     """A tensor of which the storage is sent only where the tensor shows most of it."""
     if node_of(t) is not None:
         raise RuntimeError(NOT_A_LEAF)
-    if t._storage.aval.nbytes <= 2 * storage.aval_of(t).nbytes or t.__class__ is not Tensor:
+    if t.__class__ not in (Tensor, Parameter):
         return NotImplemented
+    if t._storage.aval.nbytes <= 2 * storage.aval_of(t).nbytes or t.__class__ is Parameter:
+        return reduced(t)
     value = storage.value_of(t)
     engine.read(value)
     small = from_host(np.ascontiguousarray(engine.host_array(value)), storage.aval_of(t).device)
-    return small.__reduce_ex__(5)
+    return reduced(small)
 
 
 KEPT_ALONE, KEPT_TOGETHER = 1 << 20, 2 << 30     # bytes: the smallest array with a file of its own, and all of them
@@ -112,10 +114,10 @@ _kept_names: list[Names] = []
 def _kept_storage(s: storage.Storage, held: list) -> Any:
     """A storage by the file of its elements, which stays for the next epoch: such an array never changes."""
     if s.host is not None or s.aval.nbytes < KEPT_ALONE or s.content().array.__class__ is not np.ndarray:
-        return NotImplemented
+        return None
     array = s.content().array
     if id(array) not in _kept and not _keep(array):
-        return NotImplemented
+        return None
     held.append(array)
     return _of_file, (_kept[id(array)][0], s.aval.shape, s.aval.np)
 
