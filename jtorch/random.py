@@ -662,3 +662,5 @@ def bind() -> None:
     """Puts the functions and methods of this file where PyTorch has them."""
     put(functions, {**{f.__name__: f for f in _FUNCTIONS}, "Generator": Generator, "default_generator": default_generator})
     put(Tensor, {f.__name__: f for f in _METHODS})
+
+del _Here      # PyTorch's module has no such names

@@ -223,7 +223,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
     counts = None if given else tuple(bins)
     limits = None if range is None else tuple(map(float, range))
     hist, *edges = functions._histogramdd(input, given, counts, limits, weight, density)
-    return return_type("histogramdd", ("hist", "bin_edges"))(hist, tuple(given or edges))
+    return return_type("histogramdd", ("hist", "bin_edges"))((hist, tuple(given or edges)))
 
 
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:

@@ -13,6 +13,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -86,23 +87,25 @@ class Paths:
         else:
             if file is not None:
                 self.files.setdefault(home, file)
-            self._let_hints_be_read(sys.modules.get(thing.__module__), home)
+            self._let_hints_be_read(thing, sys.modules.get(thing.__module__), home)
         line = vars(thing).get("__firstlineno__")
         thing.__module__ = home
         if line is not None:        # Python 3.13 takes it away from a class of another module; inspect.getsource reads it
             thing.__firstlineno__ = line        # type: ignore[union-attr]
 
-    def _let_hints_be_read(self, written_in: ModuleType | None, home: str) -> None:
+    def _let_hints_be_read(self, kind: type, written_in: ModuleType | None, home: str) -> None:
         """``typing.get_type_hints`` evaluates a class's annotations in the module of ``sys.modules`` that it says it is of."""
         path = home.partition(".")[2]
-        if written_in is None or home in sys.modules:
+        if written_in is None:
             return
         if path in self.own and written_in.__spec__ is not None and written_in.__spec__.name == _own_name(path):
-            sys.modules[home] = written_in
+            sys.modules.setdefault(home, written_in)
             return
-        made = self.make(path)
-        if made is not None:
-            vars(made).update({k: v for k, v in vars(written_in).items() if k not in vars(made) and not k.startswith("__")})
+        made = sys.modules[home] if home in sys.modules else self.make(path)
+        if made is not None and path not in self.own:
+            hints = " ".join(map(str, vars(kind).get("__annotations__", {}).values()))
+            named = {name: vars(written_in)[name] for name in re.findall(r"\w+", hints) if name in vars(written_in)}
+            vars(made).update({name: value for name, value in named.items() if name not in vars(made)})
             sys.modules[home] = made
 
     def _say_file(self, module: ModuleType, path: str) -> None:

@@ -78,3 +78,5 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
+
+del _Restores      # PyTorch's module has no such names

@@ -166,3 +166,5 @@ class _set_fwd_grad_enabled(_Context):
 
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+del _Context      # PyTorch's module has no such names

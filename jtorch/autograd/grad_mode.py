@@ -59,3 +59,5 @@ class _unsafe_preserve_version_counter(_Context):
 
 __all__ = ["enable_grad", "enforce_grad_layout_policy", "inference_mode", "no_grad", "set_grad_enabled",
            "set_multithreading_enabled"]
+
+del _Context      # PyTorch's module has no such names

@@ -57,3 +57,5 @@ class profile(profiler.profile):  # noqa: N801
 
     def __str__(self) -> str:
         return self.table() if self._timeline is not None and not self._running else "<unfinished torch.autograd.profile>"
+
+del _NotBuilt      # PyTorch's module has no such names

@@ -50,3 +50,5 @@ class Variable(metaclass=VariableMeta):
 
 
 __all__ = ["Variable", "VariableMeta"]
+
+del Engine      # PyTorch's module has no such names

@@ -188,3 +188,5 @@ def preferred_blas_library(backend: Any = None) -> Any:
 
     """
     return _prefer("blas", _BlasBackend, backend)
+
+del Computed, Flag, Settings, ReducedPrecision      # PyTorch's module has no such names

@@ -23,3 +23,5 @@ def set_flags(_immediate=None):
 def flags(immediate=False):
     """``set_flags`` for a ``with`` block. See torch.backends.miopen."""
     return _flags.inside(set_flags, immediate)
+
+del Flag, _Miopen      # PyTorch's module has no such names

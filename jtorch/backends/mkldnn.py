@@ -49,3 +49,5 @@ def set_flags(_enabled=None, _deterministic=None, _allow_tf32=None, _fp32_precis
 def flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision="none"):
     """``set_flags`` for a ``with`` block. See torch.backends.mkldnn."""
     return _flags.inside(set_flags, enabled, deterministic, allow_tf32, fp32_precision)
+
+del Computed, Flag, _Mkldnn      # PyTorch's module has no such names

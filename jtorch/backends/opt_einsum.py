@@ -60,3 +60,5 @@ def set_flags(_enabled=None, _strategy=None):
 def flags(enabled=None, strategy=None):
     """``set_flags`` for a ``with`` block. See torch.backends.opt_einsum."""
     return _flags.inside(set_flags, enabled, strategy)
+
+del Computed, _OptEinsum      # PyTorch's module has no such names

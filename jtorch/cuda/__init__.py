@@ -542,3 +542,5 @@ def set_rng_state_all(new_states) -> None:
     """Set the state of each GPU's generator. See torch.cuda.set_rng_state_all."""
     for index, state in enumerate(new_states):
         set_rng_state(state, index)
+
+del _Streams, _EventOfDevice      # PyTorch's module has no such names

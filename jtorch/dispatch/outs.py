@@ -41,7 +41,7 @@ def call_out(c: Call, flat, out):
     for v, t in zip(fitted, outs, strict=True):
         stride = layout_of(c, flat, v.aval.shape)[0] if viewed and not c.op.layout.kept and not v.aval.traced else None
         write_resized(t, v, warn=not c.op.creates, stride=stride)
-    return return_type(f"{name}_out", c.op.returns)(*outs) if c.op.returns and len(outs) == len(c.op.returns) else out
+    return return_type(f"{name}_out", c.op.returns)(outs) if c.op.returns and len(outs) == len(c.op.returns) else out
 
 
 def _check_given(op: Op, name: str, flat, outs: list) -> None:

@@ -365,3 +365,5 @@ less_than, greater_than, greater_than_eq = _LessThan, _GreaterThan, _GreaterThan
 lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerCholesky(), _CorrCholesky()
 square, symmetric = _Square(), _Symmetric()
 positive_semidefinite, positive_definite = _PositiveSemidefinite(), _PositiveDefinite()
+
+del _OfBase, _Several, _Bounded, _Below, _Above, _Between      # PyTorch's module has no such names

@@ -7,7 +7,8 @@ from typing import Any
 from jtorch._api import functions
 from jtorch._base.dtype_info import finfo
 from jtorch.distributions import constraints
-from jtorch.distributions.distribution import AtLoc, ExponentialFamily, Parametrized, checked, standard_normal
+from jtorch.distributions._families import AtLoc, Parametrized
+from jtorch.distributions.distribution import ExponentialFamily, checked, standard_normal
 from jtorch.no_grad import no_grad
 
 EULER = 0.57721566490153286060

@@ -8,10 +8,10 @@ from jtorch._api import functions, nn_functions
 from jtorch._base.dtype_info import finfo
 from jtorch._base.size import Size
 from jtorch.distributions import constraints
+from jtorch.distributions._families import Parametrized
 from jtorch.distributions.distribution import (
     Distribution,
     ExponentialFamily,
-    Parametrized,
     broadcast_all,
     checked,
     lazy_property,

@@ -252,22 +252,6 @@ def checked(method: Callable) -> Callable:
     return wrapper
 
 
-class AtLoc:
-    """The mean and the mode of what is symmetric about ``loc``."""
-
-    loc: Any
-
-    @property
-    def mean(self) -> Any:
-        """loc."""
-        return self.loc
-
-    @property
-    def mode(self) -> Any:
-        """loc."""
-        return self.loc
-
-
 class ExponentialFamily(Distribution):
     """A distribution of the density h(x) exp(sum of parameter * t(x) - log_normalizer(parameters)).
 
@@ -296,17 +280,9 @@ class ExponentialFamily(Distribution):
         return mean + value - sum([sum_last(p * g, p.dim() - n) for p, g in zip(given, slopes, strict=True)])
 
 
-class Parametrized(Distribution):
-    """A distribution whose parameters are tensors of the shape of its batch: the names in ``arg_constraints``."""
-
-    def _set(self, validate_args: bool | None, **given: Any) -> None:
-        values = broadcast_all(*given.values())
-        vars(self).update(zip(given, values, strict=True))
-        numbers = all([isinstance(v, Number) for v in given.values()])
-        Distribution.__init__(self, () if numbers else values[0].size(), validate_args=validate_args)
-
-
 def one_of(probs: Any, logits: Any) -> None:
     """ValueError unless exactly one is given."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+
+del _NotSaid      # PyTorch's module has no such names

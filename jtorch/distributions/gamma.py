@@ -8,15 +8,8 @@ from jtorch._api import functions
 from jtorch._api.creation import as_tensor, tensor
 from jtorch._base.dtype_info import finfo
 from jtorch.distributions import constraints
-from jtorch.distributions.distribution import (
-    AtLoc,
-    ExponentialFamily,
-    Number,
-    Parametrized,
-    broadcast_all,
-    checked,
-    standard_normal,
-)
+from jtorch.distributions._families import AtLoc, Parametrized
+from jtorch.distributions.distribution import ExponentialFamily, Number, broadcast_all, checked, standard_normal
 
 
 class Gamma(Parametrized, ExponentialFamily):
@@ -298,3 +291,5 @@ class Beta(ExponentialFamily):
 
     def _log_normalizer(self, x: Any, y: Any) -> Any:       # type: ignore[override]
         return x.lgamma() + y.lgamma() - (x + y).lgamma()
+
+del AtLoc, Parametrized      # PyTorch's module has no such names

@@ -6,8 +6,9 @@ from typing import Any
 
 from jtorch._api import functions
 from jtorch.distributions import constraints
+from jtorch.distributions._families import AtLoc, Parametrized
 from jtorch.distributions.discrete import Categorical
-from jtorch.distributions.distribution import AtLoc, Distribution, Parametrized, checked
+from jtorch.distributions.distribution import Distribution, checked
 from jtorch.dtype import bool_
 from jtorch.no_grad import no_grad
 

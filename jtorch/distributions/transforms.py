@@ -385,3 +385,5 @@ class CorrCholeskyTransform(Transform):
         if shape[-2] != shape[-1]:
             raise ValueError("Input is not square")
         return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
+
+del OfItsKind, _Rising      # PyTorch's module has no such names

@@ -7,7 +7,8 @@ from typing import Any
 from jtorch._api import functions
 from jtorch._base.size import Size
 from jtorch.distributions import constraints
-from jtorch.distributions.distribution import AtLoc, Distribution, checked, lazy_property, standard_normal, sum_last
+from jtorch.distributions._families import AtLoc
+from jtorch.distributions.distribution import Distribution, checked, lazy_property, standard_normal, sum_last
 
 
 class OfCovariance(Distribution):

@@ -347,3 +347,5 @@ def _between(before: tuple, after: tuple) -> tuple:
 def is_argument(a: Any) -> bool:
     """Whether something may stand among a node's arguments as it is."""
     return a is None or a is ... or isinstance(a, base_types)
+
+del MemoryFormat      # PyTorch's module has no such names

@@ -77,7 +77,7 @@ def _reduced(t: Tensor, stored: Stores) -> tuple[Any, tuple]:
         return rebuild._rebuild_sparse_tensor, arguments(t)     # type: ignore[arg-type]
     warn_not_saved(t._own_hooks())
     size, stride, offset = geometry_of(t)
-    if t.device.type == "xla":
+    if t.device.type == "xla" or (t.device.index and t.device.type == "cpu" and stored is not _of_checkpoint):
         return rebuild._rebuild_device_tensor_from_cpu_tensor, (alias(t).cpu(), t.dtype, str(t.device), t.requires_grad)  # type: ignore[attr-defined]
     if t.device.type == "meta":
         return rebuild._rebuild_meta_tensor_no_storage, (t.dtype, tuple(size), tuple(stride), t.requires_grad)

@@ -19,3 +19,5 @@ class _Module(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Module
+
+del _Module      # PyTorch's module has no such names

@@ -661,3 +661,5 @@ class Softmax2d(_Activation):
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3)
+
+del _Activation, _Inplace, _Shrink, _Softmax      # PyTorch's module has no such names

@@ -337,3 +337,5 @@ class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
     """
 
     cls_to_become = BatchNorm3d
+
+del Spatial      # PyTorch's module has no such names

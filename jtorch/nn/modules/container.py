@@ -251,3 +251,5 @@ def _pair(i: int, item: Any) -> tuple[str, Module]:
     if len(parts := tuple(item)) != 2:
         raise ValueError(f"{where} has length {len(parts)}; 2 is required")
     return parts
+
+del _Numbered      # PyTorch's module has no such names

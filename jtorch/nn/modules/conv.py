@@ -468,3 +468,5 @@ class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """
 
     cls_to_become = ConvTranspose3d
+
+del Spatial, _Conv, _LazyConv, _LazyConvTranspose      # PyTorch's module has no such names

@@ -150,3 +150,5 @@ class FeatureAlphaDropout(_Alpha):
     """
 
     _function = "feature_alpha_dropout"
+
+del _Alpha      # PyTorch's module has no such names

@@ -483,3 +483,5 @@ class _WithHooks(ModuleType):
 for _name, _theirs in _NAMES.items():
     setattr(_WithHooks, f"_global_{_theirs}", _of_hooks(_name))
 sys.modules[__name__].__class__ = _WithHooks
+
+del HookMethods, StateMethods, _WithHooks      # PyTorch's module has no such names

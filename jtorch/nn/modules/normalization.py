@@ -235,3 +235,5 @@ class CrossMapLRN2d(LocalResponseNorm):
         squares = (input * input).transpose(1, 3)
         scale = F.linear(squares, tensor(near, dtype=input.dtype, device=input.device)).transpose(1, 3)
         return input * (scale * (self.alpha / self.size) + self.k) ** -self.beta
+
+del _Affine      # PyTorch's module has no such names

@@ -238,3 +238,5 @@ class ZeroPad2d(_ZeroPadNd, ConstantPad2d, spatial=2):
 
 class ZeroPad3d(_ZeroPadNd, ConstantPad3d, spatial=3):
     """Padding of three dimensions with zeros. See torch.nn.ZeroPad3d."""
+
+del Spatial, _PadNd, _ZeroPadNd      # PyTorch's module has no such names

@@ -389,3 +389,5 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, spatial=2):
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, spatial=3):
     """Means of parts of three dimensions. See torch.nn.AdaptiveAvgPool3d."""
+
+del Spatial, _Pool, _FractionalMaxPoolNd      # PyTorch's module has no such names

@@ -513,3 +513,5 @@ class GRUCell(RNNCellBase):
         if hx is not None:
             self._check_dim("hidden", hx)
         return self._step(functions.gru_cell, input, hx)
+
+del _Recurrent      # PyTorch's module has no such names

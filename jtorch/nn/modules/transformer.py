@@ -415,3 +415,5 @@ class Transformer(Module):
         for p in self.parameters():
             if p.dim() > 1:     # type: ignore[attr-defined]
                 init.xavier_uniform_(p)
+
+del _Layer      # PyTorch's module has no such names

@@ -233,3 +233,5 @@ def _group_of(process_group: Any, device_mesh: Any) -> Any:
     if device_mesh.ndim != 1:
         raise RuntimeError(f"Only 1D device mesh is supported, but got {device_mesh}.")
     return device_mesh.get_group(0)
+
+del Averaging      # PyTorch's module has no such names

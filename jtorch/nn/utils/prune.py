@@ -359,3 +359,5 @@ def is_pruned(module: Any) -> bool:
 __all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
            "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
            "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove"]
+
+del _Amount      # PyTorch's module has no such names

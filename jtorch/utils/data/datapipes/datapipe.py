@@ -139,3 +139,5 @@ def argument_validation(f: Callable) -> Callable:
 
 
 runtime_validation = argument_validation
+
+del _WithFunctions      # PyTorch's module has no such names
