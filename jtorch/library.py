@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jtorch._base import warned
+from jtorch._library import formulas
 from jtorch._library.batching import make_batched
 from jtorch._library.custom_ops import (
     OPDEFS,
@@ -18,7 +19,7 @@ from jtorch._library.custom_ops import (
     keyword_tensors,
 )
 from jtorch._library.dispatch_keys import DispatchKey, key_of_device
-from jtorch._library.formulas import Formula, make_formula
+from jtorch._library.formulas import make_formula
 from jtorch._library.infer_schema import infer_schema
 from jtorch._library.libraries import Library, library_for, split_name
 from jtorch._library.libraries import scoped_library as _scoped_library  # noqa: F401 (PyTorch's name)
@@ -136,7 +137,7 @@ def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable
                            "Please "
                            "create a functional operator and register an autograd formula for that.")
     _refuse_keyword_tensors(schema, "register_autograd")
-    formula = make_formula(overload._record, overload, Formula(backward, setup_context))
+    formula = make_formula(overload._record, overload, formulas.Formula(backward, setup_context))
     library_for(split_name(op)[0], lib)._set(overload._record, "formula", formula)
 
 

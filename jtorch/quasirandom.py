@@ -1,16 +1,18 @@
 """torch.quasirandom: points that fill a cube evenly. The directions are SciPy's, the points and their scrambling PyTorch's."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jtorch._api import functions
 from jtorch._api.creation import from_numpy
 from jtorch._base.generator import Generator
-from jtorch.dtype import dtype as Dtype
 from jtorch.dtype import get_default_dtype, int64
 from jtorch.tensor import Tensor
+
+if TYPE_CHECKING:
+    from jtorch.dtype import dtype as Dtype
 
 
 class SobolEngine:

@@ -12,7 +12,7 @@ import numpy as np
 
 import jtorch.device as devices
 import jtorch.dtype as dtypes
-from jtorch import engine, speedups, storage
+from jtorch import engine, speedups, storage, tape
 from jtorch._api import functions
 from jtorch._api.conversion import in_format
 from jtorch._api.creation import from_host, place_of
@@ -33,7 +33,6 @@ from jtorch.ops.layout import iterated, preserved
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import check_writable, geometry_of, value_of
-from jtorch.tape import NotImplementedNode
 from jtorch.tensor import Tensor, with_grad, wrap
 
 
@@ -140,20 +139,23 @@ class _Restricted:
     forbidden = False
 
 
+_restricted = _Restricted()
+
+
 @contextlib.contextmanager
 def restricted(randomness: str) -> Iterator[None]:
     """While it lasts, drawing numbers is an error if ``randomness`` says so: what a mapped function may do."""
-    before, _Restricted.forbidden = _Restricted.forbidden, randomness == "error"
+    before, _restricted.forbidden = _restricted.forbidden, randomness == "error"
     try:
         yield
     finally:
-        _Restricted.forbidden = before
+        _restricted.forbidden = before
 
 
 def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, given: Generator | None, host: Callable,
            accelerator: Callable) -> Value:
     """A value drawn by ``host(stream)`` on the CPU and by ``accelerator(key)`` elsewhere."""
-    if _Restricted.forbidden:
+    if _restricted.forbidden:
         raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
                            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
     aval = engine.aval_of(shape, dtype.np, place)
@@ -463,7 +465,7 @@ def _with_zero_gradient(sources: tuple, made: Tensor, name: str) -> Tensor:
 def _without_derivative(name: str, sources: tuple, made: Tensor) -> Tensor:
     """A drawn tensor whose node says that nobody knows its derivative."""
     edges = tuple([edge_of(t) if _requires_grad(t) else None for t in _tracked(sources)])
-    return _with_node(made, NotImplementedNode(name, edges)) if edges else made
+    return _with_node(made, tape.NotImplementedNode(name, edges)) if edges else made
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
@@ -663,4 +665,4 @@ def bind() -> None:
     put(functions, {**{f.__name__: f for f in _FUNCTIONS}, "Generator": Generator, "default_generator": default_generator})
     put(Tensor, {f.__name__: f for f in _METHODS})
 
-del _Here      # PyTorch's module has no such names
+del _Here, _Restricted      # PyTorch's module has no such names

@@ -12,7 +12,8 @@ from jtorch import engine
 from jtorch._api import functions
 from jtorch._api.creation import from_host
 from jtorch._api.names import put
-from jtorch._base.deterministic import Deterministic, choose
+from jtorch._base import deterministic
+from jtorch._base.deterministic import choose
 from jtorch._storage.typed import TypedStorage
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.dispatch import call
@@ -144,9 +145,12 @@ class _Threads:
     number = between = 0
 
 
+_threads = _Threads()
+
+
 def get_num_threads() -> int:
     """The number of threads that an op may use. See torch.get_num_threads."""
-    return _Threads.number or _cores()
+    return _threads.number or _cores()
 
 
 def set_num_threads(n: int) -> None:
@@ -155,18 +159,18 @@ def set_num_threads(n: int) -> None:
     Products of NumPy's OpenBLAS use so many from then on; with 1, what is compiled from then on runs in one thread, too.
     The pool of XLA has its size, that of the cores that the process may use, from the start.
     """
-    _Threads.number = _checked_number(n, "set_num_threads")
-    engine.use_threads(_Threads.number)
+    _threads.number = _checked_number(n, "set_num_threads")
+    engine.use_threads(_threads.number)
 
 
 def get_num_interop_threads() -> int:
     """The number that was set, or that of the cores. See torch.get_num_interop_threads."""
-    return _Threads.between or _cores()
+    return _threads.between or _cores()
 
 
 def set_num_interop_threads(n: int) -> None:
     """Kept for ``get_num_interop_threads``: ops do not run side by side. See torch.set_num_interop_threads."""
-    _Threads.between = _checked_number(n, "set_num_interop_threads")
+    _threads.between = _checked_number(n, "set_num_interop_threads")
 
 
 def _cores() -> int:
@@ -200,7 +204,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether deterministic algorithms were asked for."""
-    return Deterministic.on
+    return deterministic.Deterministic.on
 
 
 e, pi, inf, nan, newaxis = math.e, math.pi, math.inf, math.nan, None
@@ -219,3 +223,5 @@ def bind() -> None:
 
 
 __all__ = [*NAMES, "can_cast", "scalar_tensor"]
+
+del _Threads      # PyTorch's module has no such names

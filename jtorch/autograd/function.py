@@ -15,9 +15,9 @@ from jtorch._base import warned
 from jtorch._nodes import tangents
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch._nodes.version_errors import FREED
+from jtorch.autograd import saved as _saved
 from jtorch.autograd._calls import filled
 from jtorch.autograd.forward_ad import _set_fwd_grad_enabled
-from jtorch.autograd.saved import Saved
 from jtorch.dispatch import call_view, check_inplace, restrict, write_with_history
 from jtorch.engine import call_of
 from jtorch.no_grad import mode, no_grad
@@ -75,7 +75,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def __init__(self) -> None:
         super().__init__(())
-        self._saved: list[Saved | None] | None = []
+        self._saved: list[_saved.Saved | None] | None = []
         self._outputs: list = []            # the aval of each output, None for what is no tensor
         self._is_tensor: list[bool] = []    # of the inputs
 
@@ -344,7 +344,7 @@ def _finish(ctx: BackwardCFunction, inputs: list, returned: Any, executable: boo
         if t is not None and not isinstance(t, Tensor):
             raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
     if executable:
-        ctx._saved = [None if t is None else Saved(t, _number(t, made, ctx)) for t in to_save]
+        ctx._saved = [None if t is None else _saved.Saved(t, _number(t, made, ctx)) for t in to_save]
     ctx.to_save = None
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return tuple(made) if isinstance(returned, tuple) else made[0]

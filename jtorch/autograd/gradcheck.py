@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jtorch._base import warned
+from jtorch.autograd import _gradcheck_settings
 from jtorch.autograd._calls import zeros_like
 from jtorch.autograd._differences import (
     GradcheckError,
@@ -23,18 +24,6 @@ from jtorch.autograd._differences import (
 from jtorch.autograd.gradcheck_forward import check_batched, check_forward
 from jtorch.autograd.run import grad
 from jtorch.tensor import Tensor
-
-
-class _Check(NamedTuple):
-    """The settings of one check."""
-
-    eps: float
-    atol: float
-    rtol: float
-    nondet_tol: float
-    check_undefined_grad: bool
-    check_grad_dtypes: bool
-    fast_mode: bool
 
 
 def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
@@ -84,7 +73,7 @@ def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    settings = _Check(eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode)
+    settings = _gradcheck_settings.Check(eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode)
     try:
         tensors = as_tuple(inputs)
         _check_inputs(tensors)
@@ -167,7 +156,7 @@ def _random_gradients(func: Callable, inputs: tuple) -> tuple:
 
 # ---------------------------------------------------------------- one check
 
-def _checked(func: Callable, inputs: tuple, check: _Check) -> bool:
+def _checked(func: Callable, inputs: tuple, check: _gradcheck_settings.Check) -> bool:
     returned = as_tuple(func(*inputs))
     outputs = differentiable(returned)
     if not outputs:
@@ -200,7 +189,7 @@ def _check_inputs(inputs: tuple) -> None:
                          "requires_grad=True.")
 
 
-def _check_constant(func: Callable, inputs: tuple, check: _Check) -> bool:
+def _check_constant(func: Callable, inputs: tuple, check: _gradcheck_settings.Check) -> bool:
     """An output without history must not change with the inputs."""
     for t in needing_grad(inputs):
         for column in columns(func, inputs, t, check.eps, lambda o: o, all_outputs=True):
@@ -211,7 +200,7 @@ def _check_constant(func: Callable, inputs: tuple, check: _Check) -> bool:
 
 # ---------------------------------------------------------------- comparisons
 
-def _compare_jacobians(func: Callable, inputs: tuple, outputs: tuple, part: tuple, check: _Check) -> None:
+def _compare_jacobians(func: Callable, inputs: tuple, outputs: tuple, part: tuple, check: _gradcheck_settings.Check) -> None:
     needing = needing_grad(inputs)
     numerical = [list(columns(func, inputs, t, check.eps, part[1])) for t in needing]
     for i, o in enumerate(outputs):
@@ -230,7 +219,7 @@ def _mismatch(i: int, j: int, numerical: Any, analytical: Any, output: Tensor, p
             f"numerical:{numerical}\nanalytical:{analytical}\n")
 
 
-def _analytical(output: Tensor, needing: list[Tensor], unit: complex, check: _Check) -> list[np.ndarray]:
+def _analytical(output: Tensor, needing: list[Tensor], unit: complex, check: _gradcheck_settings.Check) -> list[np.ndarray]:
     """The Jacobian by backward, computed twice to see that it comes out the same."""
     last = _rows(output, needing, unit, check)
     for _ in range(3):      # what runs may be compiled between two of them, first kernels and then all of it: rounded otherwise
@@ -242,7 +231,7 @@ def _analytical(output: Tensor, needing: list[Tensor], unit: complex, check: _Ch
                          f"The tolerance for nondeterminism was {check.nondet_tol}.")
 
 
-def _rows(output: Tensor, needing: list[Tensor], unit: complex, check: _Check) -> list[np.ndarray]:
+def _rows(output: Tensor, needing: list[Tensor], unit: complex, check: _gradcheck_settings.Check) -> list[np.ndarray]:
     blocks: list[np.ndarray] = [np.zeros((t.numel(), output.numel()), double(array(t))) for t in needing]
     for k in range(output.numel()):
         given: np.ndarray = np.zeros(output.numel(), double(array(output)))
@@ -252,7 +241,7 @@ def _rows(output: Tensor, needing: list[Tensor], unit: complex, check: _Check) -
     return blocks
 
 
-def _vjp(output: Tensor, needing: list[Tensor], given: np.ndarray, check: _Check) -> list[np.ndarray]:
+def _vjp(output: Tensor, needing: list[Tensor], given: np.ndarray, check: _gradcheck_settings.Check) -> list[np.ndarray]:
     found = grad(output, needing, tensor_like(output, given), retain_graph=True, allow_unused=True)
     for g, t in zip(found, needing, strict=True):
         if g is not None and g.size() != t.size():
@@ -262,7 +251,7 @@ def _vjp(output: Tensor, needing: list[Tensor], given: np.ndarray, check: _Check
     return [np.zeros(t.numel()) if g is None else array(g).ravel() for g, t in zip(found, needing, strict=True)]
 
 
-def _compare_projections(func: Callable, inputs: tuple, outputs: tuple, part: tuple, check: _Check) -> None:
+def _compare_projections(func: Callable, inputs: tuple, outputs: tuple, part: tuple, check: _gradcheck_settings.Check) -> None:
     """vᵀJu by differences and by backward, for one random u per input and v per output."""
     random = np.random.Generator(np.random.PCG64(2147483647))
     needing = needing_grad(inputs)

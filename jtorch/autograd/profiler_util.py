@@ -4,8 +4,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from jtorch.engine.timeline import Happening, Timeline
+if TYPE_CHECKING:
+    from jtorch.engine.timeline import Happening, Timeline
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]
 # A record or a departure takes no time of its own.

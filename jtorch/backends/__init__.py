@@ -25,7 +25,7 @@ def __allow_nonbracketed_mutation() -> Iterator[None]:
 
 def set_flags(_fp32_precision="none"):
     """Set the precision of float32 for all kinds of ops; what it was."""
-    return _flags.set_all(_Generic(""), fp32_precision=_fp32_precision)
+    return _flags.set_all(_generic, fp32_precision=_fp32_precision)
 
 
 def flags(fp32_precision="none"):
@@ -38,6 +38,8 @@ class _Generic(types.ModuleType):
 
 
 _flags.become(__name__, _Generic)
+_generic = _Generic("")
+del _Generic      # PyTorch's module has no such name
 
 from jtorch.backends import (  # noqa: E402
     cpu,

@@ -1,11 +1,10 @@
 """torch.backends.cuda."""
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 import jtorch.device as devices
-from jtorch.backends import _flags, precision
+from jtorch.backends import _flags, _libraries, precision
 from jtorch.backends._flags import Computed, Flag, Settings
 
 
@@ -115,27 +114,10 @@ def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_e
     return _flags.inside(_set_sdp, enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
 
 
-class _Backend(enum.Enum):
-    """Which library a kind of calls goes to on a GPU. XLA chooses by itself."""
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}.{self.name}"
-
-    __repr__ = __str__
+_preferred: dict[str, _libraries._Backend] = {"linalg": _libraries._LinalgBackend.Default, "blas": _libraries._BlasBackend.Cublas}
 
 
-class _LinalgBackend(_Backend):
-    Default, Cusolver, Magma = range(3)
-
-
-class _BlasBackend(_Backend):
-    Default, Cublas, Cublaslt, Ck = range(4)
-
-
-_preferred: dict[str, _Backend] = {"linalg": _LinalgBackend.Default, "blas": _BlasBackend.Cublas}
-
-
-def _prefer(kind: str, choices: type[_Backend], backend: Any) -> Any:
+def _prefer(kind: str, choices: type[_libraries._Backend], backend: Any) -> Any:
     if isinstance(backend, str):
         names = {name.lower(): member for name, member in choices.__members__.items()}
         if backend not in names:
@@ -163,10 +145,10 @@ def preferred_linalg_library(backend: Any = None) -> Any:
     Example::
 
         >>> torch.backends.cuda.preferred_linalg_library()
-        _LinalgBackend.Default
+        _libraries._LinalgBackend.Default
 
     """
-    return _prefer("linalg", _LinalgBackend, backend)
+    return _prefer("linalg", _libraries._LinalgBackend, backend)
 
 
 def preferred_blas_library(backend: Any = None) -> Any:
@@ -184,9 +166,9 @@ def preferred_blas_library(backend: Any = None) -> Any:
     Example::
 
         >>> torch.backends.cuda.preferred_blas_library()
-        _BlasBackend.Cublas
+        _libraries._BlasBackend.Cublas
 
     """
-    return _prefer("blas", _BlasBackend, backend)
+    return _prefer("blas", _libraries._BlasBackend, backend)
 
 del Computed, Flag, Settings, ReducedPrecision      # PyTorch's module has no such names

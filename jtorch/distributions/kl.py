@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jtorch._api import nn_functions
 from jtorch._base import warned
@@ -14,7 +14,10 @@ from jtorch.distributions.distribution import ExponentialFamily, sum_last
 from jtorch.distributions.gamma import Beta, Dirichlet, Gamma
 from jtorch.distributions.relaxed import ContinuousBernoulli
 from jtorch.distributions.transformed import Gumbel, HalfNormal, Pareto, TransformedDistribution
-from jtorch.distributions.vectors import Gaussian, Independent, LowRankMultivariateNormal, MultivariateNormal
+from jtorch.distributions.vectors import Independent, LowRankMultivariateNormal, MultivariateNormal
+
+if TYPE_CHECKING:
+    from jtorch.distributions.vectors import Gaussian
 
 __all__ = ["kl_divergence", "register_kl"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 import os
 from typing import Any, NoReturn
 
-from jtorch.export import _archive, _make
-from jtorch.export.dynamic_shapes import Constraint, Dim, ShapesCollection, UserError, dims
+from jtorch.export import _archive, _make, _user_error
+from jtorch.export.dynamic_shapes import Constraint, Dim, ShapesCollection, dims
 from jtorch.export.exported_program import ExportedProgram
 from jtorch.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
 from jtorch.nn.modules.module import Module
@@ -30,7 +30,7 @@ def export(mod: Module, args: tuple, kwargs: dict[str, Any] | None = None, *, dy
     if not isinstance(mod, Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if not isinstance(args, tuple):
-        raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+        raise _user_error.UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
     return _make.program_of(mod, args, kwargs or {}, dynamic_shapes)
 
 

@@ -8,7 +8,8 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from jtorch.engine import stablehlo
-from jtorch.export.exported_program import Description, ExportedProgram
+from jtorch.export._program_module import Description
+from jtorch.export.exported_program import ExportedProgram
 from jtorch.serialization import load as load_tensors
 from jtorch.serialization import save as save_tensors
 from jtorch.utils._pytree import treespec_dumps, treespec_loads

@@ -9,9 +9,12 @@ import jax
 from jtorch._base.pytree import flatten, unflatten
 from jtorch.engine import stablehlo
 from jtorch.export._capture import Captured
+from jtorch.export._dims import OpenSizes
 from jtorch.export._open_sizes import NotOpenError
-from jtorch.export.dynamic_shapes import Dim, OpenSizes, ShapesCollection, UserError
-from jtorch.export.exported_program import Description, ExportedProgram
+from jtorch.export._program_module import Description
+from jtorch.export._user_error import UserError
+from jtorch.export.dynamic_shapes import Dim, ShapesCollection
+from jtorch.export.exported_program import ExportedProgram
 from jtorch.nn.modules.module import Module
 from jtorch.tensor import Tensor
 

@@ -1,13 +1,10 @@
 """ExportedProgram: StableHLO with a state, which runs without the model's Python. See torch.export.ExportedProgram."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from jtorch._api.creation import from_jax
-from jtorch._base.pytree import flatten, unflatten
-from jtorch.engine import stablehlo
+from jtorch.export import _program_module
 from jtorch.export.graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -18,29 +15,9 @@ from jtorch.export.graph_signature import (
     TensorArgument,
 )
 from jtorch.nn.modules.module import Module
-from jtorch.nn.parameter import Parameter
-from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
 
 __all__ = ["ExportedProgram"]
-
-
-@dataclass
-class Description:
-    """What a program does not say itself: names, forms, and what its sizes may be."""
-
-    parameters: list[str]
-    buffers: list[str]
-    transient: list[str]            # buffers that state dicts leave out
-    written: list[str]              # buffers that a call writes to
-    names: list[str]                # of the inputs
-    in_form: Any
-    out_form: Any
-    constants: list[Any]            # inputs that are no tensors, each with its place: [i, value]
-    results: list[Any]              # outputs that are no tensors; [value], None for tensors
-    sizes: list[list[Any]]          # for each tensor input and dim, the name of its size, or the size
-    bounds: dict[str, list[int]] = field(default_factory=dict)
-    training: bool = False          # the mode that the model was in
 
 
 class ExportedProgram:
@@ -49,7 +26,8 @@ class ExportedProgram:
     ``module()`` gives a module that runs it; it has no Python of the model, and no gradients. ``stablehlo()`` is its text.
     """
 
-    def __init__(self, program: Any, state: dict[str, Tensor], description: Description, example_inputs: Any = None):
+    def __init__(self, program: Any, state: dict[str, Tensor], description: _program_module.Description,
+                 example_inputs: Any = None):
         self._program, self._state, self._description = program, state, description
         self.example_inputs = example_inputs
 
@@ -57,7 +35,7 @@ class ExportedProgram:
 
     def module(self, check_guards: bool = True) -> Module:
         """A module that runs the program, with parameters of its own. See torch.export.ExportedProgram.module."""
-        return _ProgramModule(self._program, dict(self._state), self._description)
+        return _program_module.ProgramModule(self._program, dict(self._state), self._description)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
@@ -124,76 +102,3 @@ class ExportedProgram:
     def __str__(self) -> str:
         return f"ExportedProgram:\n{self.stablehlo()}\nGraph signature: {self.graph_signature}\n" \
                f"Range constraints: {self.range_constraints}\n"
-
-
-class _ProgramModule(Module):
-    """Runs a program with its own parameters and buffers."""
-
-    def __init__(self, program: Any, state: dict[str, Tensor], description: Description):
-        super().__init__()
-        self._description, self._run, self.training = description, stablehlo.runner(program), description.training
-        for name, value in state.items():
-            *path, last = name.split(".")
-            owner: Any = self
-            for part in path:
-                if part not in owner._modules:
-                    owner.add_module(part, Module())
-                owner = owner._modules[part]
-            if name in description.parameters:
-                owner.register_parameter(last, value if isinstance(value, Parameter) else Parameter(value, requires_grad=False))
-            else:
-                owner.register_buffer(last, value, persistent=name not in description.transient)
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The model's results for these inputs. They have no gradients."""
-        d = self._description
-        leaves = _checked(d, *flatten((args, kwargs)))
-        held = {**dict(self.named_parameters(remove_duplicate=False)), **dict(self.named_buffers(remove_duplicate=False))}
-        with no_grad():
-            state = [held[n].detach().jax() for n in (*d.parameters, *d.buffers)]
-            made = self._run(state, [t.detach().jax() for t in leaves])
-            tensors = iter([from_jax(a) for a in made])
-            results = [next(tensors) if r is None else r[0] for r in d.results]
-            for name in d.written:
-                held[name].copy_(next(tensors))
-        return unflatten(results, d.out_form)
-
-    def train(self, mode: bool = True) -> Any:
-        """The module itself, if the model was in this mode: the program is what it did in it."""
-        if mode is not self._description.training:
-            raise NotImplementedError(f"Calling {'train' if mode else 'eval'}() is not supported yet: the program is what the "
-                                      "model did in the other mode")
-        self.training = mode
-        return self
-
-
-def _checked(d: Description, leaves: list[Any], form: Any) -> list[Tensor]:
-    """The tensors of a call that is like the one that was exported; AssertionError or ValueError for another."""
-    if form != d.in_form:
-        raise ValueError(f"Trying to flatten user inputs with exported input tree spec: \n{d.in_form}\nbut actually got "
-                         f"inputs with tree spec of: \n{form}.\nPlease check that the inputs have the same number and "
-                         "type of args and kwargs as the ones you used when tracing.")
-    for i, value in d.constants:
-        if leaves[i] is not value and leaves[i] != value:
-            raise AssertionError(f"Guard failed: {d.names[i]} == {value!r}")
-    places = {i for i, _ in d.constants}
-    tensors = [(name, t) for i, (name, t) in enumerate(zip(d.names, leaves, strict=True)) if i not in places]
-    found: dict[str, int] = {}
-    for (name, t), sizes in zip(tensors, d.sizes, strict=True):
-        _check_sizes(d, name, t, sizes, found)
-    return [t for _, t in tensors]
-
-
-def _check_sizes(d: Description, name: str, t: Any, sizes: Sequence[Any], found: dict[str, int]) -> None:
-    if not isinstance(t, Tensor):
-        raise AssertionError(f"Guard failed: isinstance({name}, torch.Tensor)")
-    if t.dim() != len(sizes):
-        raise AssertionError(f"Guard failed: {name}.dim() == {len(sizes)}")
-    for k, (n, wanted) in enumerate(zip(t.shape, sizes, strict=True)):
-        if isinstance(wanted, str):
-            low, high = d.bounds[wanted]
-            if n < low or n > high:
-                raise AssertionError(f"Guard failed: {name}.size()[{k}] {'>=' if n < low else '<='} {low if n < low else high}")
-            wanted = found.setdefault(wanted, n)
-        if n != wanted:
-            raise AssertionError(f"Guard failed: {name}.size()[{k}] == {wanted}")

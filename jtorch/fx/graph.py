@@ -33,7 +33,7 @@ __all__ = ["CodeGen", "Graph", "PythonCode"]
 _snake_case, _is_from_torch, _type_repr = snake_case, is_from_torch, type_repr
 
 
-class _NodeList:
+class _node_list:
     """A graph's nodes, in order or backwards; one that is erased while they are gone through does no harm."""
 
     def __init__(self, graph: Graph, direction: str = "_next"):
@@ -52,8 +52,8 @@ class _NodeList:
                     after = getattr(at, self.direction)
             at = after
 
-    def __reversed__(self) -> _NodeList:
-        return _NodeList(self.graph, "_prev" if self.direction == "_next" else "_next")
+    def __reversed__(self) -> _node_list:
+        return _node_list(self.graph, "_prev" if self.direction == "_next" else "_next")
 
 
 class _FindNodesLookupTable:
@@ -124,9 +124,9 @@ class Graph:
     # ------------------------------------------------------------ reading
 
     @property
-    def nodes(self) -> _NodeList:
+    def nodes(self) -> _node_list:
         """The nodes in order."""
-        return _NodeList(self)
+        return _node_list(self)
 
     def output_node(self) -> Node:
         """The last node."""

@@ -142,15 +142,6 @@ class Interpreter:
         return map_arg(args, value)
 
 
-class _TransformerTracer(Tracer):
-    def __init__(self, graph: Graph):
-        super().__init__()
-        self.graph, self.tensor_attrs = graph, {}
-
-    def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
-        return True
-
-
 class Transformer(Interpreter):
     """An interpreter that makes a new graph of what it does. See torch.fx.Transformer."""
 
@@ -158,7 +149,16 @@ class Transformer(Interpreter):
         super().__init__(module)
         self.new_graph = Graph()
         self.new_graph.set_codegen(module.graph._codegen)
-        self.tracer = _TransformerTracer(self.new_graph)
+
+        class TransformerTracer(Tracer):
+            def __init__(self, graph: Graph):
+                super().__init__()
+                self.graph, self.tensor_attrs = graph, {}
+
+            def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
+                return True
+
+        self.tracer = TransformerTracer(self.new_graph)
         self.tracer.root = module
 
     def placeholder(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Proxy:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from jtorch._base.pytree import flatten
-from jtorch.export.dynamic_shapes import Dim, OpenSizes
+from jtorch.export import _dims
+from jtorch.export.dynamic_shapes import Dim
 from jtorch.export.exported_program import ExportedProgram
 from jtorch.onnx import errors, symbolic_helper
 from jtorch.onnx._program import ONNXProgram, program_of
@@ -91,7 +92,7 @@ def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] 
     args, kwargs = _call(args, kwargs)
     with select_model_mode_for_export(model, training), _in_export():
         shapes = _by_axes(args, kwargs, input_names, dynamic_axes) if dynamic_axes else dynamic_shapes
-        opened = OpenSizes(model, args, kwargs, shapes)
+        opened = _dims.OpenSizes(model, args, kwargs, shapes)
         made = program_of(model, args, kwargs, opened, input_names=input_names, output_names=output_names,
                           opset=opset_version or OPSET)
     if f is not None:

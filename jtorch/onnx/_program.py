@@ -13,8 +13,8 @@ import jax.numpy as jnp
 
 from jtorch._base.pytree import flatten
 from jtorch.export._capture import Captured
+from jtorch.export._dims import OpenSizes
 from jtorch.export._open_sizes import NotOpenError, Points
-from jtorch.export.dynamic_shapes import OpenSizes
 from jtorch.onnx._steps import OnnxSteps
 from jtorch.onnx.errors import OnnxExporterError, UnsupportedOperatorError
 from jtorch.tensor import Tensor

@@ -5,13 +5,13 @@ from typing import Any
 
 from jtorch._base.refused import refused as _refused
 from jtorch.sparse import creation, elementwise, products, reduction, shape
+from jtorch.sparse import tensor as _tensor
 from jtorch.sparse.products import addmm as _addmm
 from jtorch.sparse.products import matmul as _matmul
 from jtorch.sparse.products import reduced as _reduced
 from jtorch.sparse.reduction import softmax as _softmax
 from jtorch.sparse.reduction import sum_of as _sum_of
 from jtorch.sparse.rules import expected as _expected
-from jtorch.sparse.tensor import CooTensor as _CooTensor
 from jtorch.sparse.tensor import is_sparse as _is_sparse
 from jtorch.tensor import Tensor
 
@@ -35,7 +35,7 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Tensor:
     """The sum of a COO tensor, over some dims or all. See torch.sparse.sum."""
-    if not isinstance(input, _CooTensor):
+    if not isinstance(input, _tensor.CooTensor):
         raise _expected(input, "coalesce") if _is_sparse(input) else RuntimeError("coalesce expected sparse coordinate "
                                                                                   "tensor layout "
                                                                                   "but got Strided")

@@ -13,15 +13,15 @@ import enum
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jtorch import cuda, random, tape
+from jtorch import cuda, tape
 from jtorch._base import warned
-from jtorch.amp import autocast_mode as amp
 from jtorch.autograd import backward as run_backward
+from jtorch.autograd import saved as _saved
 from jtorch.autograd.function import Function
 from jtorch.autograd.graph import saved_tensors_hooks
-from jtorch.autograd.saved import Saved
 from jtorch.no_grad import enable_grad, mode, no_grad
 from jtorch.tensor import Tensor
+from jtorch.utils import _surroundings
 
 
 class CheckpointError(RuntimeError):
@@ -34,7 +34,7 @@ class CheckpointError(RuntimeError):
     """
 
 
-class _EarlyStop(Exception):
+class _StopRecomputationError(Exception):
     """All that is needed has been computed."""
 
 
@@ -43,14 +43,17 @@ class _Defaults:
     debug: bool | None = None
 
 
+_defaults = _Defaults()
+
+
 @contextlib.contextmanager
 def _set(name: str, value: bool | None) -> Iterator[None]:
-    before = getattr(_Defaults, name)
-    setattr(_Defaults, name, value)
+    before = getattr(_defaults, name)
+    setattr(_defaults, name, value)
     try:
         yield
     finally:
-        setattr(_Defaults, name, before)
+        setattr(_defaults, name, before)
 
 
 def set_checkpoint_early_stop(enable: bool) -> Any:
@@ -103,26 +106,6 @@ def noop_context_fn() -> tuple[Any, Any]:
 
     """
     return contextlib.nullcontext(), contextlib.nullcontext()
-
-
-class _Surroundings:
-    """The state of the generators and of autocast, to run something again under it."""
-
-    def __init__(self, preserve_rng_state: bool, devices: set[str]):
-        self.generator = random.get_rng_state() if preserve_rng_state else None
-        self.autocast = [(d, amp.is_autocast_enabled(d), amp.get_autocast_dtype(d)) for d in {"cpu", *devices}]
-        self.cache = amp.is_autocast_cache_enabled()
-
-    @contextlib.contextmanager
-    def again(self) -> Iterator[None]:
-        """While it lasts, all is as it was."""
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(random.fork_rng(enabled=self.generator is not None))
-            if self.generator is not None:
-                random.set_rng_state(self.generator)
-            for device, enabled, dtype in self.autocast:
-                stack.enter_context(amp.autocast(device, dtype=dtype, enabled=enabled, cache_enabled=self.cache))
-            yield
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
@@ -190,7 +173,7 @@ class CheckpointFunction(Function):
     def forward(ctx, run_function, preserve_rng_state, *args):
         """Runs the function, recording nothing."""
         check_backward_validity(args)
-        ctx.run_function, ctx.surroundings = run_function, _Surroundings(preserve_rng_state, _devices(args))
+        ctx.run_function, ctx.surroundings = run_function, _surroundings.Surroundings(preserve_rng_state, _devices(args))
         ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
@@ -225,13 +208,13 @@ def _metadata(t: Tensor) -> dict[str, Any]:
     return {"shape": t.shape, "dtype": t.dtype, "device": t.device}
 
 
-class _Frame:
+class _CheckpointFrame:
     """One call of a checkpointed function: how to run it again, and what it saved."""
 
-    def __init__(self, function: Callable, args: tuple, kwargs: dict, surroundings: _Surroundings, context: Any,
+    def __init__(self, function: Callable, args: tuple, kwargs: dict, surroundings: _surroundings.Surroundings, context: Any,
                  early_stop: bool, check: bool):
         self.function, self.kwargs, self.surroundings = function, kwargs, surroundings
-        self.args = [Saved(a, None) if isinstance(a, Tensor) else a for a in args]
+        self.args = [_saved.Saved(a, None) if isinstance(a, Tensor) else a for a in args]
         self.context, self.early_stop, self.check = context, early_stop, check
         self.saved: list[dict] = []
         self.completed = False      # whether the first run has come to its end: the function may call backward itself
@@ -273,12 +256,12 @@ class _Frame:
             else:
                 self.check = False      # the first run goes on to save them
             if self.early_stop and len(made) == len(self.saved):
-                raise _EarlyStop
+                raise _StopRecomputationError
             return kept
 
-        args = [a.unpack(None) if a.__class__ is Saved else a for a in self.args]   # type: ignore[arg-type]
+        args = [a.unpack(None) if a.__class__ is _saved.Saved else a for a in self.args]   # type: ignore[arg-type]
         hooks = saved_tensors_hooks(keep, lambda kept: kept)
-        with self.surroundings.again(), self.context, enable_grad(), hooks, contextlib.suppress(_EarlyStop):
+        with self.surroundings.again(), self.context, enable_grad(), hooks, contextlib.suppress(_StopRecomputationError):
             self.function(*args, **self.kwargs)
         if self.check:
             self._compare(made)
@@ -357,12 +340,12 @@ def checkpoint(function: Callable, *args: Any, use_reentrant: bool | None = None
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
-    surroundings = _Surroundings(preserve, _devices(args))
+    surroundings = _surroundings.Surroundings(preserve, _devices(args))
     if not mode.grad:
         with first:
             return function(*args, **kwargs)
-    early_stop = early_stop if _Defaults.early_stop is None else _Defaults.early_stop
-    frame = _Frame(function, args, kwargs, surroundings, second, early_stop, determinism_check == "default")
+    early_stop = early_stop if _defaults.early_stop is None else _defaults.early_stop
+    frame = _CheckpointFrame(function, args, kwargs, surroundings, second, early_stop, determinism_check == "default")
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         result = function(*args, **kwargs)
     frame.completed = True
@@ -449,3 +432,5 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
 __all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "check_backward_validity", "checkpoint",
            "checkpoint_sequential", "create_selective_checkpoint_contexts", "detach_variable", "noop_context_fn",
            "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
+
+del _Defaults      # PyTorch's module has no such names

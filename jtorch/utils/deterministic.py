@@ -4,14 +4,15 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from jtorch._base.deterministic import Deterministic, set_fills
+from jtorch._base import deterministic as _deterministic
+from jtorch._base.deterministic import set_fills
 
 
 class _Module(ModuleType):
     @property
     def fill_uninitialized_memory(self) -> bool:
         """Whether torch.empty and its like fill their memory with NaN, or the greatest number of a dtype."""
-        return Deterministic.fills
+        return _deterministic.Deterministic.fills
 
     @fill_uninitialized_memory.setter
     def fill_uninitialized_memory(self, mode: bool) -> None:

@@ -88,7 +88,6 @@ class WeakIdKeyDictionary(MutableMapping):
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary
-WeakTensorRefKey = WeakIdRef
 
 
 class TensorWeakRef:

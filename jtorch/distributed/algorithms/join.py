@@ -24,15 +24,15 @@ class JoinHook:
         """Runs once all ranks have no more inputs."""
 
 
-class _Config(NamedTuple):
+class _JoinConfig(NamedTuple):
     enable: bool = False
     throw_on_early_termination: bool = False
     is_first_joinable: bool = False
 
     @staticmethod
-    def construct_disabled_join_config() -> _Config:
+    def construct_disabled_join_config() -> _JoinConfig:
         """That of what is in no ``Join``."""
-        return _Config()
+        return _JoinConfig()
 
 
 class Joinable(ABC):
@@ -41,7 +41,7 @@ class Joinable(ABC):
     @abstractmethod
     def __init__(self) -> None:
         super().__init__()
-        self._join_config = _Config()
+        self._join_config = _JoinConfig()
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
@@ -79,7 +79,7 @@ class Join:
 
     def __enter__(self) -> None:
         for i, joinable in enumerate(self._joinables):
-            joinable._join_config = _Config(self._enable, self._throws, i == 0)
+            joinable._join_config = _JoinConfig(self._enable, self._throws, i == 0)
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         if not self._enable or kind is not None:

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, TypedDict
 import jtorch._api.functions as functions
 import jtorch._api.nn_functions as nn_functions
 from jtorch._base import warned
-from jtorch.autograd.function import Function
 from jtorch.dtype import named
+from jtorch.nn.attention import _mapped
 from jtorch.nn.attention._block_mask import DEFAULT_BLOCK_SIZE as _DEFAULT_SPARSE_BLOCK_SIZE
 from jtorch.nn.attention._block_mask import LARGE_BLOCK_SIZE as _LARGE_SPARSE_BLOCK_SIZE
 from jtorch.nn.attention._block_mask import BlockMask as BlockMask
@@ -189,23 +189,6 @@ def _create_empty_block_mask(query: Tensor, key: Tensor) -> BlockMask:
 
 # ---------------------------------------------------------------- scores
 
-class _Mapped(Function):
-    """``score_mod`` at all positions; its derivative by the score is taken position by position too."""
-
-    @staticmethod
-    def forward(ctx, scores, score_mod, *positions):
-        ctx.save_for_backward(scores, *positions)
-        ctx.score_mod = score_mod
-        return _vmap_for_bhqkv(score_mod, prefix=(0,))(scores, *positions)
-
-    @staticmethod
-    def backward(ctx, grad):        # type: ignore[override]
-        from jtorch.func import grad as derivative
-        mod = ctx.score_mod
-        slopes = _vmap_for_bhqkv(derivative(lambda *args: mod(*args).to(args[0].dtype)), prefix=(0,))(*ctx.saved_tensors)
-        return grad * slopes, None, None, None, None, None
-
-
 def _modified(score_mod: Callable, scores: Tensor, positions: list[Tensor]) -> Tensor:
     """The scores that ``score_mod`` makes of ``scores``."""
     if score_mod is _identity:
@@ -215,7 +198,7 @@ def _modified(score_mod: Callable, scores: Tensor, positions: list[Tensor]) -> T
     first = score_mod(scores.detach()[0, 0, 0, 0], *[p[0] for p in positions])
     if first.requires_grad:
         return _by_broadcasting(score_mod, scores, positions)
-    return _Mapped.apply(scores, score_mod, *positions)
+    return _mapped.apply(_vmap_for_bhqkv, scores, score_mod, positions)
 
 
 def _by_broadcasting(score_mod: Callable, scores: Tensor, positions: list[Tensor]) -> Tensor:

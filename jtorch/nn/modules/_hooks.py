@@ -14,19 +14,25 @@ from jtorch.no_grad import mode
 from jtorch.tensor import Tensor
 
 
-class Hooks:
-    """The hooks that hold for all modules."""
+class _Registries:
+    __slots__ = ("always_called", "backward", "backward_pre", "buffer", "forward", "forward_pre", "full_backward", "module",
+                 "parameter", "with_kwargs")
+    full_backward: bool | None      # of which kind ``backward`` is; both cannot be
 
-    forward: OrderedDict[int, Callable] = OrderedDict()
-    forward_pre: OrderedDict[int, Callable] = OrderedDict()
-    backward: OrderedDict[int, Callable] = OrderedDict()
-    backward_pre: OrderedDict[int, Callable] = OrderedDict()
-    parameter: OrderedDict[int, Callable] = OrderedDict()
-    buffer: OrderedDict[int, Callable] = OrderedDict()
-    module: OrderedDict[int, Callable] = OrderedDict()
-    with_kwargs: dict[int, bool] = {}
-    always_called: dict[int, bool] = {}
-    full_backward: bool | None = None       # of which kind ``backward`` is; both cannot be
+    def __init__(self) -> None:
+        self.forward: OrderedDict[int, Callable] = OrderedDict()
+        self.forward_pre: OrderedDict[int, Callable] = OrderedDict()
+        self.backward: OrderedDict[int, Callable] = OrderedDict()
+        self.backward_pre: OrderedDict[int, Callable] = OrderedDict()
+        self.parameter: OrderedDict[int, Callable] = OrderedDict()
+        self.buffer: OrderedDict[int, Callable] = OrderedDict()
+        self.module: OrderedDict[int, Callable] = OrderedDict()
+        self.with_kwargs: dict[int, bool] = {}
+        self.always_called: dict[int, bool] = {}
+        self.full_backward = None
+
+
+Hooks = _Registries()       # the hooks that hold for all modules
 
 
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from jtorch._base import warned
 from jtorch.nn import functional as F
 from jtorch.nn import init
 from jtorch.nn.modules._make import ntuple, parameter
@@ -224,6 +225,14 @@ class _ConvTransposeNd(_ConvNd):
             raise ValueError(f"requested an output size of {sizes}, but valid sizes range from {least} to {most} (for an "
                              f"input of {input.size()[2:]})")
         return tuple(size - low for size, low in zip(sizes, least, strict=True))
+
+
+class _ConvTransposeMixin(_ConvTransposeNd):
+    """The same by its old name, which gives a FutureWarning."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        warned.warn("`_ConvTransposeMixin` is a deprecated internal class. Please consider using public APIs.", FutureWarning)
+        super().__init__(*args, **kwargs)
 
 
 class ConvTranspose1d(_ConvTransposeNd, spatial=1):

@@ -8,12 +8,12 @@ from typing import Any
 import jtorch.distributed as dist
 from jtorch._api.functions import zeros
 from jtorch._base import warned
-from jtorch.distributed.algorithms.join import Join, JoinHook, _Config
+from jtorch.distributed.algorithms.join import Join, JoinHook, _JoinConfig
 from jtorch.distributed.coalesced import broadcast_together
 from jtorch.nn.modules.module import Module
+from jtorch.nn.parallel import report, uneven
 from jtorch.nn.parallel.averaging import Averaging
-from jtorch.nn.parallel.report import Report, not_finished
-from jtorch.nn.parallel.uneven import WithoutInputs
+from jtorch.nn.parallel.report import not_finished
 from jtorch.no_grad import is_grad_enabled, no_grad
 from jtorch.tensor import Tensor
 
@@ -67,8 +67,8 @@ class DistributedDataParallel(Module, Averaging):
         self._hook: Callable | None = None
         self._hook_state: Any = None
         self._bucket_mb = 25.0 if bucket_cap_mb is None else bucket_cap_mb
-        self._join_config, self._divides_by_all, self._without_inputs = _Config(), True, False
-        self.logger = Report()
+        self._join_config, self._divides_by_all, self._without_inputs = _JoinConfig(), True, False
+        self.logger = report.Report()
         if init_sync:
             self._check_alike()
             syncs_buffers = self.forward_sync_buffers or forward_sync_buffers is not None
@@ -164,7 +164,7 @@ class DistributedDataParallel(Module, Averaging):
     def join_hook(self, **kwargs: Any) -> JoinHook:
         """What a process without inputs does."""
         self._divides_by_all = kwargs.get("divide_by_initial_world_size", True)
-        return WithoutInputs(self)
+        return uneven.WithoutInputs(self)
 
     def _latest(self, eligible: bool) -> int:
         """The last process for which something is so."""
@@ -206,7 +206,7 @@ class DistributedDataParallel(Module, Averaging):
 
     def __setstate__(self, state: dict) -> None:
         super().__setstate__(state)
-        self.process_group, self.logger, self._join_config = dist._get_default_group(), Report(), _Config()
+        self.process_group, self.logger, self._join_config = dist._get_default_group(), report.Report(), _JoinConfig()
         self._watch_gradients()
 
 

@@ -7,6 +7,7 @@ from jtorch._api import functions
 from jtorch._base.dtype_info import finfo
 from jtorch.nn import functional as F
 from jtorch.nn.modules.module import Module
+from jtorch.nn.utils import _old_keys
 from jtorch.nn.utils.parametrize import register_parametrization
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Tensor
@@ -145,21 +146,6 @@ class _WeightNorm(Module):
         return functions.norm_except_dim(weight, 2, self.dim), weight
 
 
-class _OldKeys:
-    """Loads what torch.nn.utils.weight_norm has saved."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __call__(self, state_dict: dict, prefix: str, *_: Any) -> None:
-        old = [f"{prefix}{self.name}_g", f"{prefix}{self.name}_v"]
-        if all([key in state_dict for key in old]):
-            for i, key in enumerate(old):
-                state_dict[f"{prefix}parametrizations.{self.name}.original{i}"] = state_dict.pop(key)
-
-    __name__ = "_weight_norm_compat_hook"
-
-
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
     """A weight as lengths (``original0``) times directions (``original1``). See torch.nn.utils.parametrizations.weight_norm.
 
@@ -170,7 +156,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Module:
         torch.Size([3, 1])
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
-    module._register_load_state_dict_pre_hook(_OldKeys(name))
+    module._register_load_state_dict_pre_hook(_old_keys.OldKeys(name))
     return module
 
 

@@ -30,16 +30,19 @@ class _Cache:
     tensors: dict[tuple[int, str], Tensor] = {}
 
 
+_cache = _Cache()
+
+
 @contextmanager
 def cached() -> Iterator[None]:
     """While it lasts, each parametrized tensor is computed once. See torch.nn.utils.parametrize.cached."""
-    _Cache.depth += 1
+    _cache.depth += 1
     try:
         yield
     finally:
-        _Cache.depth -= 1
-        if not _Cache.depth:
-            _Cache.tensors = {}
+        _cache.depth -= 1
+        if not _cache.depth:
+            _cache.tensors = {}
 
 
 def _register(module: Module, name: str, tensor: Tensor) -> None:
@@ -199,12 +202,12 @@ def _give_class(module: Module) -> None:
 
 def _property(name: str) -> property:
     def read(self):
-        if not _Cache.depth:
+        if not _cache.depth:
             return self.parametrizations[name]()
         key = (id(self), name)
-        if key not in _Cache.tensors:
-            _Cache.tensors[key] = self.parametrizations[name]()
-        return _Cache.tensors[key]
+        if key not in _cache.tensors:
+            _cache.tensors[key] = self.parametrizations[name]()
+        return _cache.tensors[key]
 
     return property(read, lambda self, value: self.parametrizations[name].right_inverse(value))
 
@@ -321,3 +324,5 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
            "transfer_parametrizations_and_params", "type_before_parametrizations"]
+
+del _Cache      # PyTorch's module has no such names

@@ -53,7 +53,7 @@ def _place(module: Module, path: str) -> tuple[dict, str]:
     for kept in (owner._parameters, owner._buffers):
         if name in kept:
             return kept, name
-    if not isinstance(getattr(owner, name, _MISSING), Tensor | _Missing):
+    if not isinstance(getattr(owner, name, _MISSING), Tensor | type(_MISSING)):
         raise TypeError(f"{path}: {typename(getattr(owner, name))} is not an instance of torch.Tensor")
     return owner.__dict__, name
 
@@ -97,3 +97,5 @@ def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args
 
 
 __all__ = ["functional_call"]
+
+del _Missing      # PyTorch's module has no such names
