@@ -21,6 +21,7 @@ from jtorch import optim as optim
 from jtorch import random as random
 from jtorch import serialization as serialization
 from jtorch import storage as _storage_module
+from jtorch import torch_version as torch_version
 from jtorch import utils as utils
 from jtorch import version as version
 from jtorch._api import aten_enums as _numbered
@@ -136,7 +137,7 @@ is_inference_mode_enabled = _no_grad_module.is_inference_mode_enabled
 vmap = func.vmap
 is_anomaly_enabled = autograd.anomaly.is_anomaly_enabled
 is_anomaly_check_nan_enabled = autograd.anomaly.is_anomaly_check_nan_enabled
-__version__ = version.__version__
+__version__ = torch_version.TorchVersion(version.__version__)
 GradScaler = amp.GradScaler
 __getattr__, __dir__ = _later.load, _later.names
 _names.forget(globals())

@@ -26,6 +26,7 @@ from jtorch import optim as optim
 from jtorch import random as random
 from jtorch import serialization as serialization
 from jtorch import special as special
+from jtorch import torch_version as torch_version
 from jtorch import utils as utils
 from jtorch import version as version
 from jtorch._api.aten_enums import affine_grid_generator as affine_grid_generator
@@ -243,7 +244,7 @@ LongStorage: Any
 LongTensor: Any
 ShortStorage: Any
 ShortTensor: Any
-__version__: builtins.str
+__version__: Any
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The magnitude of each element; its gradient at 0 is 0. See torch.abs."""
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:

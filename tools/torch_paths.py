@@ -30,6 +30,9 @@ KEPT = ("backends.cuda", "backends.cudnn", "backends.mkl", "backends.mps", "util
         "utils._python_dispatch", "utils._pytree")
 
 
+EXTRAS = {"optim": {"Optax"}, "utils.viz": {"Graph", "ModelSummary", "graph", "summary"}}     # documented beside PyTorch's
+
+
 def modules() -> dict[str, ModuleType]:
     """PyTorch's modules, by their path without ``torch.``; "" is torch itself."""
     import torch
@@ -140,8 +143,23 @@ class Table:
     def text(self) -> str:
         """The file."""
         homes = {path: _by_home(names) for path, names in sorted(self.homes.items())}
-        table = {"own": sorted(self.own), "homes": homes, "spaces": dict(sorted(self.spaces.items()))}
+        table = {"own": sorted(self.own), "homes": homes, "spaces": dict(sorted(self.spaces.items())), "hidden": hidden()}
         return json.dumps(table, indent=0, sort_keys=False, separators=(",", ":")) + "\n"
+
+
+def hidden() -> dict[str, str]:
+    """By public module, the names that are in jtorch's and not in PyTorch's: what the file imports, and its helpers."""
+    import torch
+    found = {}
+    for info in pkgutil.walk_packages(torch.__path__, "torch.", onerror=lambda name: None):
+        path = info.name.removeprefix("torch.")
+        theirs, own = sys.modules.get(info.name), own_module(path)
+        if theirs is None or own is None or any(part.startswith("_") for part in path.split(".")):
+            continue
+        names = sorted(n for n in set(vars(own)) - set(dir(theirs)) - EXTRAS.get(path, set()) if not n.startswith("__"))
+        if names:
+            found[path] = " ".join(names)
+    return dict(sorted(found.items()))
 
 
 def _by_home(names: dict[str, str]) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """PyTorch's module paths, while ``import torch`` gives jtorch: where things are imported from, and what they say they are of.
 
-``paths.json``, which a tool writes from PyTorch, has three tables of paths without ``torch.`` in front:
+``paths.json``, which a tool writes from PyTorch, has four tables of paths without ``torch.`` in front:
 
 - ``own``: the modules that are here by PyTorch's path, which take its name (``torch.nn.__name__`` is ``torch.nn``);
 - ``homes``: of a module here, what it has and where PyTorch defines that, which becomes its ``__module__``;
 - ``spaces``: of a module of PyTorch's, names that are elsewhere here: ``path:name``, or the path of a module. They are looked up
-  when they are asked for, by the module's ``__getattr__``; a module that is not here at all is made of them.
+  when they are asked for, by the module's ``__getattr__``; a module that is not here at all is made of them;
+- ``hidden``: of a module here, what PyTorch's lacks, which ``dir`` does not list.
 """
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ class Paths:
 
     def __init__(self) -> None:
         table = json.loads(TABLE.read_text())
-        self.own, self.homes, self.spaces = set(table["own"]), table["homes"], table["spaces"]
+        self.own, self.homes, self.spaces, self.hidden = set(table["own"]), table["homes"], table["spaces"], table["hidden"]
         self.named: set[str] = set()
         self.files: dict[str, str] = {}
         self.below: dict[str, set[str]] = {}
@@ -54,6 +55,8 @@ class Paths:
             for name in names.split():
                 self._settle(vars(module).get(name), name, of)
         self._say_file(module, path)
+        if path in self.hidden:
+            _list_less(module, self.hidden[path])
         if path in self.spaces or path in self.below:
             _find_later(module, path, self._finder(path))
 
@@ -121,8 +124,18 @@ class Paths:
         made = ModuleType(_torch_name(path), f"What PyTorch has in {_torch_name(path)}.")
         _find_later(made, path, self._finder(path))
         self._say_file(made, path)
-        made.__dir__ = lambda: sorted({*vars(made), *self.spaces[path]})        # type: ignore[method-assign]
+        made.__dir__ = lambda: sorted({n for n in vars(made) if n[:2] == "__"} | {*self.spaces[path]})     # type: ignore[method-assign]
         return made
+
+
+def _list_less(module: ModuleType, hidden: str) -> None:
+    """Let ``dir`` of a module leave names out."""
+    before = vars(module).get("__dir__", lambda: vars(module))
+    if not hasattr(before, "hides"):
+        def listed() -> list[str]:
+            return sorted(set(before()) - {"__dir__", "__getattr__", *hidden.split()})
+        listed.hides = hidden       # type: ignore[attr-defined]
+        module.__dir__ = listed     # type: ignore[method-assign]
 
 
 def _find_later(module: ModuleType, path: str, find: Callable[[str], Any]) -> None:

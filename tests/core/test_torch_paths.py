@@ -83,7 +83,7 @@ def test_what_the_table_names_is_pytorchs(torch):
         assert [n for n in names if not _there(module, n)] == [], path
     for path, homes in table["homes"].items():
         if path == "serialization.rebuild":     # which PyTorch has in several modules
-            homes, path = {home: names for home, names in homes.items() if home == "_utils"}, "_utils"      # noqa: PLW2901
+            homes, path = {home: names for home, names in homes.items() if home == "_utils"}, "_utils"
         module = importlib.import_module(f"torch.{path}" if path else "torch")
         for home, names in homes.items():
             said = {n: getattr(getattr(module, n), "__module__", None) for n in names.split()}

@@ -12,6 +12,7 @@ import jax
 import pytest
 from bodies import written
 
+import jtorch
 from jtorch import backends, cuda, engine, version
 from jtorch._base import seam
 from jtorch.backends import precision
@@ -526,7 +527,8 @@ def test_matmul_precision_is_one_setting():
 
 
 def test_version():
-    ours = version.TorchVersion(version.__version__)
+    ours = jtorch.__version__
+    assert type(ours) is jtorch.torch_version.TorchVersion
     assert ours.startswith(torch.__version__.split("+")[0])
     assert version.cuda is None
     assert version.hip is None

@@ -15,6 +15,7 @@ LAYERS = [
     "dtype",            # element types
     "device",           # where elements are
     "version",
+    "torch_version",
     "__future__",       # what modules do when they are converted
     "_base",            # what needs no tensor: sizes, layouts, settings, the caller's line, random numbers
     "speedups",         # the hot path, again in C

@@ -16,9 +16,7 @@ from jtorch._api.checks import Callable as Callable
 from jtorch._api.op_docs import Iterator as Iterator
 from jtorch.distributed.coalesced import broadcast_together as broadcast_together
 from jtorch.nn.modules.module import Module as Module
-from jtorch.nn.parallel.report import Report as Report
 from jtorch.nn.parallel.report import not_finished as not_finished
-from jtorch.nn.parallel.uneven import WithoutInputs as WithoutInputs
 from jtorch.no_grad import is_grad_enabled as is_grad_enabled
 from jtorch.no_grad import no_grad as no_grad
 from jtorch.tensor import Tensor as Tensor
@@ -26,7 +24,6 @@ from jtorch.tensor import Tensor as Tensor
 _Number: TypeAlias = builtins.int | builtins.float | builtins.complex
 _DeviceLike: TypeAlias = _device | builtins.str | builtins.int
 
-Averaging: Any
 DistributedDataParallel: Any
 Join: Any
 JoinHook: Any

@@ -1,4 +1,4 @@
-"""torch.utils.data.datapipes.map: the usual pipes whose samples have keys."""
+"""The usual pipes whose samples have keys."""
 from __future__ import annotations
 
 import copy
@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from jtorch.utils.data.datapipes.datapipe import MapDataPipe, functional_datapipe
-
-__all__ = ["Concater", "Mapper", "SequenceWrapper", "Zipper"]
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe):
@@ -68,7 +66,3 @@ class ZipperMapDataPipe(MapDataPipe):
 
     def __len__(self) -> int:
         return min([len(pipe) for pipe in self.datapipes])
-
-
-SequenceWrapper, Mapper = SequenceWrapperMapDataPipe, MapperMapDataPipe
-Concater, Zipper = ConcaterMapDataPipe, ZipperMapDataPipe
