@@ -33,7 +33,7 @@ from jtorch.ops.layout import iterated, preserved
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import check_writable, geometry_of, value_of
-from jtorch.tensor import Tensor, with_grad, wrap
+from jtorch.tensor import Tensor, class_of, with_grad, wrap
 
 
 def _to_tensor(array: np.ndarray) -> Tensor:
@@ -349,8 +349,9 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
     like = mean if isinstance(mean, Tensor) else std
     m, s = (x._numpy_copy() if isinstance(x, Tensor) else float(x) for x in sources)
     shape = check.broadcast_shapes(np.shape(m), np.shape(s))
-    value = drawn(shape, like.dtype, like.device, generator, lambda stream: draw.normal_of(stream, m, s),
-                   lambda k: jax.random.normal(k, shape, like.dtype.np) * s + m)
+    aval = storage.aval_of(like)
+    value = drawn(shape, aval.dtype, aval.device, generator, lambda stream: draw.normal_of(stream, m, s),
+                   lambda k: jax.random.normal(k, shape, aval.np) * s + m)
     return _with_zero_gradient(sources, _finish(value), f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}")
 
 
@@ -369,7 +370,7 @@ def _normal_into(out: Tensor, mean: Any, std: Any, generator: Generator | None) 
     if isinstance(std, Tensor):
         draw.check_stds(std._numpy_copy())
     given = mean, std if isinstance(std, Tensor) else out
-    shape = check.broadcast_shapes(*[tuple(x.shape) for x in given if isinstance(x, Tensor)])
+    shape = check.broadcast_shapes(*[tuple(storage.aval_of(x).shape) for x in given if isinstance(x, Tensor)])
     warn_of_resizing(out, shape)
 
     def fill(t: Any) -> Tensor:
@@ -390,7 +391,7 @@ def _unfilled(input: Tensor, dtype: Any, device: Any, memory_format: Any) -> Ten
     """A tensor like another, its strides included, to be filled in the order of memory; None where that is the usual one."""
     if input._view is None and memory_format is None:
         return None
-    c = call_of(OPS["empty_like"], (T, dtypes.as_dtype(dtype, "empty_like")), place_of(device or input.device))
+    c = call_of(OPS["empty_like"], (T, dtypes.as_dtype(dtype, "empty_like")), place_of(device or storage.aval_of(input).device))
     return in_format(call(c, (input,)), memory_format)
 
 
@@ -402,7 +403,8 @@ def rand_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_g
     made = _unfilled(input, dtype, device, memory_format)
     if made is not None:
         return with_grad(uniform_(made, **kw), requires_grad)
-    return rand(input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
+    own = storage.aval_of(input)
+    return rand(own.shape, dtype=dtype or own.dtype, device=device or own.device, requires_grad=requires_grad, **kw)
 
 
 def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, **kw) -> Tensor:
@@ -413,7 +415,8 @@ def randn_like(input: Tensor, *, dtype=None, layout=None, device=None, requires_
     made = _unfilled(input, dtype, device, memory_format)
     if made is not None:
         return with_grad(normal_(made, **kw), requires_grad)
-    return randn(input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad, **kw)
+    own = storage.aval_of(input)
+    return randn(own.shape, dtype=dtype or own.dtype, device=device or own.device, requires_grad=requires_grad, **kw)
 
 
 def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None,
@@ -423,24 +426,25 @@ def randint_like(input: Tensor, *args: int, dtype=None, layout=None, device=None
     made, generator = _unfilled(input, dtype, device, memory_format), kw.get("generator")
     if made is not None:
         return with_grad(random_(made, low, high, generator=generator), requires_grad)
-    return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, device=device or input.device,
+    own = storage.aval_of(input)
+    return randint(low, high, tuple(own.shape), dtype=dtype or own.dtype, device=device or own.device,
                    requires_grad=requires_grad, generator=generator)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Zeros and ones, each 1 with the probability in ``input`` (or ``p``). See torch.bernoulli."""
-    shape, d = tuple(input.shape), input.dtype
+    shape, d = _form_of(input)
     if out is not None:
         _check_out(out, "bernoulli", sources=(input,))
         return _fill(out, shape, lambda t: bernoulli_(t, input, generator=generator))
     if p is not None:
-        value = drawn(shape, d, input.device, generator, lambda s: draw.bernoulli(s, shape, d.np, float(p)),
+        value = drawn(shape, d, storage.aval_of(input).device, generator, lambda s: draw.bernoulli(s, shape, d.np, float(p)),
                        lambda k: jax.random.bernoulli(k, p, shape))
         return _without_derivative("bernoulli", (input,), _finish(value))
     seen = _taken_over("bernoulli.default", self=input, generator=generator)
     if seen is not None:
         return seen if seen.requires_grad else _with_zero_gradient((input,), seen, "BernoulliBackward0")
-    value = drawn(shape, d, input.device, generator, lambda s: draw.bernoulli_of(s, input._numpy_copy()),
+    value = drawn(shape, d, storage.aval_of(input).device, generator, lambda s: draw.bernoulli_of(s, input._numpy_copy()),
                    lambda k: jax.random.bernoulli(k, input.jax()))
     return _with_zero_gradient((input,), _finish(value), "BernoulliBackward0")
 
@@ -501,8 +505,8 @@ def _check_tensors(name: str, **given: Any) -> None:
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers of the rates in ``input``. See torch.poisson."""
     _check_tensors("poisson", input=input)
-    shape, d = tuple(input.shape), input.dtype
-    value = drawn(shape, d, input.device, generator, lambda s: random_rejection.poisson(s, input._numpy_copy()),
+    shape, d = _form_of(input)
+    value = drawn(shape, d, storage.aval_of(input).device, generator, lambda s: random_rejection.poisson(s, input._numpy_copy()),
                    lambda k: jax.random.poisson(k, input.jax()))
     return _with_zero_gradient((input,), _finish(value), "PoissonBackward0")
 
@@ -528,7 +532,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     """Gamma numbers of scale 1 with the concentrations in ``input``; gradients reach these. See torch.distributions.Gamma."""
     _check_tensors("_standard_gamma", input=input)
     return _drawn_with("_gamma_drawn", input, drawn(
-        tuple(input.shape), input.dtype, input.device, generator,
+        *_form_of(input), storage.aval_of(input).device, generator,
         lambda s: random_rejection.standard_gamma(s, input._numpy_copy()), lambda k: jax.random.gamma(k, input.jax())))
 
 
@@ -539,7 +543,7 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     """
     _check_tensors("_sample_dirichlet", input=input)
     return _drawn_with("_dirichlet_drawn", input, drawn(
-        tuple(input.shape), input.dtype, input.device, generator,
+        *_form_of(input), storage.aval_of(input).device, generator,
         lambda s: random_rejection.dirichlet(s, input._numpy_copy()), lambda k: jax.random.dirichlet(k, input.jax())))
 
 
@@ -549,6 +553,11 @@ def _drawn_with(name: str, source: Tensor, value: Value) -> Tensor:
 
 
 # ---------------------------------------------------------------- filling tensors
+
+def _form_of(t: Tensor) -> tuple[tuple[int, ...], dtypes.dtype]:
+    aval = storage.aval_of(t)
+    return tuple(aval.shape), aval.dtype
+
 
 def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: Callable, name: str,
               seen: tuple[str, dict[str, Any]] | None = None) -> Tensor:
@@ -565,8 +574,8 @@ def fill_with(t: Tensor, given: Generator | None, host: Callable, accelerator: C
 
     def in_place(stream):
         flat = host(stream)
-        return flat if t.is_contiguous() else draw.place(flat.reshape(-1), size, stride)
-    value = drawn(tuple(size), t.dtype, t.device, given, in_place, accelerator)
+        return flat if class_of(t).is_contiguous(t) else draw.place(flat.reshape(-1), size, stride)
+    value = drawn(tuple(size), storage.aval_of(t).dtype, storage.aval_of(t).device, given, in_place, accelerator)
     write_with_history(t, value, zero_node(name, [t]) if tracked else None)
     return t
 
@@ -575,10 +584,11 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     """Fills with normal numbers. See torch.Tensor.normal_."""
     mean, std = number_of(mean, "normal_", "mean", 1), number_of(std, "normal_", "std", 2)
     draw.check_std(std)
-    size, d = tuple(self.shape), self.dtype
+    size, d = _form_of(self)
     if 0 not in size:
         _float_or_complex(d, "normal_kernel_cpu")
-    return fill_with(self, generator, lambda s: draw.normal(s, size, d.np, mean, std, contiguous=self.is_contiguous()),
+    in_order = class_of(self).is_contiguous(self)
+    return fill_with(self, generator, lambda s: draw.normal(s, size, d.np, mean, std, contiguous=in_order),
                      lambda k: jax.random.normal(k, size, d.np) * np.asarray(std, d.np) + np.asarray(mean, d.np),
                      "NormalBackward0", ("normal_", _other_than({"mean": mean, "std": std}, (0, 1))))
 
@@ -586,7 +596,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **kw: float) -> Tensor:
     """Fills with uniform numbers from [from, to). See torch.Tensor.uniform_."""
     low, to = number_of(kw.get("from", from_), "uniform_", "from", 1), number_of(to, "uniform_", "to", 2)
-    size, d = tuple(self.shape), self.dtype
+    size, d = _form_of(self)
     _float_or_complex(d, "check_uniform_bounds")
     return fill_with(self, generator, lambda s: draw.uniform(s, size, d.np, low, to),
                      lambda k: _uniform(k, size, d.np, low, to), "UniformBackward0",
@@ -599,7 +609,7 @@ _NOT_GIVEN: Any = object()
 def random_(self: Tensor, from_: int | None = None, to: Any = _NOT_GIVEN, *, generator: Generator | None = None,
             **kw: int) -> Tensor:
     """Fills with integers from [from, to), or from the dtype's whole range. See torch.Tensor.random_."""
-    low, size, d = kw.get("from", from_), tuple(self.shape), self.dtype
+    low, (size, d) = kw.get("from", from_), _form_of(self)
     overload = 2 if to is _NOT_GIVEN and low is None else 0
     if to is _NOT_GIVEN and low is not None and "from" not in kw:
         low, to, overload = 0, low, 1
@@ -622,7 +632,7 @@ def _other_than(given: dict[str, Any], defaults: tuple) -> dict[str, Any]:
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fills with zeros and ones. See torch.Tensor.bernoulli_."""
-    size, d = tuple(self.shape), self.dtype
+    size, d = _form_of(self)
     if isinstance(p, Tensor):
         check_inplace(self, mode.grad and _requires_grad(self), once=False)
         probabilities = p.detach().expand(size)._numpy_copy()       # type: ignore[attr-defined]
@@ -638,7 +648,7 @@ def _filler(name: str, defaults: tuple, accelerator: Callable):
     def fill(self: Tensor, *args: float, generator: Generator | None = None, **kw: float) -> Tensor:
         values = [number_of(kw.get(n, args[i] if i < len(args) else d), f"{name}_", n, i + 1)
                   for i, (n, d) in enumerate(defaults)]
-        size, d = tuple(self.shape), self.dtype
+        size, d = _form_of(self)
         host = getattr(draw, name)
         return fill_with(self, generator, lambda s: host(s, size, d.np, *values), lambda k: accelerator(k, size, *values),
                          f"{camel_case(name)}Backward0",

@@ -151,15 +151,15 @@ class Tensor(Bound):
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a real floating one."""
-        return self.dtype.is_floating_point
+        return storage.aval_of(self).dtype.is_floating_point
 
     def is_complex(self) -> bool:
         """Whether the dtype is complex."""
-        return self.dtype.is_complex
+        return storage.aval_of(self).dtype.is_complex
 
     def is_signed(self) -> bool:
         """Whether the dtype has a sign."""
-        return self.dtype.is_signed
+        return storage.aval_of(self).dtype.is_signed
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
@@ -632,6 +632,15 @@ def _parameter_of(data: Tensor, requires_grad: bool) -> Tensor:
 
 
 _new = object.__new__
+
+
+def class_of(t: Tensor) -> type[Tensor]:
+    """Return the library's class that a tensor is of, whose methods are not those of a program's subclass."""
+    kind = t.__class__
+    return kind if kind in library_classes else next(base for base in kind.__mro__ if base in library_classes)
+
+
+library_classes: set[type] = {Tensor, Parameter}
 
 
 def blank(cls: type[Tensor] = Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import jtorch.dtype as dtypes
 from jtorch._api import functions, nn_functions
 from jtorch._api.names import put
 from jtorch.no_grad import no_grad
-from jtorch.tensor import Tensor
+from jtorch.tensor import Tensor, class_of
 
 _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 
@@ -156,7 +156,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, o
 def _of_method(name: str, doc: str) -> Any:
     """The method as a function of ``torch``, which PyTorch has for a few."""
     def function(input: Tensor, *args: Any, **named: Any) -> Any:
-        return getattr(input, name)(*args, **named)
+        return getattr(class_of(input), name)(input, *args, **named)
     function.__name__, function.__doc__ = name, doc
     return function
 

@@ -23,7 +23,7 @@ from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import value_of
 from jtorch.tape import Node, node_class
-from jtorch.tensor import Tensor, with_grad, wrap
+from jtorch.tensor import Tensor, class_of, with_grad, wrap
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
@@ -33,20 +33,21 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         if isinstance(a, dtypes.dtype) or a.__class__ is type:
             dtype = a
         elif isinstance(a, Tensor):
-            dtype, device = a.dtype, a.device
+            dtype, device = storage.aval_of(a).dtype, storage.aval_of(a).device
         elif isinstance(a, (str, devices.device)) or (a.__class__ is int and device is None):
             device = a
         elif a is not None and a.__class__ is not bool:     # non_blocking and copy mean nothing more here
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__}), but expected one of: "
                             "(torch.device device, torch.dtype dtype, ...)")
-    place = self.device if device is None else place_of(device)
+    here = storage.aval_of(self)
+    place = here.device if device is None else place_of(device)
     t, dtype = self, dtypes.as_dtype(dtype, "to")
-    copy = copy or (memory_format is not None and place is self.device and not _looks(self, memory_format))
-    if (dtype is not None and dtype is not t.dtype) or (copy and place is t.device):
-        dtype = dtype or t.dtype
-        warn_of_lost(t.dtype.np, dtype.np)
+    copy = copy or (memory_format is not None and place is here.device and not _looks(self, memory_format))
+    if (dtype is not None and dtype is not here.dtype) or (copy and place is here.device):
+        dtype = dtype or here.dtype
+        warn_of_lost(here.dtype.np, dtype.np)
         t = call(call_of(OPS["_to_dtype"], (T, dtype)), (t,))
-    if place is not t.device:
+    if place is not here.device:
         t = to_device(t, place)
     return t if t is self else in_format(t, memory_format)
 
@@ -145,24 +146,26 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor if its elements lie in order, else a copy in which they do."""
-    if self.is_contiguous(memory_format):
+    if class_of(self).is_contiguous(self, memory_format):
         return self
     return clone(self, memory_format=memory_format or _CONTIGUOUS)
 
 
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of ``data`` with this one's dtype and device. See torch.Tensor.new_tensor."""
-    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return tensor(data, dtype=dtype or storage.aval_of(self).dtype, device=device or storage.aval_of(self).device,
+                  requires_grad=requires_grad)
 
 
 def new(self: Tensor, *args: Any, **kw: Any) -> Tensor:
     """``torch.Tensor(...)`` with this tensor's dtype and device. See torch.Tensor.new."""
-    return legacy_tensor_of(args, kw, self.dtype, self.device)
+    return legacy_tensor_of(args, kw, storage.aval_of(self).dtype, storage.aval_of(self).device)
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None, **kw: Any) -> Tensor:
     """torch.empty_strided with this tensor's dtype and device."""
-    return _of_each_sample(self, empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **kw))
+    own = storage.aval_of(self)
+    return _of_each_sample(self, empty_strided(size, stride, dtype=dtype or own.dtype, device=device or own.device, **kw))
 
 
 def _of_each_sample(like: Tensor, made: Tensor) -> Tensor:
@@ -194,7 +197,8 @@ def _new_like(maker: Callable):
             seen = _taken_over(name, self, size, dtype, device, kw)
             if seen is not None:
                 return with_grad(seen, requires_grad)
-        made = maker(*size, dtype=dtype or self.dtype, device=device if device is not None else self.device,
+        own = storage.aval_of(self)
+        made = maker(*size, dtype=dtype or own.dtype, device=device if device is not None else own.device,
                      requires_grad=requires_grad, **{k: v for k, v in kw.items() if k in ("fill_value", "size")})
         return _of_each_sample(self, made) if mapped.is_running() else made
     name = make.__name__ = f"new_{maker.__name__}"

@@ -22,7 +22,8 @@ from jtorch.engine import call_of
 from jtorch.no_grad import no_grad
 from jtorch.ops import promotion
 from jtorch.ops.registry import OPS, T
-from jtorch.tensor import Tensor, with_grad
+from jtorch.storage import aval_of
+from jtorch.tensor import Tensor, class_of, with_grad
 
 
 def is_tensor(obj: Any) -> bool:
@@ -37,39 +38,43 @@ def is_storage(obj: Any) -> bool:
 
 def numel(input: Tensor) -> int:
     """The number of elements. See torch.numel."""
-    return input.numel()
+    return aval_of(input).numel
 
 
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a real floating one. See torch.is_floating_point."""
-    return input.is_floating_point()
+    return aval_of(input).dtype.is_floating_point
 
 
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex. See torch.is_complex."""
-    return input.is_complex()
+    return aval_of(input).dtype.is_complex
 
 
 def is_nonzero(input: Tensor) -> bool:
     """Whether the single element is not zero. See torch.is_nonzero."""
-    if input.numel() != 1:
-        raise RuntimeError("Boolean value of Tensor with " + ("no values" if not input.numel() else "more than one value")
+    n = aval_of(input).numel
+    if n != 1:
+        raise RuntimeError("Boolean value of Tensor with " + ("no values" if not n else "more than one value")
                            + " is ambiguous")
-    return bool(input.item())
+    return bool(class_of(input).item(input))
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape."""
-    return input.shape == other.shape
+    return aval_of(input).shape == aval_of(other).shape
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same elements. See torch.equal."""
     if not isinstance(other, Tensor):
         raise TypeError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
-    if input.shape != other.shape:
+    if not is_same_size(input, other):
         return False
-    return not input.numel() or bool((input == other).all().item())      # type: ignore[attr-defined]
+    if not aval_of(input).numel:
+        return True
+    same = functions.all(functions.eq(input, other))
+    return bool(class_of(same).item(same))
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
@@ -77,11 +82,13 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     for at, (name, t) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(t, Tensor):
             raise TypeError(f"allclose(): argument '{name}' (position {at}) must be Tensor, not {type(t).__name__}")
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}")
+    first, second = aval_of(input).dtype, aval_of(other).dtype
+    if first is not second:
+        raise RuntimeError(f"{first.scalar_name} did not match {second.scalar_name}")
     with no_grad():
         close = call(call_of(OPS["isclose"], (T, T, *_tolerances(rtol, atol, equal_nan))), (input, other))
-    return bool(close.all().item())
+    close = functions.all(close)
+    return bool(class_of(close).item(close))
 
 
 def _tolerances(rtol: float, atol: float, equal_nan: bool) -> tuple:

@@ -49,7 +49,7 @@ from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze, frozen_float
 from jtorch.ops.taxonomy import check_all_read
 from jtorch.storage import aval_of, check_writable, lay_out, value_of
 from jtorch.tape import UnderivedNode, node_class
-from jtorch.tensor import Parameter, Tensor, with_grad, wrap
+from jtorch.tensor import Parameter, Tensor, class_of, with_grad, wrap
 
 _PLAIN = {int, str, type(None)}
 _FLAG = {*_PLAIN, bool}      # for parameters that are only ever bools, where 1 and True mean the same
@@ -102,12 +102,16 @@ def _operand(op: Op, name: str, position: int, given: Any, *others: Any):
     raise _not_a(given, "Number" if wants_number else "Tensor", op, name, position)
 
 
-def _static(given: Any):
+def _elements(t: Any) -> Any:
+    return class_of(t).tolist(t)
+
+
+def _static(given: Any) -> Any:
     """A static argument in hashable form; tensors of one element become numbers."""
     if given.__class__ is float:
         return frozen_float(given)
     if isinstance(given, Tensor):
-        return freeze(given.tolist())
+        return freeze(_elements(given))
     if isinstance(given, (list, tuple)):
         return tuple([x if x.__class__ is int else _static(x) for x in given])
     if isinstance(given, np.ndarray):
@@ -192,7 +196,7 @@ def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_gr
     """Calls an op that makes a tensor on a device of the caller's choice."""
     tensors = [t for t in flat if isinstance(t, Tensor)]
     if device is None:
-        place = tensors[0].device if tensors else devices.canonical(devices.default_device())
+        place = aval_of(tensors[0]).device if tensors else devices.canonical(devices.default_device())
     else:
         place = devices.canonical(devices.as_device(device))
     c = call_of(op, template, place)
@@ -240,7 +244,7 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
         if seen is not None:
             return seen if seen.__class__ is not list else named(call_of(op, template), seen)
     arrays = [t if t.__class__ in NUMBERS else t._numpy_copy() for t in flat]
-    device = next((t.device for t in flat if isinstance(t, Tensor)), engine.CPU)
+    device = next((aval_of(t).device for t in flat if isinstance(t, Tensor)), engine.CPU)
     if op.not_derived:
         refuse_unusable(call_of(op, template), flat)
     with np.errstate(all="ignore"):
@@ -664,7 +668,7 @@ def _matmul(name: str, fn):
 
 
 def _subtracted_from(fn, self: Tensor, other: Any):
-    if other.__class__ is bool or self.dtype.name == "bool":
+    if other.__class__ is bool or aval_of(self).dtype.name == "bool":
         raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
                            "mask, use the `~` or `logical_not()` operator instead.")
     return fn(other, self) if _is_operand(other) else NotImplemented

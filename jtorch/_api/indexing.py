@@ -40,7 +40,7 @@ from jtorch.ops import check
 from jtorch.ops.promotion import warn_of_lost
 from jtorch.ops.registry import OPS, T
 from jtorch.storage import check_writable, value_of
-from jtorch.tensor import Tensor
+from jtorch.tensor import Tensor, class_of
 
 _INTS = (int, np.integer)
 _MASKS = ("bool", "uint8")      # the dtypes of masks
@@ -123,12 +123,15 @@ def _split(t: Tensor, index: Any, *, written: bool = False, filled: bool = False
 
 
 def _is_bool(item: Any) -> bool:
-    return isinstance(item, bool) or (isinstance(item, Tensor) and item.dim() == 0 and item.dtype.name in _MASKS)
+    if not isinstance(item, Tensor):
+        return isinstance(item, bool)
+    own = storage.aval_of(item)
+    return not own.shape and own.dtype.name in _MASKS
 
 
 def _is_int(item: Any) -> bool:
     """Whether an item picks one place; a 0-dim tensor does, unless it is to stay one."""
-    return isinstance(item, _INTS) or (item.dim() == 0 and not requires_index(item))
+    return isinstance(item, _INTS) or (not storage.aval_of(item).shape and not requires_index(item))
 
 
 def _place(given: tuple, k: int, count: int) -> int:
@@ -164,7 +167,7 @@ def _expanded(t: Tensor, index: tuple) -> list:
         _raise_earlier(t, index)
         raise
     used = sum(_dims_used(x) for x in index)        # a mask of NumPy's counts as one, as in PyTorch
-    if used > t.dim():
+    if used > len(storage.aval_of(t).shape):
         raise _too_many(t)
     at = [i for i, x in enumerate(items) if x is Ellipsis]
     if len(at) > 1:
@@ -200,14 +203,14 @@ def _check_of_one(t: Tensor, index: Any) -> None:
 
 
 def _too_many(t: Tensor) -> IndexError:
-    return IndexError(f"too many indices for tensor of dimension {t.dim()}")
+    return IndexError(f"too many indices for tensor of dimension {len(storage.aval_of(t).shape)}")
 
 
 def _dims_used(x: Any) -> int:
     if x is None or x is Ellipsis or isinstance(x, bool):
         return 0
-    if isinstance(x, Tensor) and x.dtype.name in _MASKS:
-        return x.dim()
+    if isinstance(x, Tensor) and storage.aval_of(x).dtype.name in _MASKS:
+        return len(storage.aval_of(x).shape)
     return 1
 
 
@@ -240,23 +243,25 @@ def _tensor_of(x: Any) -> Tensor:
 
 
 def _check_index_dtype(x: Tensor) -> None:
-    if x.dtype.name not in _INDICES and (x.dim() or x.dtype.is_floating_point or x.dtype.is_complex):
+    own = storage.aval_of(x)
+    if own.dtype.name not in _INDICES and (own.shape or own.dtype.is_floating_point or own.dtype.is_complex):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
 
 
 def _columns(t: Tensor, dim: int, item: Tensor, filled: bool = False) -> list[Tensor]:
     """An index tensor as int64; a mask as the columns of its true places. ``filled``: it says where one number is written."""
-    if item.dtype.name not in _MASKS:
-        return [item if item.dtype is _LONG else item.to(_LONG)]        # type: ignore[attr-defined]
-    if item.dtype.name == "uint8" and not filled:
+    own, shape = storage.aval_of(item), storage.aval_of(t).shape
+    if own.dtype.name not in _MASKS:
+        return [item if own.dtype is _LONG else class_of(item).to(item, _LONG)]        # type: ignore[attr-defined]
+    if own.dtype.name == "uint8" and not filled:
         warned.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
-    for k, n in enumerate(item.shape):
-        if n != t.shape[dim + k]:
-            raise IndexError(f"The shape of the mask {list(item.shape)} at index {k} does not match the shape of the indexed "
-                             f"tensor {list(t.shape)} at index {dim + k}")
-    if item.dtype.name == "uint8" and filled:
+    for k, n in enumerate(own.shape):
+        if n != shape[dim + k]:
+            raise IndexError(f"The shape of the mask {list(own.shape)} at index {k} does not match the shape of the indexed "
+                             f"tensor {list(shape)} at index {dim + k}")
+    if own.dtype.name == "uint8" and filled:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
-    return list(functions.nonzero(item, as_tuple=True)) if item.dim() else []
+    return list(functions.nonzero(item, as_tuple=True)) if own.shape else []
 
 
 def _slice(t: Tensor, dim: int, s: slice, *, always: bool = False) -> Tensor:
@@ -534,10 +539,10 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask holds, in one dim. See torch.masked_select."""
-    if mask.dtype.name != "bool":
+    if storage.aval_of(mask).dtype.name != "bool":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     input, mask = functions.broadcast_tensors(input, mask)
-    found = _advanced(input, _columns(input, 0, mask)) if input.dim() else getitem(input, mask)
+    found = _advanced(input, _columns(input, 0, mask)) if storage.aval_of(input).shape else getitem(input, mask)
     if found._node is not None:
         found._node.__class__ = tape.node_class("MaskedSelectBackward0")
     if out is not None:
@@ -556,10 +561,11 @@ def _check_put(input: Tensor, indices: Any, values: Tensor, inplace: bool) -> No
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type_name(x)}")
     if inplace:
         check_inplace(input, mode.grad and (requires_grad(input) or requires_grad(values)), once=False)
-    if len(indices) > input.dim():
-        raise IndexError(f"too many indices for tensor of dimension {input.dim()} (got {len(indices)})")
+    n = len(storage.aval_of(input).shape)
+    if len(indices) > n:
+        raise IndexError(f"too many indices for tensor of dimension {n} (got {len(indices)})")
     for x in indices:
-        if x.dtype.name not in _INDICES:
+        if storage.aval_of(x).dtype.name not in _INDICES:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
 
 
@@ -568,7 +574,8 @@ def _index_put(form: str):
 
     def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
         _check_put(input, indices, values, inplace=form == "index_put_")
-        filled = len(indices) == 1 and not accumulate and indices[0].dtype.name in _MASKS and values.numel() == 1
+        filled = len(indices) == 1 and not accumulate and storage.aval_of(indices[0]).dtype.name in _MASKS \
+            and storage.aval_of(values).numel == 1
         tensors: list[Tensor] = []
         for x in indices:
             tensors += _columns(input, len(tensors), x, filled)

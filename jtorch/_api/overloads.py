@@ -17,9 +17,9 @@ from jtorch.ops.einsum import sublist_equation
 from jtorch.ops.join import check_meshgrid
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import is_expanded
-from jtorch.storage import set_version
+from jtorch.storage import aval_of, set_version
 from jtorch.tape import node_class
-from jtorch.tensor import Tensor
+from jtorch.tensor import Tensor, class_of
 
 
 def view(self: Tensor, *size: Any, dtype: dtypes.dtype | None = None) -> Tensor:
@@ -66,9 +66,9 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     if not isinstance(repeats, Tensor):
         repeats = as_tensor(repeats) if isinstance(repeats, (list, tuple)) else int(repeats)
     if dim is None:
-        input, dim = input.flatten(), 0       # type: ignore[attr-defined]
+        input, dim = functions.flatten(input), 0
     if isinstance(repeats, int):
-        return _repeated(input, repeats, wrap_dim(dim, input.dim()))
+        return _repeated(input, repeats, wrap_dim(dim, len(aval_of(input).shape)))
     _check_repeats(input, repeats, dim)
     if repeats.numel() == 1:
         repeats = repeats.reshape(1).expand(input.size(dim))       # type: ignore[attr-defined]
@@ -79,9 +79,10 @@ def _repeated(input: Tensor, repeats: int, dim: int) -> Tensor:
     """Repeated as often everywhere: a view of an expanded copy, as in PyTorch."""
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
-    each = input.unsqueeze(dim + 1)     # type: ignore[attr-defined]
-    shape = [repeats if d == dim + 1 else n for d, n in enumerate(each.shape)]
-    return each.expand(shape).clone(memory_format=_CONTIGUOUS).flatten(dim, dim + 1)
+    each = functions.unsqueeze(input, dim + 1)
+    shape = [repeats if d == dim + 1 else n for d, n in enumerate(aval_of(each).shape)]
+    whole = class_of(each).expand(each, shape)
+    return functions.flatten(class_of(whole).clone(whole, memory_format=_CONTIGUOUS), dim, dim + 1)
 
 
 def _check_one_dim(repeats: Tensor) -> None:
@@ -101,7 +102,7 @@ def _atleast(made: Callable):
     name, wanted = made.__name__, int(made.__name__[-2])
 
     def one(t: Any):
-        return t if isinstance(t, Tensor) and t.dim() >= wanted else made(t)
+        return t if isinstance(t, Tensor) and len(aval_of(t).shape) >= wanted else made(t)
 
     def atleast(*tensors: Any):
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
@@ -117,8 +118,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of the tensors in their common shape. See torch.broadcast_tensors."""
     given = tuple(tensors[0]) if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     from jtorch.ops.check import broadcast_shapes
-    shape = broadcast_shapes(*[t.shape for t in given])
-    return tuple([t if t.shape == shape else t.expand(shape) for t in given])      # type: ignore[attr-defined]
+    shapes = [aval_of(t).shape for t in given]
+    shape = broadcast_shapes(*shapes)
+    return tuple([t if own == shape else class_of(t).expand(t, shape) for t, own in zip(given, shapes, strict=True)])
 
 
 def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None, *,
@@ -126,7 +128,8 @@ def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int |
     """What torch.as_strided shows, as a copy. See torch.as_strided_copy."""
     if out is not None:
         return replaced.as_strided_copy(input, size, stride, storage_offset, out=out)
-    made = functions.as_strided(input, size, stride, storage_offset).clone(memory_format=_CONTIGUOUS)
+    shown = functions.as_strided(input, size, stride, storage_offset)
+    made = class_of(shown).clone(shown, memory_format=_CONTIGUOUS)
     if made._node is not None:
         made._node.__class__ = node_class("AsStridedBackward0_copy")
     return made
@@ -152,26 +155,27 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal of a matrix as a vector, or a matrix with a vector as its diagonal. See torch.diag."""
-    made = functions.diagonal_copy if isinstance(input, Tensor) and input.dim() == 2 else replaced.diag
+    made = functions.diagonal_copy if isinstance(input, Tensor) and len(aval_of(input).shape) == 2 else replaced.diag
     return made(input, diagonal) if out is None else made(input, diagonal, out=out)
 
 
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dim. See torch.ravel."""
-    return input.contiguous().view(-1)      # type: ignore[attr-defined]
+    made = class_of(input).contiguous(input)
+    return class_of(made).view(made, -1)
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views of vectors, expanded over the grid they span. See torch.meshgrid."""
     given = tuple(tensors[0]) if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-    check_meshgrid(given, indexing)
+    check_meshgrid([aval_of(t) for t in given], indexing)
     order = list(range(len(given)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]
-    shape = [given[i].numel() for i in order]
+    shape = [aval_of(given[i]).numel for i in order]
     dims = [order.index(i) for i in range(len(given))]
-    return tuple([t.view([-1 if d == k else 1 for k in range(len(given))]).expand(shape)     # type: ignore[attr-defined]
-                  for t, d in zip(given, dims, strict=True)])
+    views = [class_of(t).view(t, [-1 if d == k else 1 for k in range(len(given))]) for t, d in zip(given, dims, strict=True)]
+    return tuple([class_of(t).expand(t, shape) for t in views])
 
 
 def _itself_if_real(made: Callable):
@@ -179,7 +183,7 @@ def _itself_if_real(made: Callable):
     name = made.__name__
 
     def conjugate(input: Tensor, **kw: Any) -> Tensor:
-        return input if isinstance(input, Tensor) and not input.is_complex() and not kw else made(input, **kw)
+        return input if isinstance(input, Tensor) and not aval_of(input).dtype.is_complex and not kw else made(input, **kw)
     conjugate.__name__ = name
     conjugate.__doc__ = f"The {'real part' if name == 'real' else 'complex conjugate'}; a real tensor as it is. See torch.{name}."
     return conjugate
@@ -189,9 +193,9 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     """Central differences along each of ``dim``; at the edges one-sided ones. See torch.gradient."""
     if isinstance(spacing, Tensor):
         raise TypeError("gradient() received an invalid combination of arguments - got (Tensor, spacing=Tensor)")
-    dims = tuple(range(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = tuple(range(len(aval_of(input).shape))) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if isinstance(spacing, (list, tuple)):
-        _check_spacing(spacing, dims, input.dim(), dim is None)
+        _check_spacing(spacing, dims, len(aval_of(input).shape), dim is None)
     else:
         spacing = [1 if spacing is None else spacing] * len(dims)
     made: Any = replaced.gradient(input, list(spacing), dims, edge_order) if dims else ()
@@ -211,9 +215,9 @@ def _check_spacing(spacing: Any, dims: tuple[int, ...], ndim: int, all_dims: boo
 
 def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """How many points of a space, or what weight, lie in each box, and the edges of the boxes. See torch.histogramdd."""
-    if input.dim() < 2:
+    if len(aval_of(input).shape) < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
-    n = input.shape[-1]
+    n = aval_of(input).shape[-1]
     bins = [bins] * n if isinstance(bins, int) else list(bins)
     given = [b for b in bins if isinstance(b, Tensor)]
     if len(bins) != n:
@@ -229,7 +233,7 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The sum over what broadcasting from ``size`` repeats; the tensor itself if nothing. See torch.Tensor.sum_to_size."""
     sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    return self if sizes and tuple(self.shape) == sizes else replaced.sum_to_size(self, sizes)
+    return self if sizes and tuple(aval_of(self).shape) == sizes else replaced.sum_to_size(self, sizes)
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
@@ -240,7 +244,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if odd is not None:
         raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(odd)}")
     found = replaced.unravel_index(indices, (shape,) if isinstance(shape, int) else tuple(shape))
-    return found.unbind(-1)
+    return functions.unbind(found, -1)
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,

@@ -17,7 +17,7 @@ from jtorch._api.typed_tensors import MemoryFormat
 from jtorch._backward.view_history import requires_grad
 from jtorch._base import warned
 from jtorch._base.deterministic import Deterministic
-from jtorch.tensor import Tensor
+from jtorch.tensor import Tensor, class_of
 
 # Determinism and warnings --------------------------------------------------------------------------------------------
 
@@ -157,17 +157,17 @@ def is_conj(input: Tensor) -> bool:
 
 def is_neg(input: Tensor) -> bool:
     """False: negatives are computed at once here."""
-    return input.is_neg()       # type: ignore[attr-defined]
+    return class_of(input).is_neg(input)     # type: ignore[attr-defined]
 
 
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself. See torch.resolve_conj."""
-    return input.resolve_conj()     # type: ignore[attr-defined]
+    return class_of(input).resolve_conj(input)       # type: ignore[attr-defined]
 
 
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself. See torch.resolve_neg."""
-    return input.resolve_neg()      # type: ignore[attr-defined]
+    return class_of(input).resolve_neg(input)        # type: ignore[attr-defined]
 
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,

@@ -19,7 +19,7 @@ from jtorch._api.names import put
 from jtorch.dispatch import call_view
 from jtorch.engine import call_of
 from jtorch.ops.registry import OPS, T
-from jtorch.tensor import Parameter, Tensor
+from jtorch.tensor import Parameter, Tensor, library_classes
 
 NOT_OVERRIDDEN = object()
 _PLAIN = {Tensor, Parameter, int, float, bool, complex, str, type(None), dict}
@@ -264,6 +264,8 @@ def make_subclass_ask(cls: type, **kwargs: Any) -> None:
     super(Tensor, cls).__init_subclass__(**kwargs)      # type: ignore[misc]
     if hasattr(cls, "__torch_dispatch__"):
         _takes_over_operators(cls)
+    if cls.__module__.partition(".")[0] == PACKAGE:
+        library_classes.add(cls)
     if overrides_of(cls) is None:
         return
     inherited = {name: member for name, member in vars(Tensor).items() if name not in _NEVER_ASKED

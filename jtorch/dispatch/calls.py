@@ -164,11 +164,11 @@ def layout_of(c: Call, flat, shape: tuple) -> tuple:
             c.nodes.clear()
         cast = iter(c.op.uncast(c.template, [value_aval(t) for t in flat]))
         same = [next(cast) for t in flat]
-        shown = [geometry_of(t)[:2] if s else (tuple(t.shape), preserved(*geometry_of(t)[:2]))
+        shown = [geometry_of(t)[:2] if s else (tuple(storage.aval_of(t).shape), preserved(*geometry_of(t)[:2]))
                  for t, s in zip(flat, same, strict=True) if t.__class__ not in NUMBER_TYPES]
         if c.op.counts_numbers and c.op.has_number(c.template):
             shown.append(((), ()))
-        stride = c.op.layout.strides(shape, shown, c.template, tensors[0].dtype)
+        stride = c.op.layout.strides(shape, shown, c.template, storage.aval_of(tensors[0]).dtype)
         found = c.nodes[key] = (stride, 0) if stride == contiguous_strides(shape) else (stride,)
     return found
 

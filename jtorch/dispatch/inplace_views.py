@@ -69,8 +69,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     shape = tuple(int(n) for n in (size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size))
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
-    if shape != tuple(self.shape):
-        _check_size(shape, self.dtype.itemsize)
+    if shape != tuple(storage.aval_of(self).shape):
+        _check_size(shape, storage.aval_of(self).dtype.itemsize)
         before = self._storage.aval.numel
         storage.resize(self, shape)
         storage.count_write(self)
@@ -89,7 +89,7 @@ def _check_size(shape: tuple[int, ...], width: int) -> None:
 
 def _fill_new(self: Tensor, start: int) -> None:
     """Fills what a storage has grown by, where that is wanted."""
-    number = number_for_new_memory(self.dtype)
+    number = number_for_new_memory(storage.aval_of(self).dtype)
     if number is not None:
         aval = self._storage.aval
         grown = wrap(None, None, self._storage)
@@ -99,7 +99,7 @@ def _fill_new(self: Tensor, start: int) -> None:
 
 def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
     """Gives the tensor the size of another. See torch.Tensor.resize_as_."""
-    return resize_(self, *other.shape)
+    return resize_(self, *storage.aval_of(other).shape)
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:

@@ -157,12 +157,13 @@ def meshgrid(tensors: Tensors, *, indexing: str | None = None):
 
 
 def check_meshgrid(tensors, indexing: str | None) -> None:
-    """PyTorch's errors, and its warning where ``indexing`` is not given."""
+    """PyTorch's errors, and its warning where ``indexing`` is not given, of arrays or of tensors' avals."""
     _not_empty(tensors, "meshgrid")
     if indexing is None:
         warned.warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     for x in tensors:
-        check.require(x.ndim <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.ndim}D")
+        n = len(x.shape)
+        check.require(n <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {n}D")
     _check_one_dtype(tensors)
     check.require(indexing in (None, "ij", "xy"), 'torch.meshgrid: indexing must be one of "xy" or "ij", but '
                   f"received: {indexing}")

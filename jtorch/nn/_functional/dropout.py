@@ -28,14 +28,14 @@ def _check_p(p: float) -> None:
 
 
 def _mask(input: Tensor, shape: tuple[int, ...], p: float, dtype: dtypes.dtype | None = None) -> Tensor:
-    d = dtype or input.dtype
+    d = dtype or aval_of(input).dtype
     return wrap(drawn(shape, d, aval_of(input).device, None, lambda s: draw.dropout_mask(s, shape, d.np, p),
                       lambda k: jax.random.bernoulli(k, 1 - p, shape)))
 
 
 def _mask_like(input: Tensor, p: float) -> Tensor:
     """A mask for each element of ``input``, drawn in the order of its memory."""
-    shape, d = tuple(input.shape), input.dtype
+    shape, d = tuple(aval_of(input).shape), aval_of(input).dtype
     if input._view is None:
         return _mask(input, shape, p)
     stride = preserved(*geometry_of(input)[:2])
@@ -48,7 +48,7 @@ def _mask_like(input: Tensor, p: float) -> Tensor:
 
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...] | None = None) -> Tensor:
     """``input`` where a mask of this shape, by default its own, keeps it."""
-    if not training or p == 0 or not input.numel():
+    if not training or p == 0 or not aval_of(input).numel:
         return input
     if seam.aten is not None:
         made = seam.aten.dropout(input, p, inplace, shape)
@@ -69,7 +69,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels. See torch.nn.functional.dropout2d."""
     _check_p(p)
-    return _dropped(input, p, training, inplace, draw.feature_dropout_size(tuple(input.shape)))
+    return _dropped(input, p, training, inplace, draw.feature_dropout_size(tuple(aval_of(input).shape)))
 
 
 def _of_channels(n: int):
@@ -113,7 +113,7 @@ def torch_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...] | None = None) -> Tensor:
     _check_p(p)
-    if not training or p in (0, 1) or not input.numel():
+    if not training or p in (0, 1) or not aval_of(input).numel:
         return _dropped(input, p, training, inplace)
     c = call_of(OPS["_alpha_dropout_with_mask"], (T, T, freeze(float(p))))
     flat = [input, _mask_like(input, p) if shape is None else _mask(input, shape, p)]
@@ -127,7 +127,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels. See torch.nn.functional.feature_alpha_dropout."""
-    return _alpha(input, p, training, inplace, draw.feature_dropout_size(tuple(input.shape)) if training and p else None)
+    return _alpha(input, p, training, inplace, draw.feature_dropout_size(tuple(aval_of(input).shape)) if training and p else None)
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
@@ -135,7 +135,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     """Leaky relu whose slopes are drawn in training. See torch.nn.functional.rrelu."""
     if not training:
         return replaced.rrelu(input, lower, upper, False, inplace=inplace)
-    shape, d = tuple(input.shape), input.dtype
+    shape, d = tuple(aval_of(input).shape), aval_of(input).dtype
     noise = wrap(drawn(shape, d, aval_of(input).device, None, lambda s: draw.rrelu_noise(s, input._numpy_copy(), lower, upper),
                        lambda k: jax.random.uniform(k, shape, d.np, lower, upper)))
     c = call_of(OPS["_rrelu_with_noise"], (T, T))
