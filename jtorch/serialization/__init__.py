@@ -5,6 +5,8 @@ A checkpoint names PyTorch's classes and functions, never jtorch's, so that eith
 | file | what it does |
 |---|---|
 | ``saving``, ``pickler`` | an object's pickle, and the storages it refers to |
+| ``plain`` | tensors and storages in pickles that ``pickle.dumps`` writes |
+| ``renaming`` | PyTorch's names in a pickle whose Pickler, written in C, cannot be told of them |
 | ``archive``, ``atomic`` | PyTorch's zip archives; files that are replaced whole or not at all |
 | ``loading``, ``legacy`` | the zip archives, and the streams of pickles that came before them |
 | ``weights_only`` | the unpickler that runs nothing outside a list |
