@@ -26,13 +26,14 @@ class Transform:
     bijective: Any = False
     domain: Any
     codomain: Any
+    _cached: tuple = (None, None)       # in no pickle of PyTorch's
 
     def __init__(self, cache_size: int = 0):
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
         self._inv: Any = None
-        self._cached: tuple = (None, None)
+        self._cached = (None, None)
 
     def __getstate__(self) -> dict:
         return {**vars(self), "_inv": None}
