@@ -101,27 +101,44 @@ def of_python_kind(kind: str) -> dtype | None:
     return _Default.dtype.to_complex() if kind == "c" else {"b": bool_, "i": int64}.get(kind)
 
 
-# What PyTorch's messages call the C++ types.
+# What PyTorch's messages of numbers that overflow call the C++ types.
 _C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
-            "uint32": "uint32_t", "uint64": "uint64_t", "float32": "float", "float64": "double", "float16": "c10::Half",
-            "bfloat16": "c10::BFloat16"}
+            "uint32": "uint32_t", "uint64": "uint64_t", "bool": "bool", "float32": "float", "float64": "double",
+            "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
+            "complex128": "c10::complex<double>"}
 
 
-def check_fits(number, target: dtype) -> None:
-    """RuntimeError where a Python number is not to be written into elements of a dtype, as by ``fill_``."""
-    if target.is_complex or target.name == "bool" or target.name not in _C_NAMES:
+def does_not_fit(target: dtype) -> RuntimeError:
+    """The error of a number that is not one of a dtype's."""
+    name = _C_NAMES.get(target.name, f"c10::{target.name.capitalize()}")
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+def check_fits(number, target: dtype, *, scalar: bool = False) -> None:
+    """RuntimeError where converting a Python number to a dtype overflows, as by ``fill_``.
+
+    ``scalar``: one element is made of the number, for which PyTorch does not check floats of 16 and 8 bits.
+    """
+    if target.name == "bool" or (scalar and target.is_floating_point and target.itemsize < 4):
         return
-    fits = not isinstance(number, complex) or not number.imag
-    number = number.real
-    if not fits:
-        pass
-    elif target.is_floating_point:
-        fits = isinstance(number, int) or abs(number) == float("inf") or not abs(number) > float(ml_dtypes.finfo(target.np).max)
+    if isinstance(number, complex):
+        fits = _is_in_range(number.real, target) and (_is_in_range(number.imag, target) if target.is_complex else not number.imag)
     else:
-        info = np.iinfo(target.np)
-        fits = (int(info.min) if target.is_signed else -int(info.max)) <= number <= int(info.max)
+        fits = _is_in_range(number, target)
     if not fits:
-        raise RuntimeError(f"value cannot be converted to type {_C_NAMES[target.name]} without overflow")
+        raise does_not_fit(target)
+
+
+def _is_in_range(number, target: dtype) -> bool:
+    """Whether a real number lies between the least and the greatest of a dtype, as ``c10::overflows`` asks."""
+    if not (target.is_floating_point or target.is_complex):
+        info = np.iinfo(target.np)
+        wraps = isinstance(number, int) and not target.is_signed      # negative integers wrap around, negative floats do not
+        return (-int(info.max) if wraps else int(info.min)) <= number <= int(info.max)
+    limits = ml_dtypes.finfo(target.to_real().np)
+    if number != number or (abs(number) == float("inf") and not np.isnan(np.asarray(number).astype(target.np))):
+        return True
+    return float(limits.min) <= number <= float(limits.max)
 
 
 class _Default:

@@ -445,9 +445,12 @@ def _value_like(t: Tensor, value: Any) -> Tensor:
     """A number as a 0-dim tensor of the dtype it is to be written to."""
     if not isinstance(value, (int, float, complex)):
         raise TypeError(f"can't assign a {type_name(value)} to a {t.type()}")       # type: ignore[attr-defined]
-    dtypes.check_fits(value, t.dtype)
+    if isinstance(value, int) and not -2**63 <= value < 2**63:
+        raise ValueError("Overflow when unpacking long long")
+    dtypes.check_fits(value, t.dtype, scalar=True)
     value = value.real if isinstance(value, complex) and not t.dtype.is_complex and t.dtype.name != "bool" else value
-    return from_host(np.asarray(value).astype(t.dtype.np), t.device)
+    with np.errstate(over="ignore"):
+        return from_host(np.asarray(value).astype(t.dtype.np), t.device)
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:
@@ -533,7 +536,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         if not isinstance(value, (bool, int, float, complex, np.generic)):
             raise TypeError("fill_() received an invalid combination of arguments - got "
                             f"({type_name(value)}), but expected one of: * (Tensor value) * (Number value)")
-        dtypes.check_fits(value, self.dtype)
+        dtypes.check_fits(value, self.dtype, scalar=self.numel() == 1)
     return replaced.fill_(self, value)
 
 

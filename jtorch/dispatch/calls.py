@@ -8,6 +8,7 @@ from jtorch._backward import untracked_writes
 from jtorch._backward.view_history import edge_of, node_of, requires_grad
 from jtorch._base import seam
 from jtorch._nodes.vjp import backward_name
+from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.layout import preserved
@@ -16,6 +17,7 @@ from jtorch.ops.strided import contiguous_strides, is_expanded, overlaps
 from jtorch.speedups.constants import (
     CLASS_BY_SHAPES,
     DIFFERENTIABLE,
+    FITS,
     HAS_CHECKS,
     IDEMPOTENT,
     INPLACE_IN_PYTHON,
@@ -37,6 +39,8 @@ record = engine.record
 
 def call(c: Call, flat):
     """Calls ``c`` on tensors and Python numbers: a tensor, or a list of them for an op with several results."""
+    if int in map(type, flat) and has_large_integer(flat):
+        c, flat = in_int64(c, flat)
     if seam.autocast is not None:
         flat = seam.autocast(c, flat)
     if seam.forward is not None:
@@ -62,6 +66,8 @@ def call(c: Call, flat):
         if t._requires_grad or (t._base is not None and requires_grad(t)):
             needs = True
     try:
+        if c.op.fits and may_overflow(flat):
+            check_numbers(c, flat)
         if viewed and c.op.layout is not None:
             return _call_laid_out(c, flat, args, needs)
         if needs and mode.grad and not mode.inference:
@@ -349,7 +355,7 @@ def tape_flags(c: Call) -> int:
         KEEPS_RESULT: saves.result, HAS_CHECKS: saves.checks is not None, IDEMPOTENT: saves.idempotent,
         LAID_OUT: op.layout is not None, CLASS_BY_SHAPES: by_shapes,
         INPLACE_IN_PYTHON: op.out.takes_dtype, PLAIN_VIEW: op.is_plain_view,
-        RENAMED: op.view is not None and op.view.alias_name is not None}
+        RENAMED: op.view is not None and op.view.alias_name is not None, FITS: bool(op.fits)}
     c.tape_flags = facts = sum([fact for fact, is_so in holds.items() if is_so])
     return facts
 

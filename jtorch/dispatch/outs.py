@@ -7,6 +7,7 @@ from jtorch import engine, storage
 from jtorch._base import seam, warned
 from jtorch._nodes import tangents
 from jtorch.dispatch.calls import NUMBER_TYPES, any_requires_grad, computing_in, layout_of, record, value_aval
+from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
 from jtorch.dispatch.returns import return_type
 from jtorch.dispatch.writes import cast_value, check_inplace, expected_dtype, require_cast
 from jtorch.engine import Call, Value
@@ -23,6 +24,8 @@ def call_out(c: Call, flat, out):
         seen = seam.aten.call_out(c, flat, out)
         if seen is not None:
             return seen
+    if int in map(type, flat) and has_large_integer(flat):
+        c, flat = in_int64(c, flat)
     outs = list(out) if isinstance(out, (tuple, list)) else [out]
     name = c.op.name.split(".")[-1]
     _check_given(c.op, name, flat, outs)
@@ -30,6 +33,8 @@ def call_out(c: Call, flat, out):
     if c.op.out.takes_dtype:
         c = computing_in(c, outs[0].dtype)
     _check_cast(c, flat, outs)
+    if c.op.fits and may_overflow(flat):
+        check_numbers(c, flat)
     made = record(c, [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat])
     made = made if made.__class__ is list else [made]
     fitted = [cast_value(v, storage.aval_of(t)) if v.aval.np != storage.aval_of(t).np else v

@@ -34,6 +34,7 @@ from jtorch.dispatch.calls import (
     underived,
     value_aval,
 )
+from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
 from jtorch.dispatch.returns import named
 from jtorch.dtype import can_cast, of_numpy
 from jtorch.engine import Call, Value, call_of, constant, mapped, record_over
@@ -52,6 +53,8 @@ def call_inplace(c: Call, flat, name: str | None = None) -> Tensor:
 
     ``name``: what PyTorch calls the node, where a call stands for another one.
     """
+    if int in map(type, flat) and has_large_integer(flat):
+        c, flat = in_int64(c, flat)
     target = flat[0]
     if seam.forward_write is not None and seam.forward_write(c, flat, name) is not None:
         return target
@@ -88,9 +91,11 @@ def _update(c: Call, flat, target: Tensor) -> Tensor:
     if c.op.out.takes_dtype:
         c = computing_in(c, target.dtype)
     args = [t if t.__class__ in NUMBER_TYPES else value_of(t) for t in flat]
-    if target._view is None:
-        storage.will_be_written(target)
     try:
+        if c.op.fits and may_overflow(flat):
+            check_numbers(c, flat)
+        if target._view is None:
+            storage.will_be_written(target)
         out = record_over(c, args) if target._view is None else record(c, args)
     except Exception as error:
         _raise_instead(c, flat, target, error)
@@ -119,6 +124,8 @@ def _computed(w: _Write, args: list, tracked: bool) -> Value:
     try:
         for check_memory in _CHECKS:
             check_memory(w)
+        if w.call.op.fits and may_overflow(w.flat):
+            check_numbers(w.call, w.flat)
         if tracked and engine.current().after_backward:
             engine.end()
         out = record(w.call, args)

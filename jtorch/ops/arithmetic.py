@@ -32,7 +32,7 @@ from jtorch.ops.layout import ITERATED, POWER, RECIPROCAL
 from jtorch.ops.registry import OPS, Number, T, Tensor, op
 
 
-@op(numbers_only=True, promote="numeric", opmath=True, operators=("__add__", "__radd__", "__iadd__"), saves="none")
+@op(numbers_only=True, promote="numeric", opmath=True, operators=("__add__", "__radd__", "__iadd__"), saves="none", fits="alpha")
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Adds ``alpha`` times ``other``. See torch.add."""
     return input + _scaled(other, alpha)
@@ -65,7 +65,7 @@ def no_bools(dtypes):
 
 @op(numbers_only=True, promote="numeric", opmath=True, aliases=("subtract",), operators=("__sub__", "__rsub__", "__isub__"),
     saves="none", refuses=no_bools, backward_name=lambda template: "SubBackward0" if template[0] is T else "RsubBackward1",
-    memory=Memory(dtypes_first=True))
+    memory=Memory(dtypes_first=True), fits="alpha")
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1):
     """Subtracts ``alpha`` times ``other``. See torch.sub."""
     return _less(input, other, alpha)
@@ -83,7 +83,7 @@ def _times_minus_one(x):
 
 
 @op(promote="numeric", opmath=True, saves="none", method=False, inplace=False, out=False, refuses=no_bools,
-    backward_name=numbered("Rsub", 1, tensor=0, number=1))
+    backward_name=numbered("Rsub", 1, tensor=0, number=1), fits="alpha")
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1):
     """``other`` minus ``alpha`` times ``input``. See torch.rsub."""
     return _less(other, input, alpha)
@@ -253,6 +253,8 @@ def pow(input: Tensor | Number, exponent: Tensor | complex):
         return input | (not exponent)
     if compute.kind in "iu" and exponent < 0:     # type: ignore[operator]
         raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if compute.kind in "iu" or compute in promotion.OPMATH:
+        check.number_fits(exponent, compute)
     return _static_power(input.astype(compute), exponent)
 
 
@@ -274,14 +276,14 @@ def square(input: Tensor):
     return pow(input, 2)
 
 
-@op(promote="numeric", opmath=True, exact="value", saves=Saves(frees=beyond_first))
+@op(promote="numeric", opmath=True, exact="value", saves=Saves(frees=beyond_first), fits="value:opmath")
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 * tensor2``. See torch.addcmul."""
     unsupported("addcmul_cpu_out", input, "b")
     return input + _scaled(tensor1, value) * tensor2
 
 
-@op(promote="numeric", opmath=True, exact="value")
+@op(promote="numeric", opmath=True, exact="value", fits="value:opmath")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1):
     """Adds ``value * tensor1 / tensor2``. See torch.addcdiv."""
     check.require(kind(input) not in "ib", _ADDCDIV)
@@ -297,7 +299,7 @@ _ADDCDIV = (
 
 
 @op(inplace=True, backward_name=numbered("Lerp", 2, tensor=1, number=0),
-    saves=Saves(frees=lambda template, edges: template[2] is T), layout=ITERATED)
+    saves=Saves(frees=lambda template, edges: template[2] is T), layout=ITERATED, fits="weight:opmath")
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
     """The way from ``input`` to ``end``, ``weight`` of it. See torch.lerp."""
     for name, x in (("end", end), ("weight", weight)):

@@ -4,6 +4,7 @@ They look only at shapes, dtypes and static arguments, so they run when an op fi
 """
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,13 +32,21 @@ def c_name(dtype: Any) -> str:
 
 def does_not_fit(dtype: Any) -> RuntimeError:
     """The error of a number that is not one of a dtype's."""
-    return RuntimeError(f"value cannot be converted to type {c_name(dtype).replace('long int', 'int64_t')} without overflow")
+    return dtypes.does_not_fit(dtypes.of_numpy(dtype))
 
 
 def require_fits(number: Any, dtype: Any) -> None:
     """RuntimeError for a complex number where the tensors are real."""
     if np.dtype(number.dtype).kind == "c" and np.dtype(dtype).kind != "c":
         raise does_not_fit(dtype)
+
+
+def number_fits(number: Any, dtype: Any, *, wide: bool = False) -> None:
+    """RuntimeError where a static number overflows in a dtype; ``wide``: in what kernels compute it in."""
+    dtypes.check_fits(number, dtypes.of_numpy(np.float32 if wide and np.dtype(dtype).name in HALVES else dtype))
+
+
+HALVES = ("float16", "bfloat16")
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -137,6 +146,18 @@ def nonnegative(size: Sequence) -> tuple:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
     return tuple(size)
+
+
+def storable(shape: Sequence[int], dtype: Any) -> None:
+    """RuntimeError for the size of a tensor whose bytes or strides an int64 does not count."""
+    numel, itemsize = 1, np.dtype(dtype).itemsize
+    if math.prod([max(n, 1) for n in shape]) * itemsize < 2**63:
+        return
+    for n in shape:
+        numel *= n
+        if numel * itemsize >= 2**63:
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    raise RuntimeError("Stride calculation overflowed")
 
 
 def nothing(template: tuple, edges: tuple) -> tuple:

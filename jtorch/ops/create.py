@@ -44,13 +44,13 @@ def empty(size: Size, *, dtype: dtype | None = None):
     return jnp.zeros(check.nonnegative(size), default_float(dtype))
 
 
-@op(creates=True, out=Out(takes_dtype=True))
+@op(creates=True, out=Out(takes_dtype=True), fits="fill_value:fill")
 def full(size: Size, fill_value: Number, *, dtype: dtype | None = None):
     """A tensor filled with one number, of that number's dtype. See torch.full."""
     return _filled(check.nonnegative(size), fill_value, _dtype_of_number(fill_value) if dtype is None else dtype)
 
 
-@op(creates=True, method=False, out=False)
+@op(creates=True, method=False, out=False, fits="s:scalar")
 def scalar_tensor(s: Number, *, dtype: dtype | None = None):
     """A 0-dim tensor. See torch.scalar_tensor."""
     return _filled((), s, default_float(dtype))
@@ -70,14 +70,10 @@ def _dtype_of_number(value) -> np.dtype:
 
 def _filled(shape, value, dtype):
     loses = promotion.is_complex(np.dtype(value.dtype)) and not promotion.is_complex(np.dtype(dtype))
-    check.require(not loses or dtype == np.bool_,
-                  f"value cannot be converted to type {_C_TYPE.get(np.dtype(dtype).name)} without overflow")
+    if loses and dtype != np.bool_:
+        raise check.does_not_fit(dtype)
     value = promotion.cast(value, dtype) if np.dtype(dtype).kind == "V" else value.astype(dtype)
     return jnp.broadcast_to(value, shape)
-
-
-_C_TYPE = {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16", "int64": "int64_t",
-           "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t"}
 
 
 @op(creates=True, out=False, differentiable=False, layout=LIKE_FIRST)
@@ -98,7 +94,7 @@ def empty_like(input: Tensor, *, dtype: dtype | None = None):
     return jnp.zeros(input.shape, input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, out=False, differentiable=False, layout=LIKE_FIRST)
+@op(creates=True, out=False, differentiable=False, layout=LIKE_FIRST, fits="fill_value:fill")
 def full_like(input: Tensor, fill_value: Number, *, dtype: dtype | None = None):
     """One number in the shape of another tensor. See torch.full_like."""
     return _filled(input.shape, fill_value, input.dtype if dtype is None else dtype)
@@ -122,7 +118,7 @@ def new_empty(input: Tensor, size: Size, *, dtype: dtype | None = None):
     return jnp.zeros(check.nonnegative(size), input.dtype if dtype is None else dtype)
 
 
-@op(creates=True, method=True, function=False, out=False, differentiable=False)
+@op(creates=True, method=True, function=False, out=False, differentiable=False, fits="fill_value:fill")
 def new_full(input: Tensor, size: Size, fill_value: Number, *, dtype: dtype | None = None):
     """One number in the dtype of this tensor. See torch.Tensor.new_full."""
     return _filled(check.nonnegative(size), fill_value, input.dtype if dtype is None else dtype)
@@ -138,9 +134,11 @@ def arange(start=None, end=None, step=None, *, dtype: dtype | None = None):
     d = (np.dtype(np.int64) if integral else default_float()) if dtype is None else np.dtype(dtype)
     check.require(d.kind not in "bc", f"\"arange_cpu\" not implemented for '{check.scalar_name(d)}'", NotImplementedError)
     if d == np.int64:
+        _check_finite(start, end, step)
         start, end, step = [n if isinstance(n, check.Int) else int(n) for n in (start, end, step)]
     _check_range(start, end, step)
     n = -((start - end) // step) if integral or d == np.int64 else math.ceil((end - start) / step)
+    check.require(n < 2**63, "invalid size, possible overflow?")
     return _progression(start, step, n, d)
 
 
@@ -165,11 +163,16 @@ def range_(start, end, step=1, *, dtype: dtype | None = None):
     return _progression(start, step, math.floor((end - start) / step) + 1, d)
 
 
-def _check_range(start, end, step) -> None:
+def _check_finite(start, end, step) -> None:
     check.require(not isinstance(start + end + step, complex), "value cannot be converted to type double without overflow")
-    check.require(step != 0, "step must be nonzero")
+    check.require(isinstance(step, check.Int) or step == step, "step must be nonzero")
     finite = all(isinstance(n, check.Int) or math.isfinite(n) for n in (start, end))
     check.require(finite, f"unsupported range: {start} -> {end}")
+
+
+def _check_range(start, end, step) -> None:
+    _check_finite(start, end, step)
+    check.require(step != 0, "step must be nonzero")
     check.require(end >= start if step > 0 else end <= start, "upper bound and lower bound inconsistent with step sign")
 
 
@@ -177,13 +180,19 @@ def _progression(start, step, n: int, dtype: np.dtype):
     """start + step * i, computed in the widest type as PyTorch does, without a constant of n elements."""
     kind = int if dtype.kind in "iu" else float
     start, step = kind(start), kind(step)
-    wide = np.dtype(np.int64) if kind is int or (start.is_integer() and step.is_integer()) else np.dtype(np.float64)
+    whole = kind is int or (_is_whole(start) and _is_whole(step) and _is_whole(start + step * n))
+    wide = np.dtype(np.int64) if whole else np.dtype(np.float64)
     steps = jax.lax.iota(wide, n)
     if wide.kind == "f" and dtype == np.float32:
         return _progression_by_block(start, step, steps, dtype)
     if (start, step) != (0, 1):
         steps = steps * np.asarray(step, wide) + np.asarray(start, wide)
     return steps.astype(dtype)
+
+
+def _is_whole(x: float) -> bool:
+    """Whether int64 has a float."""
+    return x.is_integer() and abs(x) < 2**63
 
 
 def _progression_by_block(start: float, step: float, i, dtype: np.dtype):
@@ -205,7 +214,7 @@ def _ends(start, end, steps, dtype, name: str):
     check.require(not any_complex or promotion.is_complex(d), f"torch.{name}(): inferred dtype "
                   f"{'c10::complex<float>' if inferred == np.complex64 else 'c10::complex<double>'} can't be safely cast "
                   f"to passed dtype {check.scalar_name(d)}")
-    check.require(d != np.bool_, f"\"{name}_cpu\" not implemented for 'Bool'", NotImplementedError)
+    check.require(d != np.bool_ or steps < 2, f"\"{name}_cpu\" not implemented for 'Bool'", NotImplementedError)
     wide = d if promotion.is_inexact(d) else np.dtype(np.float64)
     return start.astype(d).astype(wide), end.astype(d).astype(wide), d
 
@@ -220,14 +229,14 @@ def _between(start, end, steps: int):
     return jnp.where(i < steps // 2, start + step * i.astype(start.dtype), end - step * (steps - 1 - i).astype(start.dtype))
 
 
-@op(creates=True, differentiable=False, out=Out(takes_dtype=True))
+@op(creates=True, differentiable=False, out=Out(takes_dtype=True), fits="start:many end:many")
 def linspace(start: Tensor | Number, end: Tensor | Number, steps: int, *, dtype: dtype | None = None):
     """``steps`` evenly spaced numbers from ``start`` to ``end``. See torch.linspace."""
     start, end, d = _ends(start, end, steps, dtype, "linspace")
     return _between(start, end, steps).astype(d)
 
 
-@op(creates=True, differentiable=False, out=Out(takes_dtype=True))
+@op(creates=True, differentiable=False, out=Out(takes_dtype=True), fits="start:many end:many")
 def logspace(start: Tensor | Number, end: Tensor | Number, steps: int, base: float = 10.0, *, dtype: dtype | None = None):
     """Powers of ``base`` with evenly spaced exponents. See torch.logspace."""
     start, end, d = _ends(start, end, steps, dtype, "logspace")
@@ -246,6 +255,7 @@ def eye(n: int, m: int | None = None, *, dtype: dtype | None = None):
 @op(creates=True, out=False)
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None):
     """The rows and columns of the elements on and below a diagonal. See torch.tril_indices."""
+    _check_triangle(row, col)
     first = np.zeros(max(row, 0), np.int64)
     return _triangle("tril_indices", row, col, first, np.clip(np.arange(max(row, 0)) + offset + 1, 0, max(col, 0)), dtype)
 
@@ -253,8 +263,14 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = N
 @op(creates=True, out=False)
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: dtype | None = None):
     """The rows and columns of the elements on and above a diagonal. See torch.triu_indices."""
+    _check_triangle(row, col)
     first = np.clip(np.arange(max(row, 0)) + offset, 0, max(col, 0))
     return _triangle("triu_indices", row, col, first, np.full(max(row, 0), max(col, 0)), dtype)
+
+
+def _check_triangle(row: int, col: int) -> None:
+    """RuntimeError where there are too many rows to count; a triangle has about half of the elements."""
+    check.storable((2, row * col // 4), np.int64)
 
 
 def _triangle(name: str, row: int, col: int, first, end, dtype):

@@ -15,7 +15,7 @@ from jtorch.ops.registry import Number, T, Tensor, op
 @op(inplace=InPlace(True, name=lambda template: f"FillBackward{2 + int(template[1] is T)}",
                     fills=lambda template, size, stride: template[1] is not T, uniform=True),
     out=False, method=True, saves="none", backward_name=lambda template: f"FillBackward{int(template[1] is T)}",
-    layout=LIKE_FIRST)
+    layout=LIKE_FIRST, fits="value:fill")
 def fill(input: Tensor, value: Tensor | Number):
     """All elements replaced by one value. See torch.Tensor.fill_."""
     require(jnp.ndim(value) == 0, "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -31,7 +31,7 @@ def zero(input: Tensor):
 
 
 @op(inplace=InPlace(True, name="CopySlices", fills=True), out=False, function=False, method=True,
-    saves=Saves(checks=nothing), tested=False)
+    saves=Saves(checks=nothing), tested=False, fits="fill_value")
 def fill_diagonal(input: Tensor, fill_value: Number, wrap: bool = False):
     """The main diagonal replaced by one value. See torch.Tensor.fill_diagonal_."""
     require(input.ndim >= 2, "dimensions must larger than 1")

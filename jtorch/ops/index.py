@@ -288,7 +288,7 @@ def _add_flag(input, *rest, **_):
 
 @op(inplace=True, value_check=(_add_flag, _add_outside),
     saves=Saves("all", checks=lambda template, edges: (1, 2) if edges[2] is not None else (), frees=beyond_first),
-    memory=Memory(apart=True), out=Out(refuses=out_dtypes.EXPECTED))
+    memory=Memory(apart=True), out=Out(refuses=out_dtypes.EXPECTED), fits="alpha")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1):
     """Adds ``alpha`` times the slices of ``source`` to the slices at an index vector. See torch.Tensor.index_add_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -362,7 +362,7 @@ _UNFIT = np.int64(-(1 << 62))       # the detail that stands for a value that do
 
 @op(inplace=InPlace(True, fills=True, deprecated="tensor[mask] = scalar", reads=2), out=False,
     value_check=(_fill_unfit, _fill_error),
-    backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"), layout=LIKE_FIRST)
+    backward_name=lambda template: _number_name(template, 3, "IndexFillBackward"), layout=LIKE_FIRST, fits="value")
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
     """The slices at an index vector filled with one value. See torch.Tensor.index_fill_."""
     dim = check.wrap_dim(dim, input.ndim)
@@ -438,7 +438,7 @@ def _wrapped(index, n: int):
     return (index % max(n, 1)).astype(np.int32 if n < 2**31 else np.int64)
 
 
-@op(promote="numeric", promotes="input other", inplace=False, method=False,
+@op(promote="numeric", promotes="input other", inplace=False, method=False, fits="input:scalar other:scalar",
     out=Out(refuses=out_dtypes.refusal("Expected out type to be {made} but got {out}")))
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number):
     """``input`` where the condition holds, ``other`` elsewhere. See torch.where."""
@@ -467,7 +467,7 @@ def _unfit_error(detail, input, *_) -> Exception:
 
 @op(inplace=InPlace(True, fills=True, deprecated="tensor[mask] = scalar", reads=2), out=False,
     value_check=(_value_unfit, _unfit_error),
-    backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"))
+    backward_name=lambda template: _number_name(template, 2, "MaskedFillBackward"), fits="value")
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
     """One value where the mask holds. See torch.Tensor.masked_fill_."""
     check.require(mask.dtype == np.bool_, "masked_fill_ only supports boolean masks, but got mask with dtype "

@@ -278,7 +278,7 @@ def outer(input: Tensor, vec2: Tensor):
     return a[:, None] * b[None, :]
 
 
-@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
+@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED), fits="beta:opmath alpha:opmath")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat1 @ mat2). See torch.addmm."""
     for name, m in (("mat1", mat1), ("mat2", mat2)):
@@ -292,7 +292,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     return _plus_scaled(input, beta, _unrounded(mat1, mat2), alpha)
 
 
-@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
+@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED), fits="beta alpha")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat @ vec). See torch.addmv."""
     check.require(mat.ndim == 2 and vec.ndim == 1 and input.ndim <= 1,
@@ -305,7 +305,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     return _plus_scaled(expand(input, mat.shape[:1]), beta, _unrounded(mat, vec), alpha)
 
 
-@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
+@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED), fits="beta:opmath alpha:opmath")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the sum of the products of a batch. See torch.addbmm."""
     _check_batches(batch1, batch2, 1, 2)
@@ -319,7 +319,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     return _plus_scaled(input, beta, jnp.einsum("bij,bjk->ik", batch1, batch2), alpha)
 
 
-@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED))
+@op(inplace=True, saves=Saves(frees=beyond_first), out=Out(refuses=out_dtypes.EXPECTED), fits="beta:opmath alpha:opmath")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the products of a batch. See torch.baddbmm."""
     _check_batches(batch1, batch2, 0, 1, 2)
@@ -331,7 +331,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
     return _plus_scaled(input, beta, _unrounded(batch1, batch2), alpha)
 
 
-@op(promote="numeric", broadcast=False, saves=Saves(frees=beyond_first))
+@op(promote="numeric", broadcast=False, saves=Saves(frees=beyond_first), fits="beta alpha")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the outer product of two vectors. See torch.addr."""
     for name, v in (("vec1", vec1), ("vec2", vec2)):

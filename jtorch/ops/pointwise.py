@@ -349,6 +349,7 @@ def logit(input: Tensor, eps: float | None = None):
     unsupported("logit_cpu", input, "c")
     if eps is None:
         return _logit(input)
+    check.number_fits(eps, input.dtype)
     low, high = like(input, eps), like(input, 1 - eps)
     inside = ~((input < low) | (input > high))
     bounded = lax.stop_gradient(jnp.where(input < low, low, jnp.where(input > high, high, input)))
@@ -381,7 +382,7 @@ def _clamp_backward(template) -> str:
 
 
 @op(promote="numeric", aliases=("clip",), backward_name=_clamp_backward, memory=Memory(dtypes_first=True),
-    layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp))
+    layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp), fits="min max")
 def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None):
     """Elements brought between ``min`` and ``max``; the gradient is 1 at the edges. See torch.clamp."""
     check.require(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -418,7 +419,7 @@ def _between(x, low, high):
 
 
 @op(promote="numeric", backward_name=numbered("ClampMin", 1, tensor=1, number=0), memory=Memory(dtypes_first=True),
-    layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp))
+    layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp), fits="min")
 def clamp_min(input: Tensor, min: Tensor | Number):
     """Elements brought up to ``min``. See torch.clamp."""
     unsupported("maximum_cpu", input, "c")
@@ -426,7 +427,7 @@ def clamp_min(input: Tensor, min: Tensor | Number):
 
 
 @op(promote="numeric", backward_name=numbered("ClampMax", 1, tensor=1, number=0), memory=Memory(dtypes_first=True),
-    layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp))
+    layout=WITHOUT_NUMBERS, out=Out(refuses=out_dtypes.of_clamp), fits="max")
 def clamp_max(input: Tensor, max: Tensor | Number):
     """Elements brought down to ``max``. See torch.clamp."""
     unsupported("minimum_cpu", input, "c")

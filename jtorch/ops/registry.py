@@ -179,6 +179,7 @@ class Op:
     promotes: tuple[str, ...] = ()
     opmath: bool = False
     exact: tuple[str, ...] = ()
+    fits: tuple[tuple[str, str], ...] = ()
     broadcast: bool = True
     told: bool = False
     view: Any = None            # a ViewRule
@@ -415,7 +416,7 @@ OPS: dict[str, Op] = {}
 
 def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool | None = None, promotes: str = "",
        aliases: Sequence[str] = (), operators: Sequence[str] = (), returns: str = "", writes: str = "", exact: str = "",
-       **facts) -> Any:
+       fits: str = "", **facts) -> Any:
     """Declares an op. All arguments say what is not the default.
 
     name:       PyTorch's dotted name (``linalg.inv``) where it is not the body's.
@@ -430,6 +431,8 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     opmath:     16-bit floats are computed in float32, PyTorch's ``opmath_type``: the body gets and returns that, and its result
                 is rounded once. ``exact``: the arguments whose numbers are not rounded to 16 bits before. A body with a keyword
                 ``compute`` is told the common dtype, and gets operands of one element as those of no dims.
+    fits:       numbers that overflow in the result's dtype are errors: names (``alpha``), each with the rule after a colon
+                where there is another one (``weight:opmath``); see ``dispatch/numbers.py``. Bodies check static ones.
     through_storage: the result shows elements of the storage that the argument itself may not show (as_strided).
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
@@ -467,13 +470,14 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     """
     if fn is None:
         return lambda f: op(f, name=name, method=method, promotes=promotes, aliases=aliases, operators=operators,
-                            returns=returns, writes=writes, exact=exact, **facts)
+                            returns=returns, writes=writes, exact=exact, fits=fits, **facts)
     full = name or fn.__name__
     assert full not in OPS, f"op {full} is declared twice"
     OPS[full] = Op(full, fn, _params(fn), inspect.getdoc(fn) or "", tuple(aliases), tuple(operators),
                    method=("." not in full and not facts.get("creates")) if method is None else method,
                    promotes=tuple(promotes.split()), returns=tuple(returns.split()), writes=tuple(writes.split()),
-                   exact=tuple(exact.split()), told=TOLD in inspect.signature(fn).parameters,
+                   exact=tuple(exact.split()), fits=tuple((n, how) for n, _, how in (f.partition(":") for f in fits.split())),
+                   told=TOLD in inspect.signature(fn).parameters,
                    **_completed(full, facts))
     return fn
 

@@ -54,7 +54,7 @@ def _prepared(input, dim: int, index, src) -> tuple[jax.Array, tuple, jax.Array]
 
 @op(inplace=True, value_check=at_dim(0, RuntimeError),
     backward_name=lambda template: f"ScatterBackward{0 if template[3] is T else 1}", memory=Memory(apart=True),
-    out=Out(refuses=out_dtypes.EXPECTED, not_expanded=True))
+    out=Out(refuses=out_dtypes.EXPECTED, not_expanded=True), fits="src value")
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
             reduce: str | None = None):
     """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""

@@ -3,7 +3,7 @@
 #include "speedups.h"
 
 static PyObject *mode, *call_in_python, *tape_flags, *wrapped, *refuse_unusable, *end_trace, *lay_out_results;
-static PyObject *inplace_in_python, *raise_instead, *fit;
+static PyObject *inplace_in_python, *raise_instead, *fit, *check_numbers;
 static PyObject *grad_name, *prev_name, *inference_name, *special_name;
 
 static int detour;       /* whether autocast or a dual level is on somewhere: Python does all calls then */
@@ -74,6 +74,45 @@ static PyObject *replace_error(PyObject *fn, PyObject *call, PyObject *flat, PyO
     return NULL;
 }
 
+/* Whether a number is an integer that int64 does not have. */
+static int is_large(PyObject *number)
+{
+    int overflow = 0;
+    if (PyLong_CheckExact(number))
+        PyLong_AsLongLongAndOverflow(number, &overflow);
+    return overflow;
+}
+
+/* Whether a number is none that the dtypes which a call of tensors like the first one may compute in all have. */
+static int is_doubtful(PyObject *number, PyObject *first)
+{
+    if (PyBool_Check(number))
+        return 0;
+    if (PyLong_CheckExact(number)) {
+        int overflow;
+        long n = PyLong_AsLongAndOverflow(number, &overflow);
+        return overflow || n < -128 || n > 127;
+    }
+    if (!PyFloat_CheckExact(number))
+        return 1;
+    double x = PyFloat_AS_DOUBLE(number);
+    if (x >= 0 && x <= 127)
+        return 0;
+    return is_number(first) || SLOT(aval_of(first), Aval_.is_inexact) != Py_True || (x - x == 0 && (x < -240 || x > 240));
+}
+
+/* dispatch.numbers: raises where a number overflows in the dtype that the call computes in. */
+static int check_fit(PyObject *call, PyObject *flat, long facts)
+{
+    if (!(facts & FITS))
+        return 0;
+    PyObject **given = PySequence_Fast_ITEMS(flat);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(flat); i++)
+        if (is_number(given[i]) && is_doubtful(given[i], given[0]))
+            return done(PyObject_CallFunctionObjArgs(check_numbers, call, flat, NULL));
+    return 0;
+}
+
 /* What a call's tensors show, and its numbers: a list. NULL without an error where Python has to call.
    ``needs``: whether one requires grad. ``strided``: whether the op's rule says how results lie in memory, by how one of them does. */
 static PyObject *arguments(PyObject *flat, long facts, int *needs, int *strided)
@@ -83,7 +122,7 @@ static PyObject *arguments(PyObject *flat, long facts, int *needs, int *strided)
     for (Py_ssize_t i = 0; args != NULL && i < n; i++) {
         PyObject *t = given[i], *value;
         if (is_number(t)) {
-            value = Py_NewRef(t);
+            value = is_large(t) ? NULL : Py_NewRef(t);
         } else if (!is_a(t, Tensor_.type) || SLOT(t, Tensor_.view) == NULL) {
             value = NULL;
         } else {
@@ -171,7 +210,7 @@ PyObject *speedups_call(PyObject *module, PyObject *const *given, Py_ssize_t nar
     if (args == NULL)
         return PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(call_in_python, call, flat, NULL);
     int tracks = needs && is_grad_on(modes) && !is_inference_on(modes);
-    PyObject *made = recorded(call, facts, flat, args, tracks, modes);
+    PyObject *made = check_fit(call, flat, facts) < 0 ? NULL : recorded(call, facts, flat, args, tracks, modes);
     Py_DECREF(args);
     if (strided)
         made = laid_out(call, flat, made, needs);
@@ -234,6 +273,10 @@ PyObject *speedups_call_inplace(PyObject *module, PyObject *const *given, Py_ssi
     PyObject *args = arguments(flat, 0, &needs, &strided);
     if (args == NULL)
         return PyErr_Occurred() ? NULL : PyObject_Vectorcall(inplace_in_python, given, nargs, names);
+    if (check_fit(call, flat, facts) < 0) {
+        Py_DECREF(args);
+        return replace_error(raise_instead, call, flat, target);
+    }
     int is_whole = is_none(SLOT(target, Tensor_.view));
     if (is_whole && will_be_written(target) < 0) {
         Py_DECREF(args);
@@ -286,7 +329,7 @@ PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
 {
     if (!(call_in_python = take(given, "call")) || !(tape_flags = take(given, "tape_flags"))
             || !(wrapped = take(given, "_wrapped")) || !(refuse_unusable = take(given, "refuse_unusable"))
-            || !(end_trace = take(given, "_end")) || !(lay_out_results = take(given, "lay_out_results")))
+            || !(check_numbers = take(given, "check_numbers")) || !(end_trace = take(given, "_end")) || !(lay_out_results = take(given, "lay_out_results")))
         return NULL;
     return speedups_connect_nodes(module, given);
 }

@@ -20,8 +20,9 @@ CLASS_BY_SHAPES = 128       # the class of its nodes depends on the shapes of th
 INPLACE_IN_PYTHON = 256     # C leaves its in-place form alone
 PLAIN_VIEW = 512            # one view of one tensor, with nothing to note of it
 RENAMED = 1024              # whose node has another name where what it is taken of is not contiguous
+FITS = 2048                 # it has numbers that must not overflow
 
 FOR_C = {"DEFERRED": DEFERRED, "EAGER": EAGER, "LEAF": LEAF, "DIFFERENTIABLE": DIFFERENTIABLE, "SAVES": SAVES,
          "SAVES_BOTH": SAVES_BOTH, "KEEPS_RESULT": KEEPS_RESULT, "IDEMPOTENT": IDEMPOTENT, "LAID_OUT": LAID_OUT,
          "HAS_CHECKS": HAS_CHECKS, "CLASS_BY_SHAPES": CLASS_BY_SHAPES, "INPLACE_IN_PYTHON": INPLACE_IN_PYTHON,
-         "PLAIN_VIEW": PLAIN_VIEW, "RENAMED": RENAMED}
+         "PLAIN_VIEW": PLAIN_VIEW, "RENAMED": RENAMED, "FITS": FITS}

@@ -39,7 +39,7 @@ CLASS(OpNode, call, raw_edges, result, saved, seq, versions, watched);
 /* Numbers of jtorch/speedups/constants.py, which says what they mean. Those but LEAF are facts of a call, in Call.tape_flags. */
 #define FOR_EACH_NUMBER(DO) \
     DO(LEAF) DO(DIFFERENTIABLE) DO(SAVES) DO(SAVES_BOTH) DO(KEEPS_RESULT) DO(IDEMPOTENT) DO(LAID_OUT) DO(HAS_CHECKS) \
-    DO(CLASS_BY_SHAPES) DO(INPLACE_IN_PYTHON) DO(PLAIN_VIEW) DO(RENAMED)
+    DO(CLASS_BY_SHAPES) DO(INPLACE_IN_PYTHON) DO(PLAIN_VIEW) DO(RENAMED) DO(FITS)
 #define DECLARE(name) extern long name;
 FOR_EACH_NUMBER(DECLARE)
 

@@ -63,6 +63,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0):
     """The input, at least ``min_val`` and at most ``max_val``. See torch.nn.functional.hardtanh."""
     check.require(min_val <= max_val, "min_val cannot be greater than max_val", ValueError)
     _check_hardtanh(input, min_val)
+    for number in (min_val, max_val):
+        check.number_fits(number, input.dtype)
     return _hardtanh(input, min_val, max_val)
 
 
@@ -77,6 +79,7 @@ def relu6(input: Tensor):
 def leaky_relu(input: Tensor, negative_slope: float = 0.01):
     """The input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
     require_float(input, "leaky_relu_cpu")
+    check.number_fits(negative_slope, input.dtype, wide=True)
     return _leaky(input, negative_slope)
 
 
@@ -92,6 +95,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     if training:
         raise NotImplementedError("rrelu draws its slopes outside this op where training=True")
     require_float(input, "leaky_relu_cpu")
+    check.number_fits((lower + upper) / 2, input.dtype, wide=True)
     return _leaky(input, (lower + upper) / 2)
 
 
@@ -105,6 +109,8 @@ def rrelu_with_noise(input: Tensor, noise: Tensor):
 
 def _elu(x: jax.Array, alpha: float, scale: float = 1.0, input_scale: float = 1.0) -> jax.Array:
     require_float(x, "elu_cpu")
+    for number in (alpha, scale, input_scale):
+        check.number_fits(number, x.dtype, wide=True)
     wide = widen(x)
     low = jnp.where(wide <= 0, wide, 0)     # no overflow, whose gradient would be nan, where it is not selected
     return jnp.where(wide <= 0, scale * alpha * jnp.expm1(low * input_scale), wide * scale).astype(x.dtype)
@@ -186,6 +192,7 @@ def _hardsigmoid(x):
 def hardshrink(input: Tensor, lambd: float = 0.5):
     """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
     require_float(input, "hardshrink_cpu")
+    check.number_fits(lambd, input.dtype)
     return jnp.where((input >= -lambd) & (input <= lambd), jnp.zeros_like(input), input)
 
 
@@ -214,6 +221,8 @@ def tanhshrink(input: Tensor):
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0):
     """``log(1 + exp(beta * input)) / beta``, the input itself above ``threshold``. See torch.nn.functional.softplus."""
     require_float(input, "softplus_cpu")
+    for number in (beta, threshold):
+        check.number_fits(number, input.dtype, wide=True)
     scaled = widen(input) * beta
     return jnp.where(scaled > threshold, input, (jax.nn.softplus(scaled) / beta).astype(input.dtype))
 
@@ -256,6 +265,8 @@ def threshold(input: Tensor, threshold: float, value: float):
     """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
     if input.dtype == jnp.bool_ or promotion.is_complex(np.dtype(input.dtype)):
         raise not_implemented("threshold_cpu", input.dtype)
+    check.number_fits(threshold, input.dtype, wide=True)
+    check.number_fits(value, input.dtype)
     limit, below = (np.asarray(n).astype(input.dtype) for n in (threshold, value))       # integers wrap, as in C
     return jnp.where(input <= limit, below, input)
 

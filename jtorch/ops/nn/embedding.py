@@ -205,6 +205,7 @@ def _check_one_hot(tensor, num_classes: int) -> int:
 def one_hot(tensor: Tensor, num_classes: int = -1):
     """1 at each index along a new last dimension, 0 elsewhere. See torch.nn.functional.one_hot."""
     classes = _check_one_hot(tensor, num_classes)
+    check.storable((*tensor.shape, classes), np.int64)
     return (np.asarray(tensor)[..., None] == np.arange(classes)).astype(np.int64)
 
 

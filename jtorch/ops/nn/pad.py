@@ -21,7 +21,10 @@ Supported combinations for non-constant padding:
 def _constant(x: jax.Array, pairs: dict[int, tuple[int, int]], value: float | None) -> jax.Array:
     left = [n + min(low, 0) + min(high, 0) for n, (low, high) in [(n, pairs.get(i, (0, 0))) for i, n in enumerate(x.shape)]]
     check.require(all(n >= 0 for n in left), "narrow(): length must be non-negative.")
-    fill = jnp.asarray(np.asarray(0 if value is None else value).astype(x.dtype))
+    value = 0 if value is None else value
+    if any(n > 0 for pair in pairs.values() for n in pair):
+        check.number_fits(value, x.dtype)
+    fill = jnp.asarray(np.asarray(value).astype(x.dtype))
     return lax.pad(x, fill, [(*pairs.get(i, (0, 0)), 0) for i in range(x.ndim)])
 
 

@@ -1,0 +1,73 @@
+"""Numbers that do not fit: an ``alpha`` of 300 where a call computes in int8, integers of more than 63 bits."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jtorch.dtype as dtypes
+from jtorch import storage
+from jtorch.engine import NUMBER_AVALS, Call, call_of, kernel_of
+from jtorch.ops.check import HALVES
+from jtorch.ops.registry import NUMBERS, Marker
+
+
+def check_numbers(c: Call, flat: Sequence) -> None:
+    """RuntimeError where a number overflows in the dtype that the call computes in; errors of shapes come first.
+
+    The rules of ``Op.fits``: "" means the result's dtype, ``opmath`` what kernels compute it in. ``scalar`` leaves small floats
+    unchecked, and so does ``fill`` where there is one element. ``many`` checks where there are several elements.
+    """
+    avals = _avals(flat)
+    if any([a.traced for a in avals]):
+        return
+    out = (c.kernels.get(avals) or kernel_of(c, avals)).outs[0]
+    made = dtypes.of_numpy(out.np)
+    for number, how in _numbers(c, flat):
+        if how != "many" or out.numel > 1:
+            wide = how == "opmath" and made.name in HALVES
+            scalar = how == "scalar" or (how == "fill" and out.numel == 1)
+            dtypes.check_fits(number, dtypes.float32 if wide else made, scalar=scalar)
+
+
+def may_overflow(flat: Sequence) -> bool:
+    """Whether one of a call's numbers is none that all dtypes have: ``is_doubtful`` in ``speedups/calls.c``."""
+    return any([t.__class__ is complex or (t.__class__ in NUMBER_AVALS and not 0 <= t <= 127) for t in flat])
+
+
+def _numbers(c: Call, flat: Sequence) -> Iterator[tuple[Any, str]]:
+    """The numbers of a call that have to fit, each with its rule."""
+    rules, left = dict(c.op.fits), iter(flat)
+    for p, t in zip(c.op.params, c.template, strict=True):      # none of these ops takes a list of tensors
+        if t.__class__ is Marker:
+            given = next(left)
+            if t.number_type is not None and p.name in rules:
+                yield given, rules[p.name]
+
+
+def _avals(flat: Sequence) -> tuple:
+    return tuple([NUMBER_AVALS[t.__class__] if t.__class__ in NUMBER_AVALS else storage.aval_of(t) for t in flat])
+
+
+def has_large_integer(flat: Sequence) -> bool:
+    """Whether one of a call's numbers is an integer that int64 does not have."""
+    return any([t.__class__ is int and not -2**63 <= t < 2**63 for t in flat])
+
+
+def in_int64(c: Call, flat: Sequence) -> tuple[Call, list]:
+    """A call whose integers int64 has all: one of uint64 becomes a float beside floats, and else wraps around."""
+    for n in flat:
+        if n.__class__ is int and not -2**63 <= n < 2**64:
+            raise OverflowError("int too big to convert" if n > 0 else "can't convert negative int to unsigned")
+    if c.op.fits:
+        check_numbers(c, flat)
+    avals = _avals(flat)
+    dtypes_of = [a for a, t in zip(avals, flat, strict=True) if t.__class__ not in NUMBER_AVALS and not c.creates]
+    floats = any([a.is_inexact for a in dtypes_of or kernel_of(c, avals).outs])
+    left = iter(flat)
+    template = tuple([_float_marker(t, next(left)) if floats and t.__class__ is Marker else t for t in c.template])
+    small = [t if t.__class__ is not int or t < 2**63 else float(t) if floats else t - 2**64 for t in flat]
+    return call_of(c.op, template, c.creates), small
+
+
+def _float_marker(marker: Marker, given: Any) -> Marker:
+    return NUMBERS[float] if given.__class__ is int and given >= 2**63 else marker
