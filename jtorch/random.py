@@ -158,6 +158,7 @@ def drawn(shape: tuple[int, ...], dtype: dtypes.dtype, place: devices.device, gi
     if _restricted.forbidden:
         raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
                            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
+    check.storable(shape, dtype.np)
     aval = engine.aval_of(shape, dtype.np, place)
     if place.type == "mesh":        # what its first device alone would draw
         alone = drawn(shape, dtype, devices.single(place), given, host, accelerator)

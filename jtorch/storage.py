@@ -396,7 +396,7 @@ def _exchange(s: Storage, nbytes: int, others: list) -> None:
     """Puts memory of another size in the place of a storage's; where it is no whole number of elements, as bytes."""
     value = s.content()
     engine.read(value)
-    flat = np.zeros(nbytes, np.uint8)
+    flat = out_of_memory.allocated(np.zeros, nbytes, np.uint8)
     old = np.ascontiguousarray(engine.host_array(value)).reshape(-1).view(np.uint8)[:nbytes]
     flat[:old.size] = old
     flat = flat if nbytes % s.aval.np.itemsize else flat.view(s.aval.np)
@@ -550,7 +550,7 @@ def _order_of(aval: Aval, stride: tuple[int, ...]) -> tuple[bool, tuple[int, ...
 
 def _empty(numel: int, aval: Aval) -> Value:
     made = Value(engine.aval_of((numel,), aval.np, aval.device))
-    room = np.zeros(numel, aval.np)
+    room = out_of_memory.allocated(np.zeros, numel, aval.np)
     made.array = room if aval.device is CPU else engine.put(room, aval.device)
     return made
 

@@ -21,7 +21,7 @@ from jtorch._nodes import hooks
 from jtorch._storage.typed import TypedStorage, untyped_as
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.dispatch import call_view
-from jtorch.engine import Value, call_of
+from jtorch.engine import Value, call_of, out_of_memory
 from jtorch.no_grad import mode
 from jtorch.ops import check, promotion
 from jtorch.ops.layout import preserved
@@ -302,7 +302,10 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, 
         raise RuntimeError(f"mismatch in length of strides and shape: {len(stride)} and {len(size)}")
     d, place = dtypes.as_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), place_of(device)
     number = number_for_new_memory(d)
-    t = from_host(np.full(extent(size, stride), 0 if number is None else number, d.np), place)
+    needed = extent(check.nonnegative(size), stride)
+    if any(n < 0 for n in stride) or needed * d.itemsize >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    t = from_host(out_of_memory.allocated(np.full, needed, 0 if number is None else number, d.np), place)
     storage.show_part(t, engine.aval_of(size, d.np, place), stride)
     return with_grad(t, requires_grad)
 
@@ -421,7 +424,9 @@ def legacy_tensor_of(args: tuple, kw: dict[str, Any], dtype: dtypes.dtype | None
             raise TypeError(f"new(): data must be a sequence (got {_type_name(first)})")
         return (as_tensor if isinstance(first, np.ndarray) else tensor)(first, dtype=default, device=place)
     sizes = tuple(first) if first is not None and not _is_int(first) else tuple(given) if given else (0,)
-    return from_host(np.zeros(_legacy_size(sizes), default.np), place)
+    size = _legacy_size(sizes)
+    check.storable(size, default.np)
+    return from_host(out_of_memory.allocated(np.zeros, size, default.np), place)
 
 
 def _check_legacy(given: list, args: tuple, kw: dict[str, Any], place: devices.device) -> None:

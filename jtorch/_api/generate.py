@@ -43,7 +43,7 @@ from jtorch.dispatch import (
     refuse_unusable,
     write_resized,
 )
-from jtorch.engine import Call, Value, call_of
+from jtorch.engine import Call, Value, call_of, out_of_memory
 from jtorch.no_grad import mode
 from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze, frozen_float
 from jtorch.ops.taxonomy import check_all_read
@@ -248,7 +248,7 @@ def _call_dynamic(op: Op, template: tuple, flat: list):
     if op.not_derived:
         refuse_unusable(call_of(op, template), flat)
     with np.errstate(all="ignore"):
-        out = op.function_of(template)(*arrays)
+        out = out_of_memory.allocated(op.function_of(template), *arrays)
     if not isinstance(out, (tuple, list)):
         made = _from_host(np.asarray(out), device)
         if op.layout is not None:

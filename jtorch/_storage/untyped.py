@@ -235,6 +235,9 @@ class UntypedStorage:
 
 def _made(given: Any) -> Storage:
     if isinstance(given, int | np.integer):
+        if given < 0:
+            raise RuntimeError("[enforce fail at alloc_cpu.cpp:98] ((ptrdiff_t)nbytes) >= 0. alloc_cpu() seems to have been "
+                               f"called with negative number: {given % 2**64}")
         return _of_array(out_of_memory.allocated(np.zeros, int(given), np.uint8))
     if not isinstance(given, Sequence):
         raise RuntimeError(f"torch.UntypedStorage(): Expected a sequence type, but got {type(given).__name__}")

@@ -22,6 +22,7 @@ from jtorch.engine.host import untraced, work_of
 from jtorch.engine.jax_settings import left_as_found, products_as_chosen
 from jtorch.engine.threads import ELSEWHERE, Threads, lowered, pool_for
 from jtorch.engine.values import CPU, Aval, aval_of, is_mesh_of_cpus, placed_on, put, spec_of, zero_stride_array
+from jtorch.ops import check
 from jtorch.ops.registry import Op
 
 MAX_KERNELS = 4096          # of a call
@@ -102,6 +103,8 @@ class Kernel:
             if self.on_host is None:
                 self.on_host = families.host_program(call.op.function_of, call.template, call.fn, avals, loops=call.op.loops)
             shapes, self.is_tuple = self._shapes()
+            for s in shapes:
+                check.storable(s.shape, s.dtype)
             if call.check is not None:
                 self.check = _check_function(call, avals, device)
         self.used = self.on_host.used if self.on_host is not None else (True,) * len(avals)
@@ -399,6 +402,8 @@ def kernel_of(call: Call, avals: tuple) -> Kernel:
 def _made_kernel(call: Call, avals: tuple) -> Kernel:
     try:
         return Kernel(call, avals)
+    except MemoryError as error:        # of a constant in the body
+        raise out_of_memory.of_host(error)      # noqa: B904  (it says what from)
     except Exception as error:
         raise without_jax_notes(error)      # noqa: B904  (the same error)
 

@@ -10,6 +10,7 @@ import jtorch.dtype as dtypes
 from jtorch._api.creation import from_host, place_of
 from jtorch._api.sizes import size_of
 from jtorch.engine import out_of_memory, zero_stride_array
+from jtorch.ops import check
 from jtorch.tensor import Parameter, Tensor
 
 
@@ -18,6 +19,7 @@ def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
     shape = size_of("empty", shape) if len(shape) > 1 else size_of("empty", *shape)
     found = dtypes.as_dtype(dtype, "empty") or dtypes.get_default_dtype()
     place = place_of(device)
+    check.storable(shape, found.np)
     if place.type == "meta":
         return from_host(zero_stride_array(shape, found.np), place)
     return from_host(out_of_memory.allocated(np.zeros, shape, found.np), place)
