@@ -1,7 +1,7 @@
 """Numbers that do not fit: an ``alpha`` of 300 where a call computes in int8, integers of more than 63 bits."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import jtorch.dtype as dtypes
@@ -29,9 +29,10 @@ def check_numbers(c: Call, flat: Sequence) -> None:
             dtypes.check_fits(number, dtypes.float32 if wide else made, scalar=scalar)
 
 
-def may_overflow(flat: Sequence) -> bool:
+def may_overflow(flat: Iterable[Any]) -> bool:
     """Whether one of a call's numbers is none that all dtypes have: ``is_doubtful`` in ``speedups/calls.c``."""
-    return any([t.__class__ is complex or (t.__class__ in NUMBER_AVALS and not 0 <= t <= 127) for t in flat])
+    numbers: list[Any] = [t for t in flat if t.__class__ in NUMBER_AVALS]
+    return any([t.__class__ is complex or not 0 <= t <= 127 for t in numbers])
 
 
 def _numbers(c: Call, flat: Sequence) -> Iterator[tuple[Any, str]]:

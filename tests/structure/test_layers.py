@@ -105,6 +105,7 @@ LATER = {
     ("_api", "_aten"): "classes with __torch_dispatch__ are defined rarely",
     ("nn", "func"): "flex attention's functions of a position are mapped over all of them",
     ("distributed", "_as_torch"): "the launcher's processes get jtorch as torch",
+    ("utils", "fx"): "SummaryWriter.add_graph draws what is traced",
     ("utils", "_as_torch"): "a DataLoader's worker imports a script that was run as torch the same way",
 }
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 REASONS: dict[tuple[str, str], str] = {
     ("pytorch_optimizer", "soap"): "SOAP turns steps by the eigenvectors of a matrix of low rank: those of its null space are "
                                    "not determined, and LAPACK's are others in SciPy's build than in PyTorch's",
-    ("tensorboardX", "graph"): "`add_graph` draws a graph of TorchScript's, which is not built; `torch.utils.viz.graph(output)` "
-                               "draws one",
     ("timm", "mobilenetv4"): "rounding of float32, which batch norms over two images multiply: PyTorch's numbers and these are "
                              "0.0016 from float64's, which both give alike to 1e-11",
     ("torchviz", "convolutional"): "PyTorch's graph of a Linear has a node for the transpose of its weight (`TBackward0`), which "

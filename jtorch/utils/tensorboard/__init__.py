@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from jtorch.tensor import Tensor
 
-__all__ = ["SummaryWriter"]  # noqa: F822 (made when it is asked for)
+__all__ = ["SummaryWriter"]     # made when it is asked for
 
 
 def __getattr__(name: str) -> Any:
@@ -47,8 +48,8 @@ def _writer() -> type:
     class SummaryWriter(base):
         """Writes what TensorBoard shows. See torch.utils.tensorboard.SummaryWriter.
 
-        All ``add_…`` methods take tensors where tensorboardX takes arrays. There is no ``add_graph``:
-        ``torch.utils.viz.graph(loss)`` draws the graph of a computation.
+        All ``add_…`` methods take tensors where tensorboardX takes arrays. ``add_graph`` draws what torch.fx traces, and
+        modules of torch.nn as one node each; of a module that can't be traced it warns, and writes nothing.
 
         >>> from torch.utils.tensorboard import SummaryWriter     # doctest: +SKIP
         >>> with SummaryWriter() as writer:                       # doctest: +SKIP
@@ -81,8 +82,15 @@ def _writer() -> type:
             super().add_hparams(hparams, metrics, run_name, global_step)
 
         def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True) -> None:
-            """Not built."""
-            raise NotImplementedError("add_graph is not built; torch.utils.viz.graph(output) draws the graph of a computation")
+            """Writes the graph of a module that torch.fx traces; warns where it can't trace the module."""
+            from jtorch.utils.tensorboard._pytorch_graph import graph
+            try:
+                drawn = graph(model, input_to_model, verbose, use_strict_trace)
+            except Exception as error:
+                warnings.warn(f"add_graph: torch.fx could not trace {type(model).__name__}, so no graph is written: {error}",
+                              stacklevel=2)
+                return
+            self._get_file_writer().add_graph(drawn)
 
     for name in dir(base):
         if name.startswith("add_") and name not in vars(SummaryWriter):
