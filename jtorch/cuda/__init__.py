@@ -484,6 +484,8 @@ _MODULES = ("graphs", "memory", "nvtx", "profiler", "random", "streams")
 def __getattr__(name: str):
     if name == "default_generators":
         return tuple(_generator(index) for index in range(device_count()))
+    if name == "_initialized":
+        return is_initialized()
     if name in _MODULES:
         return importlib.import_module(f"jtorch.cuda.{name}")
     if name in _LATER:

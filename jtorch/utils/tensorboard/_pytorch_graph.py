@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
-from jtorch.tensor import Tensor
 
 if TYPE_CHECKING:
     from jtorch import fx
