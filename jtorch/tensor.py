@@ -239,6 +239,9 @@ class Tensor(Bound):
             raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
         if requires_grad(self) and not storage.aval_of(other).is_inexact:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if (self.device.type == "meta") != (other.device.type == "meta"):
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
+                               "tensor type.")
         if storage.aval_of(other).shape != storage.aval_of(self).shape:
             tape.keep_shape(self, replaced=True)
         mapped.check_writable(self._storage.value, other._storage.value,

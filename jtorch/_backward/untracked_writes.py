@@ -13,6 +13,7 @@ import numpy as np
 
 from jtorch import engine, storage, tape
 from jtorch.engine import Value
+from jtorch.ops.check import broadcast_shapes
 from jtorch.ops.registry import OPS, T
 from jtorch.ops.strided import contiguous_strides
 from jtorch.storage import READ, SavedTensorRef, Storage, View, value_of
@@ -150,9 +151,19 @@ def _elsewhere(node: Any, i: int, counter: Any) -> Value | None:
         return None
     s, _ = _place(counter)
     t = counter.tensor() if counter.__class__ is SavedTensorRef else storage.abandoned[s]() if s in storage.abandoned else None
-    if t is None or t._storage is s or storage.aval_of(t) is not node.saved[i].aval:
+    if t is None or t._storage is s or not (counter.__class__ is SavedTensorRef or _was_it(t, s, node, i)):
         return None
-    return value_of(t) if counter.__class__ is SavedTensorRef or _was_it(t, s, node, i) else None
+    if storage.aval_of(t) is node.saved[i].aval:
+        return value_of(t)
+    _require_shape(node, i, storage.aval_of(t).shape)
+    return None
+
+
+def _require_shape(node: Any, i: int, shape: tuple[int, ...]) -> None:
+    """RuntimeError where a gradient is not to be multiplied by what a tensor that was saved shows now."""
+    avals = tuple([engine.NUMBER_AVALS[v.__class__] if v.__class__ in engine.NUMBER_AVALS else v.aval for v in node.saved])
+    if node.call.op.elementwise and node.held((0,))[i]:
+        broadcast_shapes(engine.kernel_of(node.call, avals).outs[0].shape, shape)
 
 
 def _was_it(t: Any, s: Storage, node: Any, i: int) -> bool:

@@ -21,14 +21,18 @@ def convert(module: Any, name: str, fn: Callable[[Tensor], Tensor]) -> None:
     if chosen.get_swap_module_params_on_conversion():
         _swapped(module, name, param, fn)
     elif chosen.get_overwrite_module_params_on_conversion():
-        _anew(module, name, param, fn)
+        with no_grad():
+            _anew(module, name, param, fn(param), fn)
     else:
-        _in_place(param, fn)
+        _in_place(module, name, param, fn)
 
 
-def _in_place(param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+def _in_place(module: Any, name: str, param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
     with no_grad():
         new = fn(param)
+        if (new.device.type == "meta") != (param.device.type == "meta"):
+            _anew(module, name, param, new, fn)
+            return
         grad = param._grad
         if new is not param:
             param.data = new
@@ -36,9 +40,9 @@ def _in_place(param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
             grad.data = fn(grad)
 
 
-def _anew(module: Any, name: str, param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+def _anew(module: Any, name: str, param: Parameter, made: Tensor, fn: Callable[[Tensor], Tensor]) -> None:
     with no_grad():
-        module._parameters[name] = new = Parameter(fn(param), param.requires_grad)
+        module._parameters[name] = new = Parameter(made, param.requires_grad)
         if param.grad is not None:
             new.grad = fn(param.grad).requires_grad_(param.grad.requires_grad)
 
