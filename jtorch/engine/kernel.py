@@ -41,7 +41,7 @@ class Call:
     def __init__(self, op: Op, template: tuple, creates: object = None):
         self.op, self.template, self.creates = op, template, creates
         self.fn = op.function_of(template)
-        self.check: Any = op.check_of(template) if op.value_check is not None else None
+        self.check: Any = op.check_of(template)
         self.kernels: dict[tuple[Aval, ...], Kernel] = {}
         self.vjps: dict = {}
         self.nodes: dict = {}
@@ -76,7 +76,7 @@ def clear_calls() -> None:
         c.op._functions.clear()
     for c in _calls.values():       # new functions, since JAX remembers what the old ones were traced to
         c.fn = c.op.function_of(c.template)
-        c.check = c.op.check_of(c.template) if c.op.value_check is not None else None
+        c.check = c.op.check_of(c.template)
         c.kernels.clear()
         for vjp in c.vjps.values():
             vjp.kernels.clear()

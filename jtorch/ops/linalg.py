@@ -88,6 +88,20 @@ NO_INVERSE = singular("linalg.inv: {where}The diagonal element {i} is zero, the 
 NO_SOLUTION = singular("torch.linalg.solve: {where}The solver failed because the input matrix is singular.")
 
 
+def converges(moved=lambda A, *others, **options: A):
+    """The value_check that the matrices that ``moved`` makes of the arguments have singular values: none has a NaN."""
+    def flag(*args, **options):
+        A = moved(*args, **options)
+        bad = jnp.isnan(A).any((-2, -1)).reshape(-1)
+        return jnp.any(bad), (jnp.argmax(bad) if bad.size else jnp.zeros(())).astype(np.int64)
+
+    def error(detail, *args, **options):
+        where = f"(Batch element {int(detail)}): " if args[0].ndim > 2 else ""
+        return LinAlgError(f"linalg.svd: {where}The algorithm failed to converge because the input matrix contained non-finite "
+                           "values.")
+    return flag, error
+
+
 def info_of_lu(A):
     """PyTorch's ``info``: the 1-based index of the first zero pivot, or 0."""
     bad = jnp.diagonal(jax.lax.linalg.lu(A)[0], axis1=-2, axis2=-1) == 0
@@ -129,7 +143,9 @@ def slogdet(A: Tensor):
     check_matrix(A, "linalg.slogdet", square=True)
     sign, logabsdet = jnp.linalg.slogdet(A) if A.shape[-1] else (jnp.ones(A.shape[:-2], A.dtype),
                                                                  jnp.zeros(A.shape[:-2], A.real.dtype))
-    return (sign if promotion.is_complex(np.dtype(A.dtype)) else jax.lax.stop_gradient(sign)), logabsdet
+    if not promotion.is_complex(np.dtype(A.dtype)):
+        sign = jax.lax.stop_gradient(jnp.where(jnp.isnan(sign), 0, sign))
+    return sign, logabsdet
 
 
 @op(backward_name="WhereBackward0")
@@ -259,7 +275,17 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     return triangular(A, B, upper, transpose=transpose, unit=unitriangular), A
 
 
-@op(name="linalg.tensorinv", backward_name="ViewBackward0")
+def _no_inverse_of_tensor():
+    check_singular, error = singular("inv: The diagonal element {i} is zero, the inversion could not be completed because the "
+                                     "input matrix is singular.")
+
+    def square(A, ind):
+        n = math.prod(A.shape[:ind])
+        return A.reshape(n, n)
+    return lambda A, ind=2: check_singular(square(A, ind)), lambda detail, A, ind=2: error(detail, square(A, ind))
+
+
+@op(name="linalg.tensorinv", backward_name="ViewBackward0", value_check=_no_inverse_of_tensor())
 def tensorinv(A: Tensor, ind: int = 2):
     """The inverse with respect to tensordot. See torch.linalg.tensorinv."""
     check.require(ind > 0, "Expected a strictly positive integer for 'ind', but got " + str(ind))
@@ -269,12 +295,29 @@ def tensorinv(A: Tensor, ind: int = 2):
     return inverse_of(A.reshape(n, m)).reshape(A.shape[ind:] + A.shape[:ind])
 
 
-@op(name="linalg.tensorsolve", backward_name="ViewBackward0")
+def _with_last(A, dims: list[int] | None):
+    """A with some of its dims last."""
+    if dims is None:
+        return A
+    moved = [check.wrap_dim(d, A.ndim) for d in dims]
+    return jnp.moveaxis(A, moved, range(A.ndim - len(moved), A.ndim))
+
+
+def _no_solution_of_tensor():
+    def flag(A, B, dims=None):
+        A = _with_last(A, dims)
+        n = math.prod(A.shape[:B.ndim])
+        return NO_SOLUTION[0](A.reshape(n, n))
+
+    def error(detail, *args, **options):
+        return LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.")
+    return flag, error
+
+
+@op(name="linalg.tensorsolve", backward_name="ViewBackward0", value_check=_no_solution_of_tensor())
 def tensorsolve(A: Tensor, B: Tensor, dims: list[int] | None = None):
     """X of tensordot(A, X, X.ndim) = B. See torch.linalg.tensorsolve."""
-    if dims is not None:
-        moved = [check.wrap_dim(d, A.ndim) for d in dims]
-        A = jnp.moveaxis(A, moved, range(A.ndim - len(moved), A.ndim))
+    A = _with_last(A, dims)
     shape = A.shape[B.ndim:]
     check.require(math.prod(shape) == math.prod(A.shape[:B.ndim]), "Expected self to satisfy the requirement "
                   "prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "

@@ -16,6 +16,7 @@ from jtorch.ops.linalg import (
     broadcast_system,
     check_matrix,
     check_system,
+    converges,
     first_bad,
     from_triangle,
     inverse_of,
@@ -452,7 +453,7 @@ def _svd(A, full_matrices: bool):
     return tuple((_svd_full if full_matrices and m != n else _svd_thin)(A))
 
 
-@op(name="linalg.svd", returns="U S Vh", saves="result")
+@op(name="linalg.svd", returns="U S Vh", saves="result", value_check=converges())
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None):
     """U, S and Vᴴ of A = U diag(S) Vᴴ. See torch.linalg.svd."""
     check_matrix(A, "linalg.svd")
@@ -465,7 +466,7 @@ def _no_driver(name: str, driver) -> None:
                   "backend.")
 
 
-@op(returns="U S V", saves="result", backward_name="LinalgSvdBackward0")
+@op(returns="U S V", saves="result", backward_name="LinalgSvdBackward0", value_check=converges())
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True):
     """U, S and V of input = U diag(S) Vᴴ. See torch.svd."""
     check_matrix(input, "linalg.svd")
@@ -481,7 +482,8 @@ def _values(A):
     return singular_values(A) if A.size else jnp.zeros((*A.shape[:-2], min(A.shape[-2:])), A.real.dtype)
 
 
-@op(name="linalg.svdvals", saves="result", backward_name="LinalgSvdBackward0", out=Out(refuses=out_dtypes.EXPECTED))
+@op(name="linalg.svdvals", saves="result", backward_name="LinalgSvdBackward0", value_check=converges(),
+    out=Out(refuses=out_dtypes.EXPECTED))
 def svdvals(A: Tensor, *, driver: str | None = None):
     """The singular values. See torch.linalg.svdvals."""
     check_matrix(A, "linalg.svd")
@@ -553,8 +555,8 @@ def _finite():
     return flag, error
 
 
-def _eigen(A):
-    check_matrix(A, "linalg.eig", square=True)
+def _eigen(A, name: str = "linalg.eig"):
+    check_matrix(A, name, square=True)
     if A.size == 0:
         A = A if promotion.is_complex(np.dtype(A.dtype)) else A.astype(np.result_type(A.dtype, np.complex64))
         return jnp.zeros(A.shape[:-1], A.dtype), A
@@ -572,4 +574,4 @@ def eig(A: Tensor):
                                        "but got eigenvalues with dtype {out}")))
 def eigvals(A: Tensor):
     """The eigenvalues of square matrices, which are complex. See torch.linalg.eigvals."""
-    return _eigen(A)[0]
+    return _eigen(A, "linalg.eigvals")[0]

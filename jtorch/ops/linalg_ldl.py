@@ -46,7 +46,7 @@ def _singular(info, name: str) -> None:
 @op(name="linalg.ldl_factor", dynamic=True, differentiable=False, returns="LD pivots")
 def ldl_factor(A: Tensor, *, hermitian: bool = False):
     """L and D of A = LDLᵀ (LDLᴴ) in one matrix, and the pivots, in LAPACK's form. See torch.linalg.ldl_factor."""
-    LD, pivots, info = _factored(_checked(A, "torch.linalg.ldl_factor"), hermitian)
+    LD, pivots, info = _factored(_checked(A, "torch.linalg.ldl_factor_ex"), hermitian)
     _singular(info, "torch.linalg.ldl_factor")
     return LD, pivots
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.facts import Out
+from jtorch.ops.linalg import converges
 from jtorch.ops.matmul import product, same_scalar_type
 from jtorch.ops.reduce import vector_norm as norm_along
 from jtorch.ops.reduce import wide
-from jtorch.ops.registry import Tensor, dtype, op
+from jtorch.ops.registry import Tensor, dtype, op, thaw
 
 
 def _in_dtype(x, dtype, name: str):
@@ -59,7 +60,17 @@ def _number(p) -> str:
     return str(p) if math.isinf(p) else f"{p:g}"
 
 
-@op(name="linalg.matrix_norm", saves="both", backward_name="LinalgVectorNormBackward0",
+def _takes_singular_values(ord) -> bool:
+    """Whether a matrix norm is one of its singular values."""
+    return ord == "nuc" or (isinstance(ord, (int, float)) and abs(ord) == 2)
+
+
+def _matrices(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    return jnp.moveaxis(A, dim or (-2, -1), (-2, -1))
+
+
+@op(name="linalg.matrix_norm", saves="both", backward_name="LinalgVectorNormBackward0", value_check=converges(_matrices),
+    checked_where=lambda template: _takes_singular_values(thaw(template[1])),
     out=Out(refuses=out_dtypes.refusal("linalg.matrix_norm expected out tensor dtype {made} but got: {out}")))
 def matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype: dtype | None = None):
     """The norm of matrices, in two dimensions of a tensor. See torch.linalg.matrix_norm."""
@@ -76,22 +87,26 @@ def matrix_norm_of(A, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
     check.require(row != column, f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     if ord == "fro":
         return vector_norm_of(A, 2, (row, column), keepdim)
-    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
+    if _takes_singular_values(ord):
         return _from_singular_values(A, ord, row, column, keepdim)
     check.require(not isinstance(ord, str), f"linalg.matrix_norm: Order {ord} not supported.")
     check.require(abs(ord) in (1, math.inf), f"linalg.matrix_norm: Order {_number(ord)} not supported.")
     summed, kept = (row, column) if abs(ord) == 1 else (column, row)
-    sums = norm_along(A, 1, (summed,), True)
-    result = (jnp.max if ord > 0 else jnp.min)(sums, kept, keepdims=True)
+    result = _extreme(norm_along(A, 1, (summed,), True), ord, kept, 0)
     return result if keepdim else jnp.squeeze(result, (row, column))
+
+
+def _extreme(x, ord, dim: int, named: int):
+    """The largest or smallest of ``x`` along a dim; the largest of nothing is 0. The error calls the dim ``named``."""
+    if ord > 0:
+        return jnp.max(x, dim, keepdims=True, initial=0)
+    check.require(x.shape[dim] > 0, f"amin(): Expected reduction dim {named} to have non-zero size.", IndexError)
+    return jnp.min(x, dim, keepdims=True)
 
 
 def _from_singular_values(A, ord, row: int, column: int, keepdim: bool):
     s = singular_values(jnp.moveaxis(A, (row, column), (-2, -1)))
-    if ord == "nuc":
-        result = jnp.sum(s, -1)
-    else:
-        result = (jnp.max if ord > 0 else jnp.min)(s, -1)
+    result = jnp.sum(s, -1) if ord == "nuc" else _extreme(s, ord, -1, -1)[..., 0]
     return jnp.expand_dims(result, sorted((row, column))) if keepdim else result
 
 
@@ -108,7 +123,22 @@ def _singular_values_jvp(primals, tangents):
     return s, jnp.real(ds)
 
 
-@op(name="linalg.norm", saves="both", backward_name="LinalgVectorNormBackward0",
+def _is_of_matrices(template: tuple) -> bool:
+    """Whether linalg.norm takes singular values, where its input is a matrix."""
+    ord, dim = thaw(template[1]), template[2]
+    return _takes_singular_values(ord) and not isinstance(dim, check.Int) and (dim is None or len(dim) == 2)
+
+
+def _norm_converges():
+    flag, error = converges(_matrices)
+
+    def flag_of(x, ord=None, dim=None, keepdim=False, *, dtype=None):
+        return flag(x, ord, dim) if x.ndim > 1 else (jnp.zeros((), bool), jnp.zeros((), np.int64))
+    return flag_of, error
+
+
+@op(name="linalg.norm", saves="both", backward_name="LinalgVectorNormBackward0", value_check=_norm_converges(),
+    checked_where=_is_of_matrices,
     out=Out(refuses=out_dtypes.refusal("linalg.norm expected out tensor dtype {made} but got: {out}")))
 def linalg_norm(input: Tensor, ord=None, dim=None, keepdim: bool = False, *, dtype: dtype | None = None):
     """A vector's or a matrix's norm, by how many dims there are. See torch.linalg.norm."""
@@ -125,17 +155,20 @@ def linalg_norm(input: Tensor, ord=None, dim=None, keepdim: bool = False, *, dty
     return vector_norm_of(input, 2 if ord is None else ord, dim, keepdim, dtype)
 
 
-@op(name="linalg.cond", backward_name="SqueezeBackward1")
+@op(name="linalg.cond", backward_name="SqueezeBackward1", value_check=converges(),
+    checked_where=lambda template: template[1] is None or _takes_singular_values(thaw(template[1])))
 def cond(A: Tensor, p=None):
     """The condition number of matrices. See torch.linalg.cond."""
     check.require(A.ndim >= 2, "linalg.cond: The input tensor must have at least 2 dimensions.")
+    if not A.size:
+        return jnp.zeros(A.shape[:-2], A.real.dtype)
     if p is None or (not isinstance(p, str) and abs(p) == 2):
         s = singular_values(A)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     check.require(A.shape[-1] == A.shape[-2], "linalg.cond: A must be batches of square matrices, but they are "
                   f"{A.shape[-1]} by {A.shape[-2]} matrices")
     result = matrix_norm_of(A, p) * matrix_norm_of(jnp.linalg.inv(A), p)
-    return jnp.where(jnp.isnan(result) & ~jnp.isnan(A).any((-2, -1)), jnp.inf, result)
+    return jnp.where(jnp.isnan(result), jnp.inf, result)
 
 
 @op(method=False, saves="both")

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jtorch.ops import check, promotion
-from jtorch.ops.linalg import adjoint, broadcast_system, check_matrix, from_triangle
+from jtorch.ops.linalg import adjoint, broadcast_system, check_matrix, converges, from_triangle
 from jtorch.ops.matmul import product
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.registry import Tensor, op, thaw
 
 
 def _tolerance(s, rows: int, columns: int, atol, rtol):
@@ -47,13 +47,13 @@ def _pinv_jvp(hermitian: bool, primals, tangents):
     return P, second + third - first
 
 
-@op(name="linalg.pinv", saves="both")
+@op(name="linalg.pinv", saves="both", value_check=converges(), checked_where=lambda template: not thaw(template[3]))
 def pinv(input: Tensor, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, hermitian: bool = False):
     """The Moore-Penrose inverse. See torch.linalg.pinv."""
     return _pinv(input, atol, rtol, hermitian)
 
 
-@op(backward_name="LinalgPinvBackward0", saves="both")
+@op(backward_name="LinalgPinvBackward0", saves="both", value_check=converges())
 def pinverse(input: Tensor, rcond: float = 1e-15):
     """The Moore-Penrose inverse. See torch.pinverse."""
     return _pinv(input, 0.0, rcond, False)
@@ -62,7 +62,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15):
 def _pinv(A, atol, rtol, hermitian):
     check.require(A.ndim >= 2 and promotion.is_inexact(np.dtype(A.dtype)), f"linalg.pinv({check.scalar_name(A.dtype)}{{"
                   f"{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types")
-    check_matrix(A, "linalg.pinv", square=hermitian)
+    check_matrix(A, "linalg.pinv", square=hermitian and A.size > 0)
     rows, columns = A.shape[-2:]
     if A.size == 0:
         return jnp.zeros((*A.shape[:-2], columns, rows), A.dtype)
@@ -71,12 +71,13 @@ def _pinv(A, atol, rtol, hermitian):
     return pinv_with(A, tolerance, hermitian)
 
 
-@op(name="linalg.matrix_rank", differentiable=False)
+@op(name="linalg.matrix_rank", differentiable=False, value_check=converges(),
+    checked_where=lambda template: not thaw(template[4]))
 def matrix_rank(input: Tensor, *, tol: Tensor | float | None = None, atol: Tensor | float | None = None,
                 rtol: Tensor | float | None = None, hermitian: bool = False):
     """How many singular values are not (nearly) 0. See torch.linalg.matrix_rank."""
     A = input
-    check_matrix(A, "torch.linalg.matrix_rank", "input", square=hermitian)
+    check_matrix(A, "torch.linalg.matrix_rank", "input", square=hermitian and A.size > 0)
     if A.size == 0:
         return jnp.zeros(A.shape[:-2], np.int64)
     if tol is not None:

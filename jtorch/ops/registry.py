@@ -11,6 +11,7 @@ An op's body is a pure function of ``jax.Array``s. The annotations of its parame
 ``Number``             a Python number that is an input of the compiled program, not part of it: a new value compiles
                        nothing. The body gets a 0-dim array, or the default itself where the caller left it out
 ``Size``               ints, as one sequence or spelled out: ``f(2, 3)``; the body gets a tuple
+``Scalar``             a Python number that is static: a new value is a new kernel
 ``dtype | None``       a torch dtype; the body gets the NumPy dtype
 anything else          static: a new value is a new kernel
 =====================  =====================================================================================
@@ -49,6 +50,7 @@ from jtorch.ops.layout import ITERATED
 Tensor = jax.Array
 Tensors = list[jax.Array]
 Number = Any            # a 0-dim array, or the default itself
+Scalar = float
 Size = tuple[int, ...]
 dtype = np.dtype
 
@@ -198,6 +200,7 @@ class Op:
     by: str = ""
     memory: Memory = ANY_MEMORY
     value_check: tuple[Callable, Callable] | None = None
+    checked_where: Callable | None = None
     warns: Callable | None = None
     refuses: Callable | None = None
     numbers_only: bool = False
@@ -292,14 +295,16 @@ class Op:
         """What the error of a derivative that there is none of calls the op."""
         return self.not_derived(template) if callable(self.not_derived) else self.name
 
-    def check_of(self, template: tuple) -> Callable:
-        """The pure function of the same arrays that says whether their values are wrong: (bool, int64 detail)."""
-        assert self.value_check is not None
+    def check_of(self, template: tuple) -> Callable | None:
+        """The pure function of the same arrays that says whether their values are wrong, if any: (bool, int64 detail)."""
+        if self.value_check is None or not (self.checked_where is None or self.checked_where(template)):
+            return None
         return self.bound(template, self.value_check[0])
 
     def flag_of(self, template: tuple) -> Callable:
         """The same without the detail, which nobody asks for where nothing is wrong."""
         check = self.check_of(template)
+        assert check is not None
         return lambda *arrays: check(*arrays)[0]
 
 
@@ -313,11 +318,12 @@ def _bound(op: Op, template: tuple, body: Callable) -> Callable:
     number_types = [t.number_type for t in template if t.__class__ is Marker]
     for p, t in zip(op.params, template, strict=True):
         if p.is_dtype:      # NumPy's dtypes and their names are none
-            dtypes.as_dtype(t, op.name.rpartition(".")[2])
+            given = list(t) if t.__class__ is tuple else thaw(t) if t.__class__ is Frozen else t
+            dtypes.as_dtype(given, op.name.removeprefix("nn.functional.").replace(".", "_"))
 
     def run(*arrays):
         left = iter(arrays)
-        args = [_fill(t, left) if p.annotation != "float" else _as_float(_fill(t, left))
+        args = [_fill(t, left) if p.annotation not in ("float", "Scalar") else _as_float(_fill(t, left))
                 for p, t in zip(op.params, template, strict=True)]
         if complex in number_types or complex in [a.__class__ for a in args]:
             _check_complex(op, template, args)
@@ -448,6 +454,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     by:         an op that makes what is written into them, in a call of its own: of them, the outputs, and the argument that
                 has the name of its last parameter, a number.
     value_check: (flag, error): ``flag(*args) -> (bad, detail)`` of arrays, ``error(detail, *args) -> Exception``.
+    checked_where: a function of the template: whether its values are checked; by default always.
     warns:      a function of all arguments, in order, that gives PyTorch's warnings at each call (a body is traced once): the
                 avals of tensors (which come first), other arguments as they are.
     refuses:    a function of the promoted arguments' dtypes, before promotion, that raises where they are not allowed.
