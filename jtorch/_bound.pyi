@@ -514,7 +514,7 @@ class Bound:
         """The logarithmic derivative of the gamma function. See torch.digamma."""
     def dim_order(self, *, ambiguity_check: Any = False) -> builtins.tuple[builtins.int, ...]:
         """The dims from the one with the largest steps in memory to the one with the smallest. See torch.Tensor.dim_order."""
-    def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
+    def dist(self, other: Tensor, p: _Number = 2) -> Tensor:
         """The p-norm of the difference. See torch.dist."""
     def div(self, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
@@ -648,7 +648,7 @@ class Bound:
         """Whether ``input`` is greater. See torch.gt."""
     def half(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float16."""
-    def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
+    def hardshrink(self, lambd: _Number = 0.5) -> Tensor:
         """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
     def hash_tensor(self, dim: builtins.int | Sequence[builtins.int] = ..., *, keepdim: builtins.bool = False, mode: builtins.int = 0) -> Tensor:
         """The bits of all elements, as 64-bit numbers, combined by exclusive or. See torch.hash_tensor."""
@@ -656,7 +656,7 @@ class Bound:
         """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
     def heaviside_(self, values: Tensor) -> Tensor:
         """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
-    def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
+    def histc(self, bins: builtins.int = 100, min: _Number = 0, max: _Number = 0) -> Tensor:
         """How many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
     def histogram(self, bins: Tensor | builtins.int = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> histogram_result:
         """How many elements, or what weight, lie in each bin, and the edges of the bins. See torch.histogram."""
@@ -1048,9 +1048,9 @@ class Bound:
         """What floor division leaves, with the sign of ``other``. See torch.remainder."""
     def remainder_(self, other: Tensor | _Number) -> Tensor:
         """What floor division leaves, with the sign of ``other``. See torch.remainder."""
-    def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
+    def renorm(self, p: _Number, dim: builtins.int, maxnorm: _Number) -> Tensor:
         """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
-    def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
+    def renorm_(self, p: _Number, dim: builtins.int, maxnorm: _Number) -> Tensor:
         """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
     @overload
     def repeat(self, *repeats: builtins.int) -> Tensor: ...

@@ -8,7 +8,8 @@ from typing import Any
 BUILTINS = {n: f"builtins.{n}" for n in ("int", "float", "bool", "complex", "str", "bytes", "object", "type", "dict", "set",
                                          "list", "tuple", "slice")}
 INTS = "Sequence[builtins.int]"
-ARGUMENTS = {"Tensor": "Tensor", "Number": "_Number", "Size": INTS, "Dims": f"builtins.int | {INTS} | None", "dtype": "_dtype",
+ARGUMENTS = {"Tensor": "Tensor", "Number": "_Number", "Scalar": "_Number",
+             "Size": INTS, "Dims": f"builtins.int | {INTS} | None", "dtype": "_dtype",
              "device": "_device", "Device": "_device", "Generator": "_Generator", "Any": "Any", "Callable": "Callable",
              "Sequence": "Sequence", "Iterable": "Iterable", "Iterator": "Iterator", "Tensors": "Sequence[Tensor]",
              "ndarray": "_np.ndarray", "None": "None", **BUILTINS}

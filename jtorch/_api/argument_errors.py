@@ -4,10 +4,12 @@ Only calls that fail come here, so what the caller passed is read off the failin
 """
 from __future__ import annotations
 
-from types import FrameType
+import functools
+from types import FrameType, NoneType
 from typing import Any
 
-from jtorch.ops.registry import Op
+from jtorch._base.advice import advised, instead_of
+from jtorch.ops.registry import Frozen, Op, Param, T
 
 
 class _Missing:
@@ -60,4 +62,90 @@ def _type_name(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         inner = ", ".join(_type_name(v) for v in value)
         return f"{type(value).__name__} of ({inner},)" if len(value) == 1 else f"{type(value).__name__} of ({inner})"
-    return type(value).__name__
+    return type_name(value)
+
+
+def type_name(given: Any) -> str:
+    """The name of an object's type, NumPy's with its module."""
+    kind = type(given)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
+def not_a(given: Any, wanted: str, op: Op, name: str, position: int) -> TypeError:
+    """What an argument of another type raises; ``position`` is 0 where it is given by name.
+
+    Not made in the frame that raises it, which would hold it, and it the frame.
+    """
+    error = _wrong(op, name, position, wanted, type_name(given))
+    return advised(error, instead_of(given)) if instead_of(given) else error
+
+
+def _wrong(op: Op, name: str, position: int, wanted: str, kind: str) -> TypeError:
+    where = f"argument '{name}' (position {position})" if position else f"argument '{name}'"
+    return TypeError(f"{public_name(op)}(): {where} must be {wanted}, not {kind}")
+
+
+# ---------------------------------------------------------------- static arguments
+
+
+class Odd:
+    """Stands in a template for what no template can have, such as a dict."""
+
+    def __init__(self, given: Any):
+        self.given = given
+
+
+_NUMBERS: set[type] = {complex, float, int, bool}
+_KINDS: dict[str, set[type]] = {"bool": {bool}, "int": {int}, "float": _NUMBERS - {complex}, "complex": _NUMBERS,
+                                "Scalar": _NUMBERS, "str": {str}, "None": {NoneType}}
+_OF_INTS = ("tuple[int, ...]", "list[int]", "tuple[int | None, ...]")
+_DIMS = "int | tuple[int, ...] | None"
+_NAMES = {"complex": "Number", "Scalar": "Number", **{kind: kind for kind in ("float", "bool", "str", "int", "Tensor")}}
+
+
+def check_statics(op: Op, template: tuple) -> None:
+    """TypeError where a template has a static argument of another type than the op's; each new template is looked at once."""
+    for place, (p, t) in enumerate(zip(op.params, template, strict=True)):
+        if p.kind in ("static", "tensor_or_static") and t is not T and not _is_taken(p, t):
+            raise _wrong(op, p.name, 0 if p.keyword_only else place + 1, _wanted(p), _kind_of(t))
+
+
+def _is_taken(p: Param, value: Any) -> bool:
+    if p.is_dtype:
+        return value is None or not isinstance(value, (Frozen, tuple, Odd))
+    kinds, in_tuple = _taken(p.annotation.replace("Dims", _DIMS))
+    if isinstance(value, tuple) and not isinstance(value, Frozen):
+        return kinds is None or (in_tuple is not None and all([_kind(v) in in_tuple for v in value]))
+    return not isinstance(value, Odd) if kinds is None else _kind(value) in kinds
+
+
+@functools.cache
+def _taken(annotation: str) -> tuple[set[type] | None, set[type] | None]:
+    """The types that an annotation allows, and those of a tuple's items; None where all are."""
+    of_ints = next((text for text in _OF_INTS if text in annotation), None)
+    single = annotation if of_ints is None else annotation.replace(of_ints, "")
+    parts = {part.strip() for part in single.split("|")} - {"", "Tensor"}
+    if not parts <= set(_KINDS):
+        return None, None
+    items: set[type] = {int, NoneType} if of_ints is not None and "None" in of_ints else {int}
+    return {kind for part in parts for kind in _KINDS[part]}, None if of_ints is None else items
+
+
+def _wanted(p: Param) -> str:
+    """What PyTorch's messages call the type of a parameter."""
+    if p.is_dtype:
+        return "torch.dtype"
+    if any(text in p.annotation for text in ("Dims", *_OF_INTS)):
+        return "tuple of ints"
+    return next((_NAMES[kind] for kind in _NAMES if kind in p.annotation), p.annotation)
+
+
+def _kind(value: Any) -> type:
+    return value[0] if value.__class__ is Frozen else value.__class__
+
+
+def _kind_of(value: Any) -> str:
+    """The name of the type of what stands in a template; a list stands there as a tuple."""
+    if isinstance(value, Odd):
+        return type_name(value.given)
+    return "list" if value.__class__ is tuple else type_name(value) if value.__class__ is not Frozen else value[0].__name__

@@ -10,6 +10,7 @@ import numpy as np
 import jtorch.dtype as dtypes
 from jtorch import engine
 from jtorch._api import functions
+from jtorch._api.argument_errors import type_name
 from jtorch._api.creation import from_host
 from jtorch._api.names import put
 from jtorch._base import deterministic
@@ -81,7 +82,10 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     """Whether all elements are close. See torch.allclose."""
     for at, (name, t) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(t, Tensor):
-            raise TypeError(f"allclose(): argument '{name}' (position {at}) must be Tensor, not {type(t).__name__}")
+            raise TypeError(f"allclose(): argument '{name}' (position {at}) must be Tensor, not {type_name(t)}")
+    for at, (name, tolerance) in enumerate((("rtol", rtol), ("atol", atol)), 3):
+        if not isinstance(tolerance, (int, float, np.number)):
+            raise TypeError(f"allclose(): argument '{name}' (position {at}) must be float, not {type_name(tolerance)}")
     first, second = aval_of(input).dtype, aval_of(other).dtype
     if first is not second:
         raise RuntimeError(f"{first.scalar_name} did not match {second.scalar_name}")

@@ -17,16 +17,15 @@ import numpy as np
 import jtorch.device as devices
 import jtorch.ops
 from jtorch import engine
-from jtorch._api.argument_errors import GUARD, MISSING, has_overloads, invalid_combination, needs_a_tensor
+from jtorch._api.argument_errors import GUARD, MISSING, check_statics, invalid_combination, needs_a_tensor, type_name
+from jtorch._api.arguments import flag_of, int_of, list_of, operand_of, sizes_of, spelled_out, static_of, tensor_of
 from jtorch._api.conversion import in_format
 from jtorch._api.given import MADE, first_given, in_old_order, numpy_names
 from jtorch._api.names import ONLY_IN_PLACE, put
 from jtorch._api.op_docs import OpDoc
-from jtorch._api.sizes import ints_of
-from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden, overrides_of
+from jtorch._api.torch_function import NOT_OVERRIDDEN, overridden
 from jtorch._backward.view_history import edge_of, requires_grad, start_history
 from jtorch._base import seam
-from jtorch._base.advice import advised, instead_of
 from jtorch._base.code_cache import compiled
 from jtorch._base.deterministic import Deterministic, number_for_new_memory
 from jtorch._nodes.vjp import backward_name
@@ -45,7 +44,7 @@ from jtorch.dispatch import (
 )
 from jtorch.engine import Call, Value, call_of, out_of_memory
 from jtorch.no_grad import mode
-from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze, frozen_float
+from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
 from jtorch.ops.taxonomy import check_all_read
 from jtorch.storage import aval_of, check_writable, lay_out, value_of
 from jtorch.tape import UnderivedNode, node_class
@@ -58,136 +57,13 @@ _MARKS: dict[type, Any] = {Tensor: T, Parameter: T, **NUMBERS}
 
 # ---------------------------------------------------------------- what the generated code calls
 
-def _bad_tensor(op: Op, name: str, position: int, given: Any, *others: Any):
-    """The argument as a tensor if it is one of a subclass, or given under another name; PyTorch's TypeError otherwise."""
-    if given is MISSING:
-        given = first_given(op, name, given, others)
-    if isinstance(given, Tensor):
-        return given
-    if has_overloads(op):
-        raise invalid_combination(op, sys._getframe(1))
-    raise _not_a(given, "Tensor", op, name, position)
-
-
-def _not_a(given: Any, wanted: str, op: Op, name: str, position: int) -> TypeError:
-    """What an argument of another type raises. Not made in the frame that raises it, which would hold it, and it the frame."""
-    where = f"argument '{name}' (position {position})"
-    error = TypeError(f"{op.name.split('.')[-1]}(): {where} must be {wanted}, not {_type_name(given)}")
-    return advised(error, instead_of(given)) if instead_of(given) else error
-
-
-def _type_name(given: Any) -> str:
-    return type(given).__name__
-
-
-def _operand(op: Op, name: str, position: int, given: Any, *others: Any):
-    """(argument, marker) for what is neither a plain tensor nor a plain number."""
-    if given is MISSING:
-        given = first_given(op, name, given, others)
-    if isinstance(given, Tensor):
-        return given, T
-    if isinstance(given, np.ndarray):
-        from jtorch._api.creation import as_tensor
-        return as_tensor(given), T
-    if isinstance(given, np.generic):
-        given = given.item()
-    wants_number = any(p.name == name and p.kind == "number" for p in op.params)
-    if wants_number and isinstance(given, complex) and not given.imag and not op.creates:
-        given = given.real      # it only scales, so that real tensors stay real
-    for kind in (bool, int, float, complex):
-        if isinstance(given, kind):
-            return kind(given), NUMBERS[kind]       # type: ignore[arg-type]
-    if given is None and any(p.name == name and "None" in p.annotation for p in op.params):
-        return None, None
-    raise _not_a(given, "Number" if wants_number else "Tensor", op, name, position)
-
-
-def _elements(t: Any) -> Any:
-    return class_of(t).tolist(t)
-
-
-def _static(given: Any) -> Any:
-    """A static argument in hashable form; tensors of one element become numbers."""
-    if given.__class__ is float:
-        return frozen_float(given)
-    if isinstance(given, Tensor):
-        return freeze(_elements(given))
-    if isinstance(given, (list, tuple)):
-        return tuple([x if x.__class__ is int else _static(x) for x in given])
-    if isinstance(given, np.ndarray):
-        return freeze(given.tolist())
-    return freeze(given)
-
-
-def _list(op: Op, name: str, position: int, given: Any, flat: list, asked: bool = False):
-    """The template of a sequence of tensors, which are added to ``flat``; NOT_OVERRIDDEN where one's class is asked first."""
-    given = first_given(op, name, given)
-    if (given.__class__ is list or given.__class__ is tuple) and not [t for t in given if t.__class__ is not Tensor]:
-        flat += given
-        return (T,) * len(given)
-    if isinstance(given, Tensor) or not isinstance(given, (list, tuple)):
-        if isinstance(given, Tensor) or not hasattr(given, "__iter__"):
-            raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be tuple of Tensors, not "
-                            f"{_type_name(given)}")
-        given = list(given)
-    if not asked and any([t.__class__ is not Tensor and overrides_of(t.__class__) is not None for t in given]):
-        return NOT_OVERRIDDEN
-    marks: list = []
-    for k, t in enumerate(given):
-        if isinstance(t, Tensor):
-            flat.append(t)
-            marks.append(T)
-        elif t is None and "None" in next(p.annotation for p in op.params if p.name == name):
-            marks.append(None)
-        elif t.__class__ in NUMBERS and name != "tensors":
-            flat.append(t)
-            marks.append(NUMBERS[t.__class__])
-        elif isinstance(t, (list, tuple)):
-            marks.append(_list(op, name, position, t, flat, True))
-        else:
-            raise TypeError(f"expected Tensor as element {k} in argument {position - 1}, but got {_type_name(t)}")
-    return tuple(marks)
-
-
-def _varargs(spelled: tuple, keyword: Any, op: Op | None = None, name: str = ""):
-    """Ints (or tensors) given one by one or as one sequence; an ``op`` is named where something has to be given."""
-    if op is not None and not spelled and keyword is None:
-        raise TypeError(f'{op.name}() missing 1 required positional arguments: "{name}"')
-    if keyword is not None:
-        return tuple(keyword) if isinstance(keyword, (list, tuple)) else (keyword,)
-    if len(spelled) == 1 and isinstance(spelled[0], (list, tuple)):
-        return tuple(spelled[0])
-    return spelled
-
-
-def _ints(op: Op, name: str, position: int, given: Any) -> tuple:
-    """The ints of a size; tensors of one element become numbers."""
-    given = first_given(op, name, given)
-    if not isinstance(given, (list, tuple)):
-        raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be tuple of ints, not "
-                        f"{_type_name(given)}")
-    return ints_of(given, op.name, name, position)
-
-
-def _int(op: Op, name: str, position: int, given: Any) -> int:
-    """An int argument that is not given as a plain int; TypeError unless it is one of NumPy or a 0-dim tensor."""
-    given = first_given(op, name, given)
-    if isinstance(given, Tensor):
-        if not given.dim() and given.dtype.np.kind in "iu":
-            return given.item()
-    elif hasattr(given, "__index__") and not isinstance(given, (bool, np.bool_)):
-        return given.__index__()
-    if has_overloads(op):
-        raise invalid_combination(op, sys._getframe(1))
-    raise TypeError(f"{op.name.split('.')[-1]}(): argument '{name}' (position {position}) must be int, not {_type_name(given)}")
-
-
 def _new_call(calls: dict, op: Op, key: Any):
     template = key if key.__class__ is tuple else (key,)
     if len(calls) > 10_000:
         calls.clear()
     if T not in template and needs_a_tensor(op):
         raise invalid_combination(op, sys._getframe(1))
+    check_statics(op, template)
     made = calls[key] = call_of(op, template)
     return made
 
@@ -200,6 +76,8 @@ def _call_creating(op: Op, template: tuple, flat: list, device: Any, requires_gr
     else:
         place = devices.canonical(devices.as_device(device))
     c = call_of(op, template, place)
+    if not c.kernels:
+        check_statics(op, template)
     if out is not None:
         if not tensors:
             c = _in_dtype_of(c, out)
@@ -271,7 +149,7 @@ def _dynamic_out(op: Op, made: Any, out: Any):
     outs, results = (list(x) if isinstance(x, (tuple, list)) else [x] for x in (out, made))
     for t, r in zip(outs, results, strict=True):
         if not isinstance(t, Tensor):
-            raise TypeError(f"{op.name.split('.')[-1]}(): argument 'out' must be Tensor, not {_type_name(t)}")
+            raise TypeError(f"{op.name.split('.')[-1]}(): argument 'out' must be Tensor, not {type_name(t)}")
         if op.out.refuses is not None and r.dtype is not t.dtype:
             op.out.refuses(aval_of(r).sds, aval_of(t).sds, (), aval_of(r).sds)
         check_writable(t)
@@ -351,7 +229,7 @@ class _Writer:
         growing = False
         first = next((i for i, p in enumerate(self.op.params) if p.kind != "tensor"), -1) if self.op.warns is not None else -1
         for i, p in enumerate(self.op.params):
-            here, mark, flat = getattr(self, f"_{p.kind}")(p, i + 1)
+            here, mark, flat = getattr(self, f"_{p.kind}")(p, 0 if p.keyword_only else i + 1)
             if i == first:      # tensors have been checked, other arguments are still as the caller gave them
                 lines.append(self.warning())
             template.append(mark)
@@ -377,13 +255,13 @@ class _Writer:
 
     def _tensor(self, p: Param, at: int):
         unless = f"{p.name}.__class__ is not Tensor and {p.name}.__class__ is not Parameter"
-        made = f"{p.name} = _bad_tensor(OP{self.prefix}, {p.name!r}, {at}, {p.name}{self._others(p)})"
+        made = f"{p.name} = tensor_of(OP{self.prefix}, {p.name!r}, {at}, {p.name}{self._others(p)})"
         return _foreign(unless, made), "T", p.name
 
     def _tensor_or_number(self, p: Param, at: int):
         mark = f"m_{p.name}"
         lines = [f"{mark} = _MARKS.get({p.name}.__class__)",
-                 *_foreign(f"{mark} is None", f"{p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {p.name}"
+                 *_foreign(f"{mark} is None", f"{p.name}, {mark} = operand_of(OP{self.prefix}, {p.name!r}, {at}, {p.name}"
                            f"{self._others(p)})")]
         if "None" in p.annotation:
             return [*lines, f"if {mark} is not None: flat.append({p.name})"], mark, ""
@@ -394,24 +272,25 @@ class _Writer:
         return [f"if {p.name}.__class__ is Tensor or {p.name}.__class__ is Parameter: flat.append({p.name}); {mark} = T",
                 f"elif {p.name}.__class__ in _PLAIN: {mark} = {p.name}",
                 *_foreign(None, f"if isinstance({p.name}, Tensor): flat.append({p.name}); {mark} = T",
-                          f"else: {mark} = _static({self._checked(p)})")], mark, ""
+                          f"else: {mark} = static_of({self._checked(p)})")], mark, ""
 
     def _tensors(self, p: Param, at: int):
-        lines = [f"{p.name} = _varargs({p.name}_, {p.name})"] if p.varargs else []
-        made = f"m_{p.name} = _list(OP{self.prefix}, {p.name!r}, {at}, {p.name}, flat)"
+        lines = [f"{p.name} = spelled_out({p.name}_, {p.name})"] if p.varargs else []
+        made = f"m_{p.name} = list_of(OP{self.prefix}, {p.name!r}, {at}, {p.name}, flat)"
         if "None" in p.annotation.replace("[Tensor | None]", "") and not _is_empty(p):
-            made = f"m_{p.name} = None if {p.name} is None else _list(OP{self.prefix}, {p.name!r}, {at}, {p.name}, flat)"
+            made = f"m_{p.name} = None if {p.name} is None else list_of(OP{self.prefix}, {p.name!r}, {at}, {p.name}, flat)"
         again = made[:-1] + ", True)"
         return [*lines, made, *_foreign(f"m_{p.name} is NOT_OVERRIDDEN", again)], f"m_{p.name}", ""
 
     def _number(self, p: Param, at: int):
         mark = f"m_{p.name}"
         given = f"{p.name}.item() if isinstance({p.name}, Tensor) else {p.name}"
-        made = f"{p.name}, {mark} = _operand(OP{self.prefix}, {p.name!r}, {at}, {given})"
+        made = f"{p.name}, {mark} = operand_of(OP{self.prefix}, {p.name!r}, {at}, {given})"
         if _is_empty(p):
             return [made], mark, p.name
         d = f"D{self.prefix}_{p.name}"
-        return [f"if {p.name} is {d} or {p.name} is None: {mark} = {self._frozen_default(p)}",
+        default = f"if {p.name} is {d}" + (f" or {p.name} is None" if "None" in p.annotation else "")
+        return [f"{default}: {mark} = {self._frozen_default(p)}",
                 f"else: {made}; flat.append({p.name})"], mark, ""
 
     def _frozen_default(self, p: Param) -> str:
@@ -421,18 +300,21 @@ class _Writer:
 
     def _size(self, p: Param, at: int):
         required = f", OP{self.prefix}, {p.name!r}" if _is_empty(p) else ""
-        lines = [f"{p.name} = _varargs({p.name}_, {p.name}{required})"] if p.varargs else []
+        lines = [f"{p.name} = spelled_out({p.name}_, {p.name}{required})"] if p.varargs else []
         given = p.name if p.varargs or "None" not in p.annotation else f"None if {p.name} is None else "
-        ints = f"_ints(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
+        ints = f"sizes_of(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
         return [*lines, f"{p.name} = {ints if given == p.name else given + ints}"], p.name, ""
 
     def _static(self, p: Param, at: int):
         if p.annotation in ("int", "int | None"):
             unless = "" if p.annotation == "int" else f" and {p.name} is not None"
-            checked = f"_int(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
+            checked = f"int_of(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
             return [f"if {p.name}.__class__ is not int{unless}: {p.name} = {checked}"], p.name, ""
-        plain = "_FLAG" if p.annotation == "bool" else "_PLAIN"
-        return [f"if {p.name}.__class__ not in {plain}: {p.name} = _static({self._checked(p)})"], p.name, ""
+        if p.annotation in ("bool", "bool | None"):
+            unless = "" if p.annotation == "bool" else f" and {p.name} is not None"
+            checked = f"flag_of(OP{self.prefix}, {p.name!r}, {at}, {p.name})"
+            return [f"if {p.name}.__class__ is not bool{unless}: {p.name} = {checked}"], p.name, ""
+        return [f"if {p.name}.__class__ not in _PLAIN: {p.name} = static_of({self._checked(p)})"], p.name, ""
 
     def _checked(self, p: Param) -> str:
         return f"first_given(OP{self.prefix}, {p.name!r}, {p.name})" if _is_empty(p) else p.name
@@ -516,13 +398,14 @@ def _targets(given) -> list:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-_SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_FLAG": _FLAG, "_MARKS": _MARKS, "call": call,
+_SCOPE = {"Tensor": Tensor, "Parameter": Parameter, "T": T, "_PLAIN": _PLAIN, "_MARKS": _MARKS, "call": call,
           "call_preserving_strides": call_preserving_strides, "call_with_output_strides": call_with_output_strides,
           "call_view": call_view, "call_out": call_out,
           "call_inplace": call_inplace,
           "call_writing": call_writing,
-          "named": named, "_bad_tensor": _bad_tensor, "_operand": _operand, "_static": _static, "_list": _list,
-          "_varargs": _varargs, "_int": _int, "_ints": _ints, "_new_call": _new_call, "_call_creating": _call_creating,
+          "named": named, "tensor_of": tensor_of, "operand_of": operand_of, "static_of": static_of, "list_of": list_of,
+          "spelled_out": spelled_out, "int_of": int_of, "flag_of": flag_of, "sizes_of": sizes_of,
+          "_new_call": _new_call, "_call_creating": _call_creating,
           "MISSING": MISSING, "first_given": first_given, "in_old_order": in_old_order,
           "_call_dynamic": _call_dynamic, "_dynamic_out": _dynamic_out, "_overridden": overridden,
           "NOT_OVERRIDDEN": NOT_OVERRIDDEN, "_targets": _targets, "_aval_of": aval_of}
@@ -625,8 +508,9 @@ def _operator(name: str, forms: dict):
     if name.startswith("__i") and name != "__invert__" and "inplace" in forms:
         inplace = forms["inplace"]
         return lambda self, other: inplace(self, other) if _is_operand(other) else NotImplemented
-    if name == "__rsub__":
-        return lambda self, other: _subtracted_from(fn, self, other)
+    if name in _OWN:
+        own = _OWN[name]
+        return lambda self, other: own(fn, self, other)
     if name in _REFLECTED:
         return lambda self, other: fn(other, self) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
     return lambda self, other: fn(self, other) if other.__class__ in _OPERANDS or _is_operand(other) else NotImplemented
@@ -667,11 +551,13 @@ def _matmul(name: str, fn):
     return lambda self, other: fn(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-def _subtracted_from(fn, self: Tensor, other: Any):
+def _subtracted_from(fn: Callable, self: Tensor, other: Any) -> Any:
+    if not _is_operand(other):
+        return NotImplemented
     if other.__class__ is bool or aval_of(self).dtype.name == "bool":
         raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
                            "mask, use the `~` or `logical_not()` operator instead.")
-    return fn(other, self) if _is_operand(other) else NotImplemented
+    return fn(other, self)
 
 
 _UNARY = {"__neg__", "__pos__", "__abs__", "__invert__"}
@@ -680,5 +566,29 @@ _REFLECTED = {f"__r{n}__" for n in ("sub", "truediv", "floordiv", "mod", "pow", 
 
 
 def _is_operand(other: Any) -> bool:
-    return isinstance(other, (Tensor, int, float, complex, np.generic, np.ndarray))
+    """Whether operators take it; of an array NumPy computes, or nobody does, as in PyTorch."""
+    return isinstance(other, (Tensor, int, float, complex, np.generic))
 
+
+def _equals(fn: Callable, self: Tensor, other: Any) -> Any:
+    """``==``, the one operator that takes arrays."""
+    if isinstance(other, np.ndarray):
+        from jtorch._api.creation import as_tensor
+        try:
+            return fn(self, as_tensor(other))
+        except TypeError:       # of strings, say
+            return NotImplemented
+    return fn(self, other) if _is_operand(other) else NotImplemented
+
+
+def _divided_by(fn: Callable, self: Tensor, other: Any) -> Any:
+    """``other / self``, by way of the reciprocal where ``other`` is an array."""
+    if isinstance(other, np.ndarray):
+        try:
+            return fn(1, self) * other
+        except TypeError:
+            return NotImplemented
+    return fn(other, self) if _is_operand(other) else NotImplemented
+
+
+_OWN = {"__eq__": _equals, "__rsub__": _subtracted_from, "__rtruediv__": _divided_by, "__rdiv__": _divided_by}

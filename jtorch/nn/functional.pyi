@@ -65,9 +65,9 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     """The cross entropy between probabilities. See torch.nn.functional.binary_cross_entropy."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
     """binary_cross_entropy of the input's sigmoid. See torch.nn.functional.binary_cross_entropy_with_logits."""
-def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+def celu(input: Tensor, alpha: _Number = 1.0, inplace: builtins.bool = False) -> Tensor:
     """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
-def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
     """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
 def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
     """The channels of ``groups`` groups, dealt out in turn. See torch.nn.functional.channel_shuffle."""
@@ -99,9 +99,9 @@ def dropout2d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = 
     """Dropout of whole channels of 2-dimensional data. See torch.nn.functional.dropout2d."""
 def dropout3d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
     """Dropout of whole channels of 3-dimensional data. See torch.nn.functional.dropout3d."""
-def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+def elu(input: Tensor, alpha: _Number = 1.0, inplace: builtins.bool = False) -> Tensor:
     """The input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
-def elu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+def elu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
     """The input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """The rows of ``weight`` that ``input`` names. See torch.nn.functional.embedding. Gradients are never sparse here."""
@@ -129,7 +129,7 @@ def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = 
     """The input with mean 0 and variance 1 over each group of channels. See torch.nn.functional.group_norm."""
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: _dtype | None = None) -> Tensor:
     """One matrix product per group, whose rows or columns end at ``offs``. See torch.nn.functional.grouped_mm."""
-def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: _Number = 0.5) -> Tensor:
     """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
 def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """``relu6(input + 3) / 6``. See torch.nn.functional.hardsigmoid."""
@@ -153,9 +153,9 @@ def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = 
     """The absolute difference. See torch.nn.functional.l1_loss."""
 def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """The input with mean 0 and variance 1 over its last dimensions. See torch.nn.functional.layer_norm."""
-def leaky_relu(input: Tensor, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Tensor:
+def leaky_relu(input: Tensor, negative_slope: _Number = 0.01, inplace: builtins.bool = False) -> Tensor:
     """The input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
-def leaky_relu_(input: Tensor, negative_slope: builtins.float = 0.01) -> Tensor:
+def leaky_relu_(input: Tensor, negative_slope: _Number = 0.01) -> Tensor:
     """The input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``. See torch.nn.functional.linear."""
@@ -195,7 +195,7 @@ def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """``input * tanh(softplus(input))``. See torch.nn.functional.mish."""
 def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
     """The squared difference. See torch.nn.functional.mse_loss."""
-def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: _Number = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """The margins by which other classes come too near the target's. See torch.nn.functional.multi_margin_loss."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """Margins between target and other classes. See torch.nn.functional.multilabel_margin_loss."""
@@ -245,9 +245,9 @@ def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtin
     """torch.softmax, which may be called without ``dim``. See torch.nn.functional.softmax."""
 def softmin(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
     """softmax of the negated input. See torch.nn.functional.softmin."""
-def softplus(input: Tensor, beta: builtins.float = 1.0, threshold: builtins.float = 20.0) -> Tensor:
+def softplus(input: Tensor, beta: _Number = 1.0, threshold: _Number = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``, the input itself above ``threshold``. See torch.nn.functional.softplus."""
-def softshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: _Number = 0.5) -> Tensor:
     """The input moved towards 0 by ``lambd``, or 0. See torch.nn.functional.softshrink."""
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``. See torch.nn.functional.softsign."""
@@ -255,9 +255,9 @@ def tanh(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """The hyperbolic tangent. See torch.tanh."""
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``. See torch.nn.functional.tanhshrink."""
-def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Tensor:
+def threshold(input: Tensor, threshold: _Number, value: _Number, inplace: builtins.bool = False) -> Tensor:
     """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
-def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
     """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """How far the negative is from ``margin`` beyond the positive. See torch.nn.functional.triplet_margin_loss."""

@@ -10,7 +10,7 @@ from jax import lax
 from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops.facts import Out
 from jtorch.ops.reduce import refuse
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.registry import Scalar, Tensor, op
 
 # Unique values -------------------------------------------------------------------------------------------------------
 # These bodies get and return NumPy arrays, since the shapes of their results depend on values.
@@ -129,7 +129,7 @@ def _infinite_error(detail: int, *args, **options):
 @op(differentiable=False, value_check=(_infinite, _infinite_error),
     out=Out(refuses=out_dtypes.refusal("torch.histogram: input tensor and hist tensor should have the same dtype, but "
                                        "got input {made_cpp} and hist {out_cpp}")))
-def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0):
+def histc(input: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0):
     """How many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
     refuse("linspace_cpu", input, "b")
     refuse("aminmax_cpu", input, "c")

@@ -19,7 +19,7 @@ from jtorch.ops import check, out_dtypes, promotion
 from jtorch.ops import derivatives_from_result as from_result
 from jtorch.ops.elementwise import divide
 from jtorch.ops.facts import Out, Saves
-from jtorch.ops.registry import Size, Tensor, dtype, op
+from jtorch.ops.registry import Scalar, Size, Tensor, dtype, op
 
 Dims = int | tuple[int, ...] | None
 
@@ -514,7 +514,7 @@ def norm(input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim
 
 
 @op(saves="both")
-def dist(input: Tensor, other: Tensor, p: float = 2):
+def dist(input: Tensor, other: Tensor, p: Scalar = 2):
     """The p-norm of the difference. See torch.dist."""
     a, b = _common(input, other)
     check.require(promotion.is_inexact(a.dtype), "norm(): input dtype should be either floating point or complex. Got "
@@ -523,7 +523,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2):
 
 
 @op(inplace=True, out=Out(refuses=out_dtypes.EXPECTED))
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float):
+def renorm(input: Tensor, p: Scalar, dim: int, maxnorm: Scalar):
     """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
     check.require(p > 0, "renorm: non-positive-norm not supported")
     check.require(not isinstance(p, complex), "renorm: p must be real-valued")

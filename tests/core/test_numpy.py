@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 
 import numpy as np
 import pytest
@@ -245,3 +246,52 @@ def test_numpys_functions_that_call_methods():
     """PyTorch refuses these, since its methods know no ``out``, which NumPy hands on."""
     import jtorch
     assert np.sum(jtorch.ones(3)).item() == 3 and np.mean(jtorch.ones(2, 2), axis=0).tolist() == [1, 1]
+
+
+ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod, "**": operator.pow,
+              "@": operator.matmul, "<<": operator.lshift, "&": operator.and_}
+
+
+array_wrap = pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context")       # of PyTorch
+
+
+@array_wrap
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_a_tensor_and_an_array(xp, name):
+    """NumPy computes, and the tensor wraps the result; the other way round there is no operator."""
+    compute, x, a = ARITHMETIC[name], xp.tensor([1, 2, 3]), np.array([4, 1, 2])
+    made = compute(x, a)
+    assert isinstance(made, xp.Tensor)
+    assert made.tolist() == compute(np.array([1, 2, 3]), a).tolist()
+    with pytest.raises(TypeError):
+        compute(a, x)
+
+
+@array_wrap
+def test_quotients_and_comparisons_with_arrays(xp):
+    x, a = xp.tensor([1.0, 2.0, 4.0]), np.array([4.0, 2.0, 1.0])
+    assert (x / a).dtype is (a / x).dtype is xp.float64
+    assert (a / x).tolist() == [4, 1, 0.25]
+    assert (x == a).tolist() == (a == x).tolist() == [False, True, False]
+    assert (x != a) is True
+    for compare in (operator.lt, operator.le, operator.gt, operator.ge):
+        for pair in ((x, a), (a, x)):
+            with pytest.raises(TypeError, match="not supported between instances of"):
+                compare(*pair)
+
+
+@array_wrap
+def test_updating_a_tensor_by_an_array_makes_another(xp):
+    x = before = xp.tensor([1.0, 2.0])
+    x += np.array([1.0, 1.0])
+    assert (x.tolist(), x.dtype, before.tolist()) == ([2, 3], xp.float64, [1, 2])
+
+
+def test_numpys_bools_are_numbers(xp):
+    assert (xp.ones(2) - np.bool_(True)).tolist() == [0, 0]
+    assert (xp.ones(2, dtype=xp.int64) + np.bool_(True)).dtype is xp.float32
+
+
+def test_a_tensor_with_a_graph_and_an_array(xp):
+    with pytest.raises(RuntimeError, match="Can't call numpy.. on Tensor that requires grad"):
+        xp.ones(2, requires_grad=True) + np.ones(2)

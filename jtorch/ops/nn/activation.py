@@ -18,7 +18,7 @@ from jtorch.ops.elementwise import derivative, logistic, widen
 from jtorch.ops.facts import JOINTLY, InPlace, Memory, Saves
 from jtorch.ops.layout import HALVES, ITERATED, LIKE_FIRST
 from jtorch.ops.nn._common import functional, not_implemented, require_float
-from jtorch.ops.registry import Tensor, op
+from jtorch.ops.registry import Scalar, Tensor, op
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -76,7 +76,7 @@ def relu6(input: Tensor):
 
 
 @functional(inplace=True, layout=ITERATED)
-def leaky_relu(input: Tensor, negative_slope: float = 0.01):
+def leaky_relu(input: Tensor, negative_slope: Scalar = 0.01):
     """The input where it is positive, else ``negative_slope`` times it. See torch.nn.functional.leaky_relu."""
     require_float(input, "leaky_relu_cpu")
     check.number_fits(negative_slope, input.dtype, wide=True)
@@ -89,7 +89,7 @@ def _leaky(x: jax.Array, slope: float) -> jax.Array:
 
 
 @functional(inplace=True, backward_name="RreluWithNoiseBackward0", aliases=("rrelu",), layout=ITERATED)
-def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False):
+def rrelu(input: Tensor, lower: Scalar = 1 / 8, upper: Scalar = 1 / 3, training: bool = False):
     """leaky_relu with the mean of ``lower`` and ``upper`` as its slope. See torch.nn.functional.rrelu."""
     check.require(lower <= upper, "Lower bound should be less than or equal to the upper bound")
     if training:
@@ -117,7 +117,7 @@ def _elu(x: jax.Array, alpha: float, scale: float = 1.0, input_scale: float = 1.
 
 
 @functional(inplace=True, layout=ITERATED)
-def elu(input: Tensor, alpha: float = 1.0):
+def elu(input: Tensor, alpha: Scalar = 1.0):
     """The input where it is positive, else ``alpha * (exp(input) - 1)``. See torch.nn.functional.elu."""
     return _elu(input, alpha)
 
@@ -129,7 +129,7 @@ def selu(input: Tensor):
 
 
 @functional(inplace=True, aliases=("celu",), layout=ITERATED)
-def celu(input: Tensor, alpha: float = 1.0):
+def celu(input: Tensor, alpha: Scalar = 1.0):
     """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
     check.require(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(input, alpha, 1.0, 1 / alpha)
@@ -189,7 +189,7 @@ def _hardsigmoid(x):
 
 
 @op(aliases=("nn.functional.hardshrink",), out=False, layout=ITERATED)
-def hardshrink(input: Tensor, lambd: float = 0.5):
+def hardshrink(input: Tensor, lambd: Scalar = 0.5):
     """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
     require_float(input, "hardshrink_cpu")
     check.number_fits(lambd, input.dtype)
@@ -197,7 +197,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5):
 
 
 @functional(layout=ITERATED)
-def softshrink(input: Tensor, lambd: float = 0.5):
+def softshrink(input: Tensor, lambd: Scalar = 0.5):
     """The input moved towards 0 by ``lambd``, or 0. See torch.nn.functional.softshrink."""
     require_float(input, "softshrink_check")
     check.require(0 <= lambd <= float(jnp.finfo(input.dtype).max), "lambda must be in range [0, "
@@ -218,7 +218,7 @@ def tanhshrink(input: Tensor):
 
 
 @functional(layout=ITERATED)
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0):
+def softplus(input: Tensor, beta: Scalar = 1.0, threshold: Scalar = 20.0):
     """``log(1 + exp(beta * input)) / beta``, the input itself above ``threshold``. See torch.nn.functional.softplus."""
     require_float(input, "softplus_cpu")
     for number in (beta, threshold):
@@ -261,7 +261,7 @@ def prelu(input: Tensor, weight: Tensor):
 
 
 @functional(inplace=InPlace(True, fills=True), aliases=("threshold",), layout=ITERATED)
-def threshold(input: Tensor, threshold: float, value: float):
+def threshold(input: Tensor, threshold: Scalar, value: Scalar):
     """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
     if input.dtype == jnp.bool_ or promotion.is_complex(np.dtype(input.dtype)):
         raise not_implemented("threshold_cpu", input.dtype)

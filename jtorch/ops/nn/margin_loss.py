@@ -9,7 +9,7 @@ from jtorch.ops import check, promotion
 from jtorch.ops.facts import Saves
 from jtorch.ops.nn._common import clamp_min, common_dtype, functional, reduced, reduction_of, require_float
 from jtorch.ops.nn.distance import pairwise_distance
-from jtorch.ops.registry import Tensor
+from jtorch.ops.registry import Scalar, Tensor
 
 
 def _by_reduction(position: int, unreduced: str):
@@ -102,7 +102,7 @@ def _multi_margin_error(detail: int, *_) -> Exception:
 
 
 @functional(value_check=(_multi_margin_flag, _multi_margin_error))
-def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: Scalar = 1.0, weight: Tensor | None = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"):
     """The margins by which other classes come too near the target's. See torch.nn.functional.multi_margin_loss."""
     reduction = reduction_of(size_average, reduce, reduction)

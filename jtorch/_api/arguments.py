@@ -1,0 +1,128 @@
+"""The arguments of generated functions, where they are not given plainly: subclasses, NumPy's numbers, lists, other names."""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from jtorch._api.argument_errors import MISSING, Odd, has_overloads, invalid_combination, not_a, type_name
+from jtorch._api.given import first_given
+from jtorch._api.sizes import ints_of
+from jtorch._api.torch_function import NOT_OVERRIDDEN, overrides_of
+from jtorch.ops.registry import NUMBERS, Op, T, freeze, frozen_float
+from jtorch.tensor import Tensor, class_of
+
+
+def tensor_of(op: Op, name: str, position: int, given: Any, *others: Any):
+    """The argument as a tensor if it is one of a subclass, or given under another name; PyTorch's TypeError otherwise."""
+    if given is MISSING:
+        given = first_given(op, name, given, others)
+    if isinstance(given, Tensor):
+        return given
+    if has_overloads(op):
+        raise invalid_combination(op, sys._getframe(1))
+    raise not_a(given, "Tensor", op, name, position)
+
+
+def operand_of(op: Op, name: str, position: int, given: Any, *others: Any):
+    """(argument, marker) for what is neither a plain tensor nor a plain number."""
+    if given is MISSING:
+        given = first_given(op, name, given, others)
+    if isinstance(given, Tensor):
+        return given, T
+    if isinstance(given, np.generic):
+        given = float(given) if isinstance(given, np.bool_) else given.item()       # PyTorch knows Python's bools only
+    wants_number = any(p.name == name and p.kind == "number" for p in op.params)
+    if wants_number and isinstance(given, complex) and not given.imag and not op.creates:
+        given = given.real      # it only scales, so that real tensors stay real
+    for kind in (bool, int, float, complex):
+        if isinstance(given, kind):
+            return kind(given), NUMBERS[kind]       # type: ignore[arg-type]
+    if given is None and any(p.name == name and "None" in p.annotation for p in op.params):
+        return None, None
+    if not (wants_number or op.numbers_only) and has_overloads(op):
+        raise invalid_combination(op, sys._getframe(1))
+    raise not_a(given, "Number" if wants_number else "Tensor", op, name, position)
+
+
+def static_of(given: Any):
+    """A static argument in hashable form; tensors of one element become numbers."""
+    if given.__class__ is float:
+        return frozen_float(given)
+    if isinstance(given, Tensor):
+        return freeze(class_of(given).tolist(given))
+    if isinstance(given, (list, tuple)):
+        return tuple([x if x.__class__ is int else static_of(x) for x in given])
+    if isinstance(given, np.ndarray):
+        return freeze(given.tolist())
+    return freeze(given) if given.__class__.__hash__ is not None else Odd(given)
+
+
+def flag_of(op: Op, name: str, position: int, given: Any) -> bool:
+    """A bool argument that is given under another name; TypeError for what is no bool, NumPy's bools included."""
+    given = first_given(op, name, given)
+    if given.__class__ is not bool:
+        raise not_a(given, "bool", op, name, position)
+    return given
+
+
+def list_of(op: Op, name: str, position: int, given: Any, flat: list, asked: bool = False):
+    """The template of a sequence of tensors, which are added to ``flat``; NOT_OVERRIDDEN where one's class is asked first."""
+    given = first_given(op, name, given)
+    if (given.__class__ is list or given.__class__ is tuple) and not [t for t in given if t.__class__ is not Tensor]:
+        flat += given
+        return (T,) * len(given)
+    if isinstance(given, Tensor) or not isinstance(given, (list, tuple)):
+        if isinstance(given, Tensor) or not hasattr(given, "__iter__"):
+            raise not_a(given, "tuple of Tensors", op, name, position)
+        given = list(given)
+    if not asked and any([t.__class__ is not Tensor and overrides_of(t.__class__) is not None for t in given]):
+        return NOT_OVERRIDDEN
+    marks: list = []
+    for k, t in enumerate(given):
+        if isinstance(t, Tensor):
+            flat.append(t)
+            marks.append(T)
+        elif t is None and "None" in next(p.annotation for p in op.params if p.name == name):
+            marks.append(None)
+        elif t.__class__ in NUMBERS and name != "tensors":
+            flat.append(t)
+            marks.append(NUMBERS[t.__class__])
+        elif isinstance(t, (list, tuple)):
+            marks.append(list_of(op, name, position, t, flat, True))
+        else:
+            raise TypeError(f"expected Tensor as element {k} in argument {position - 1}, but got {type_name(t)}")
+    return tuple(marks)
+
+
+def spelled_out(spelled: tuple, keyword: Any, op: Op | None = None, name: str = ""):
+    """Ints (or tensors) given one by one or as one sequence; an ``op`` is named where something has to be given."""
+    if op is not None and not spelled and keyword is None:
+        raise TypeError(f'{op.name}() missing 1 required positional arguments: "{name}"')
+    if keyword is not None:
+        return tuple(keyword) if isinstance(keyword, (list, tuple)) else (keyword,)
+    if len(spelled) == 1 and isinstance(spelled[0], (list, tuple)):
+        return tuple(spelled[0])
+    return spelled
+
+
+def sizes_of(op: Op, name: str, position: int, given: Any) -> tuple:
+    """The ints of a size; tensors of one element become numbers."""
+    given = first_given(op, name, given)
+    if not isinstance(given, (list, tuple)):
+        raise not_a(given, "tuple of ints", op, name, position)
+    return ints_of(given, op.name, name, position)
+
+
+def int_of(op: Op, name: str, position: int, given: Any) -> int:
+    """An int argument that is not given as a plain int; TypeError unless it is one of NumPy or a 0-dim tensor."""
+    given = first_given(op, name, given)
+    if isinstance(given, Tensor):
+        if not given.dim() and given.dtype.np.kind in "iu":
+            return given.item()
+    elif hasattr(given, "__index__") and not isinstance(given, (bool, np.bool_)):
+        return given.__index__()
+    if has_overloads(op):
+        raise invalid_combination(op, sys._getframe(1))
+    raise not_a(given, "int", op, name, position)
