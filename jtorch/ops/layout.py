@@ -25,6 +25,15 @@ def in_order(size: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
     return tuple(stride)
 
 
+def _as_iterated(size: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """``in_order`` as PyTorch's iterator counts: behind a dim of no elements all strides are 0."""
+    stride, step = [0] * len(size), 1
+    for d in order:
+        stride[d] = step
+        step *= size[d]
+    return tuple(stride)
+
+
 def channels_last(size: Sequence[int]) -> tuple[int, ...]:
     """The strides of torch.channels_last and channels_last_3d."""
     return in_order(size, _CHANNELS_LAST[len(size)])
@@ -107,8 +116,7 @@ def iterated(shape: tuple[int, ...], operands: Sequence[Geometry], *_: Any) -> t
         if all([stride == operands[0][1] for _, stride in operands]) and is_non_overlapping_and_dense(*operands[0]):
             return operands[0][1]
     strides = [_broadcast(size, stride, shape) for size, stride in operands]
-    order = _sorted_dims(len(shape), _compared(shape, strides))
-    return in_order(shape, order)
+    return _as_iterated(shape, _sorted_dims(len(shape), _compared(shape, strides)))
 
 
 def indexed(shape: tuple[int, ...], operands: Sequence[Geometry], template: tuple, dtype: Any) -> tuple[int, ...]:
@@ -121,7 +129,7 @@ def indexed(shape: tuple[int, ...], operands: Sequence[Geometry], template: tupl
     inner = len(shape) - len(rest)
     source = [*[stride[d] for d in rest[:lead]], *[0] * inner, *[stride[d] for d in rest[lead:]]]
     places = [[0] * lead + _broadcast(n, s, shape[lead:lead + inner]) + [0] * (len(rest) - lead) for n, s in given]
-    return in_order(shape, _sorted_dims(len(shape), _compared(shape, [source, *places])))
+    return _as_iterated(shape, _sorted_dims(len(shape), _compared(shape, [source, *places])))
 
 
 def _broadcast(size: tuple[int, ...], stride: tuple[int, ...], shape: tuple[int, ...]) -> list[int]:

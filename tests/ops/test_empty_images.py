@@ -31,3 +31,15 @@ def test_their_gradients(xp):
     image, grid = xp.ones(2, 0, 3, 3, requires_grad=True), xp.zeros(2, 2, 2, 2, requires_grad=True)
     xp.nn.functional.grid_sample(image, grid, align_corners=False).sum().backward()
     assert image.grad.shape == image.shape and grid.grad.shape == grid.shape and not grid.grad.any()
+
+
+def test_convolutions_of_no_channels_have_none(xp):
+    F = xp.nn.functional
+    assert F.conv1d(xp.ones(2, 0, 3), xp.ones(2, 0, 1), xp.ones(2)).shape == (2, 0, 3)
+    assert F.conv2d(xp.ones(2, 0, 5, 5), xp.ones(4, 0, 2, 2), stride=2, padding=1).shape == (2, 0, 3, 3)
+    assert F.conv1d(xp.ones(0, 3), xp.ones(2, 0, 1)).shape == (0, 3)
+    x, w = xp.ones(2, 0, 3, requires_grad=True), xp.ones(2, 0, 1, requires_grad=True)
+    F.conv1d(x, w).sum().backward()
+    assert x.grad.shape == x.shape and w.grad.shape == w.shape
+    with pytest.raises(RuntimeError, match=r"Only zero batch or zero channel inputs are supported, but got input shape: \[2, 3, 0, 3\]"):
+        F.conv2d(xp.ones(2, 3, 0, 3), xp.ones(4, 3, 2, 2), padding=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import jtorch.dtype as dtypes
@@ -106,6 +107,11 @@ def _conv(n: int, input, weight, bias, stride, padding, dilation, groups: int) -
     check.require(all(p >= r for p, r in zip(padded, reach, strict=True)), "Calculated padded input size per channel: "
                   f"({by(map(str, padded))}). Kernel size: ({by(map(str, reach))}). Kernel size can't be greater than "
                   "actual input size")
+    check.require(0 in x.shape[:2] or 0 not in x.shape, "Only zero batch or zero channel inputs are supported, but got input "
+                  f"shape: {list(x.shape)}")
+    if x.shape[1] == 0:     # of no channels PyTorch makes none
+        made = [(p - r) // s + 1 for p, r, s in zip(padded, reach, stride, strict=True)]
+        return _finished(jnp.zeros((x.shape[0], 0, *made), x.dtype), None, input, input.ndim == n + 1)
     return _finished(convolve(x, weight, stride, pairs, dilation, groups), bias, input, input.ndim == n + 1)
 
 
