@@ -472,7 +472,7 @@ class AccumulateGrad(Node):
         t, grad = self.variable, grads[0]
         check_is_leaf(t)
         if self.aval is not None:
-            grad = fitted(grad, self.aval)
+            grad = fitted(grad, self.aval, self)
         if not t._requires_grad:        # any more
             return []
         if seam.aten is not None and seam.aten.accumulate(t, grad, create_graph):
@@ -629,10 +629,14 @@ def check_fits(shape: tuple, to: tuple) -> None:
                            f"compatible with {list(to)}")
 
 
-def fitted(grad: Any, aval: Any) -> Any:
-    """A gradient in the shape and dtype of ``aval``; RuntimeError where it does not fit."""
+def fitted(grad: Any, aval: Any, node: Node | None = None) -> Any:
+    """A gradient of ``node`` in the shape and dtype of ``aval``; RuntimeError where it does not fit."""
     have = grad.aval if grad.__class__ is Value else aval_of(grad)
-    check_fits(have.shape, aval.shape)
+    try:
+        check_fits(have.shape, aval.shape)
+    except RuntimeError as error:
+        error.node = node       # type: ignore[attr-defined]
+        raise
     calls = [engine.call_of(OPS["sum_to_size"], (T, aval.shape))] * (have.shape != aval.shape)
     calls += [engine.call_of(OPS["_to_dtype"], (T, aval.dtype))] * (have.dtype is not aval.dtype)
     for call in calls:

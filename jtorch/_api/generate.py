@@ -48,7 +48,7 @@ from jtorch.ops.registry import NUMBERS, OPS, Op, Param, T, freeze
 from jtorch.ops.taxonomy import check_all_read
 from jtorch.storage import aval_of, check_writable, lay_out, value_of
 from jtorch.tape import UnderivedNode, node_class
-from jtorch.tensor import Parameter, Tensor, class_of, with_grad, wrap
+from jtorch.tensor import Parameter, Tensor, with_grad, wrap
 
 _PLAIN = {int, str, type(None)}
 _FLAG = {*_PLAIN, bool}      # for parameters that are only ever bools, where 1 and True mean the same

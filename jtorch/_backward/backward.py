@@ -148,6 +148,9 @@ class GraphTask:
             self._walk()
             for fn in self.callbacks:
                 fn()
+        except RuntimeError as error:
+            _name_function(error, [node for node, _, _ in self.roots])
+            raise
         finally:        # these two first: an exception may come where a function is entered
             mode.grad, running.task = self.modes.grad, outer
             self.modes.restore()
@@ -296,7 +299,19 @@ def _fitting(node: Node, grads: dict) -> dict:
         metadata: tuple = (node.aval,) if node.aval is not None else ()     # type: ignore[attr-defined]
     else:
         metadata = node._input_metadata
-    return {nr: tape.fitted(grad, metadata[nr]) if nr < len(metadata) else grad for nr, grad in grads.items()}
+    return {nr: tape.fitted(grad, metadata[nr], node) if nr < len(metadata) else grad for nr, grad in grads.items()}
+
+
+def _name_function(error: RuntimeError, roots: list) -> None:
+    """Says in the error of a gradient that does not fit which function gave it, where all that lead there have one name."""
+    node = getattr(error, "node", None)
+    if node is None:
+        return
+    places = {(n.name(), i) for n in tape.reachable(roots) for i, e in enumerate(n.edges) if e is not None and e[0] is node}
+    if len(places) == 1:
+        (name, i), = places
+        error.args = (error.args[0].replace("Function returned an invalid gradient at index 0",
+                                            f"Function {name} returned an invalid gradient at index {i}"), *error.args[1:])
 
 
 def _mended(node: Node, grads: dict) -> dict:

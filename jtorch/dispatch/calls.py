@@ -289,7 +289,7 @@ def saved_ref(t: Tensor) -> Any:
 
 def _class_of(c: Call, args: list) -> type:
     if c.op.backward_name_by_shapes is not None:
-        return node_class(c.op.backward_name_by_shapes(*[a.aval.shape for a in args]))
+        return node_class(c.op.backward_name_by_shapes(c.template, *[a.aval.shape for a in args]))
     saves = c.op.saves
     base = ConditionallySavedNode if saves.frees is not None else PartialVersionCheckNode if saves.checks is not None else OpNode
     found = c.nodes["class"] = node_class(backward_name(c), base)

@@ -183,6 +183,7 @@ def _raise_instead(c: Call, flat, target: Tensor, error: Exception) -> None:
     """Raises the error that PyTorch has in place of this one, if it is another."""
     refuse_unusable(c, flat)
     if check.names_a_kernel(error):
+        _refuse_shape(c, flat, target)
         _refuse_cast(c, flat, target)
     if str(error).startswith("setStorage") and _has_room(c, target):
         raise IndexError(f"index is out of bounds for dimension {c.template[1]} with size 0") from None
@@ -195,6 +196,14 @@ def _is_plain(flat, target: Tensor) -> bool:
             return False
     view = target._view
     return (view is None or view.in_order) and not target._inference
+
+
+def _refuse_shape(c: Call, flat, target: Tensor) -> None:
+    """Raises the error of an elementwise result that has another shape than the target: it comes before that of a kernel too."""
+    if c.op.elementwise:
+        have, shape = tuple(target.shape), check.broadcast_shapes(*[value_aval(t).shape for t in flat])
+        if have != shape:
+            raise RuntimeError(f"output with shape {list(have)} doesn't match the broadcast shape {list(shape)}") from None
 
 
 def _refuse_cast(c: Call, flat, target: Tensor) -> None:

@@ -305,6 +305,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
     for name, x in (("end", end), ("weight", weight)):
         check.require(x.dtype == input.dtype or (name == "weight" and x.ndim == 0),
                       f"expected dtype {_c_name(input)} for `{name}` but got dtype {_c_name(x)}")
+    check.broadcast_shapes(input.shape, end.shape, weight.shape)
     unsupported("lerp_kernel_tensor" if weight.ndim else "lerp_kernel_scalar", input, "ib")
     check.require_fits(weight, input.dtype)
     dtype = np.dtype(input.dtype)
@@ -316,7 +317,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
 
 def _c_name(x) -> str:
     return {"Float": "float", "Double": "double", "Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int",
-            "Int": "int"}.get(check.scalar_name(x.dtype), check.scalar_name(x.dtype))
+            "Int": "int", "Bool": "bool"}.get(check.scalar_name(x.dtype), check.scalar_name(x.dtype))
 
 
 @op(promote="numeric", operators=("__neg__",), aliases=("negative",), saves="none", memory=Memory(dtypes_first=True),

@@ -172,7 +172,7 @@ def vdot(input: Tensor, other: Tensor):
     return product(jnp.conj(input), other)
 
 
-def _matmul_name(a: tuple[int, ...], b: tuple[int, ...]) -> str:
+def _matmul_name(template: tuple, a: tuple[int, ...], b: tuple[int, ...]) -> str:
     if len(a) == 1 and len(b) == 2:
         return "SqueezeBackward4"
     return {(1, 1): "DotBackward0", (2, 1): "MvBackward0", (2, 2): "MmBackward0"}.get((len(a), len(b)), "UnsafeViewBackward0")

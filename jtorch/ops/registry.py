@@ -443,7 +443,7 @@ def op(fn: Callable | None = None, /, *, name: str | None = None, method: bool |
     creates:    the op makes a tensor from static arguments; it gets ``device=``, ``requires_grad=`` and so on.
     dynamic:    the result's shape depends on values: the body gets and returns NumPy arrays and runs at once.
     backward_name:  PyTorch's ``grad_fn`` name where it is not the op's in camel case + ``Backward0``, or a function of
-                the template that gives it. ``backward_name_by_shapes``: a function of the arguments' shapes, where those decide.
+                the template that gives it. ``backward_name_by_shapes``: of it and the arguments' shapes.
     differentiable: False where PyTorch gives the result no ``grad_fn``.
     not_derived: PyTorch gives the result a ``grad_fn`` whose backward raises; a function of the template where its error calls
                 the op something else.

@@ -270,9 +270,9 @@ def H(input: Tensor):
     return _conjugate(input.transpose(_h_dims(input.ndim)))
 
 
-def _unless_0_dim(name: str, of_0_dim: str) -> Callable[[tuple[int, ...]], str]:
+def _unless_0_dim(name: str, of_0_dim: str) -> Callable[[tuple, tuple[int, ...]], str]:
     """The name of the node of a view op whose 0-dim case PyTorch makes with another op."""
-    return lambda shape: name if shape else of_0_dim
+    return lambda template, shape: name if shape else of_0_dim
 
 
 def _moved(ndim: int, source, destination) -> list[int]:

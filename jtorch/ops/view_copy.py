@@ -67,7 +67,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: tuple[int, ...], dim: in
     return OPS["split_with_sizes"].body(input, split_sizes, dim)
 
 
-@op(saves="none", backward_name="UnsafeSplitBackward0", out=False)
+@op(saves="none", backward_name_by_shapes=lambda *given: f"Unsafe{OPS['chunk'].backward_name_by_shapes(*given)}", out=False)     # type: ignore[misc]
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0):
     """``chunk`` whose parts may be written to, since they are copies. See torch.unsafe_chunk."""
     return OPS["chunk"].body(input, chunks, dim)

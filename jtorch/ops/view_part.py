@@ -270,7 +270,12 @@ def split_with_sizes(input: Tensor, split_sizes: tuple[int, ...], dim: int = 0):
     return _cut_parts(input, *_given_sizes(input.shape, split_sizes, dim))
 
 
-@op(view=_parts(_chunk_sizes), saves="none", backward_name="SplitBackward0", composite=True)
+def _chunk_name(template: tuple, size: tuple[int, ...]) -> str:
+    """The node of ``chunk``: a dim of no elements is split by sizes."""
+    return "SplitBackward0" if size[check.wrap_dim(template[2], len(size))] else "SplitWithSizesBackward0"
+
+
+@op(view=_parts(_chunk_sizes), saves="none", backward_name_by_shapes=_chunk_name, composite=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0):
     """At most ``chunks`` parts of one size, the last maybe smaller. See torch.chunk."""
     return _cut_parts(input, *_chunk_sizes(input.shape, chunks, dim))
