@@ -1166,7 +1166,7 @@ def squeeze_copy(input: Tensor, dim: builtins.int | Sequence[builtins.int] | Non
     """What torch.squeeze shows, as a copy. See torch.squeeze_copy."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim. See torch.stack."""
-def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
+def std(input: Tensor, dim: builtins.bool | builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation: the square root of ``var``. See torch.std."""
 def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
     """The standard deviation and the mean. See torch.std_mean."""
@@ -1270,7 +1270,7 @@ def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = Non
     """What torch.unsqueeze shows, as a copy. See torch.unsqueeze_copy."""
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
     """The Vandermonde matrix of a vector. See torch.vander."""
-def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
+def var(input: Tensor, dim: builtins.bool | builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
     """The variance, divided by N - ``correction`` (1 by default). See torch.var."""
 def var_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
     """The variance and the mean. See torch.var_mean."""

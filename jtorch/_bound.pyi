@@ -1172,7 +1172,7 @@ class Bound:
         """Dims of size 1 dropped; those to look at may be given one by one. See torch.Tensor.squeeze."""
     def squeeze_(self, *dim: Any, **kw: Any) -> Tensor:
         """Dims of size 1 dropped in place. See torch.Tensor.squeeze_."""
-    def std(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
+    def std(self, dim: builtins.bool | builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
         """The standard deviation: the square root of ``var``. See torch.std."""
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
         """The spectra of windows that slide over a signal: (batch, frequency, frame). See torch.stft."""
@@ -1289,7 +1289,7 @@ class Bound:
         """The in-place form of unsqueeze: changes how this tensor shows its memory. See torch.Tensor.unsqueeze_."""
     def values(self) -> Any:
         """RuntimeError: the tensor is dense. See torch.Tensor.values."""
-    def var(self, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
+    def var(self, dim: builtins.bool | builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
         """The variance, divided by N - ``correction`` (1 by default). See torch.var."""
     def vdot(self, other: Tensor) -> Tensor:
         """The dot product of two vectors, the first conjugated. See torch.vdot."""

@@ -103,10 +103,13 @@ _DIMS = "int | tuple[int, ...] | None"
 _NAMES = {"complex": "Number", "Scalar": "Number", **{kind: kind for kind in ("float", "bool", "str", "int", "Tensor")}}
 
 
+SECTIONS = "indices_or_sections"       # of functions with overloads, whose bodies say what fits none
+
+
 def check_statics(op: Op, template: tuple) -> None:
     """TypeError where a template has a static argument of another type than the op's; each new template is looked at once."""
     for place, (p, t) in enumerate(zip(op.params, template, strict=True)):
-        if p.kind in ("static", "tensor_or_static") and t is not T and not _is_taken(p, t):
+        if p.kind in ("static", "tensor_or_static") and t is not T and p.name != SECTIONS and not _is_taken(p, t):
             raise _wrong(op, p.name, 0 if p.keyword_only else place + 1, _wanted(p), _kind_of(t))
 
 

@@ -321,12 +321,15 @@ def merged(c: Call, target: Tensor, value: Value) -> Value:
     return record(call_of(OPS["_merged"], (T, T, tuple(stride), adds)), (value_of(target), value))
 
 
-def underived(c: Call, flat, args: list) -> Node:
-    """The node of a call that is not differentiated: its gradients are 0, or asking for them raises."""
+def underived(c: Call, flat, args: list, suffix: str = "") -> Node:
+    """The node of a call that is not differentiated: its gradients are 0, or asking for them raises.
+
+    ``suffix``: what follows the op's name in the error, "_" for an in-place call.
+    """
     tensors = [t for t in flat if t.__class__ not in NUMBER_TYPES]
     if c.op.not_derived:
         edges = tuple([edge_of(t) if requires_grad(t) else None for t in tensors])
-        return NotImplementedNode(c.op.underived_name(c.template), edges)
+        return NotImplementedNode(c.op.underived_name(c.template) + suffix, edges)
     return zero_node(inplace_name(c), tensors)
 
 

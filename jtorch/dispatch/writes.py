@@ -170,7 +170,7 @@ def _node_of_write(w: _Write, args: list, out: Value, fitted: Value, name: str |
     """The node of an in-place call that has been recorded."""
     c, op = w.call, w.call.op
     if not (op.differentiable and out.aval.is_inexact):
-        return underived(c, w.flat, args)
+        return underived(c, w.flat, args, "_")
     node = make_node(c, w.flat, args if not op.saves.idempotent else [out])
     if name is not None or op.inplace.name is not None:
         node.__class__ = node_class(name or inplace_name(c))

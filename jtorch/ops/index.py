@@ -216,6 +216,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
                   f"self.dtype = {check.scalar_name(input.dtype)} and source.dtype = {check.scalar_name(source.dtype)}")
     check.require(source.size == index.size, "put_(): Expected source and index to have the same number of elements, "
                   f"but got source.numel() = {source.size}, index.numel() = {index.size}", IndexError)
+    check.require(input.size or not index.size, "put_(): Tried to put elements into an empty tensor", IndexError)
     flat, at, values = input.reshape(-1), (small(index, input.size).reshape(-1),), source.reshape(-1)
     written = add_at(flat, at, values) if accumulate else set_last(flat, at, values)
     return written.reshape(input.shape)

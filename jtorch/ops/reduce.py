@@ -198,28 +198,28 @@ def _var_mean(name: str, input, dim, unbiased, keepdim, correction, finish=lambd
 
 
 @op
-def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
+def var(input: Tensor, dim: bool | Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None):
     """The variance, divided by N - ``correction`` (1 by default). See torch.var."""
     return _var_mean("var", input, dim, unbiased, keepdim, correction)[0]
 
 
 @op(saves=Saves("both", change=from_result.of_std))
-def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
+def std(input: Tensor, dim: bool | Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None):
     """The standard deviation: the square root of ``var``. See torch.std."""
     return _var_mean("std", input, dim, unbiased, keepdim, correction, sqrt_or_zero)[0]
 
 
 @op(method=False)
-def var_mean(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
+def var_mean(input: Tensor, dim: bool | Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None):
     """The variance and the mean. See torch.var_mean."""
     return _var_mean("var_mean", input, dim, unbiased, keepdim, correction)
 
 
 @op(saves="both", method=False)
-def std_mean(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
+def std_mean(input: Tensor, dim: bool | Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
              correction: float | None = None):
     """The standard deviation and the mean. See torch.std_mean."""
     return _var_mean("std_mean", input, dim, unbiased, keepdim, correction, sqrt_or_zero)

@@ -283,7 +283,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0):
 
 @op(view=ViewRule(_tensor_split_geometry, node_each=lambda template, size: _tensor_split(size, *template[1:])),
     saves="none", backward_name="SliceBackward0", composite=True)
-def tensor_split(input: Tensor, indices_or_sections: int | tuple[int, ...] | object, dim: int = 0):
+def tensor_split(input: Tensor, indices_or_sections: int | tuple[int, ...], dim: int = 0):
     """Parts as equal as possible, or cut at given places. See torch.tensor_split."""
     dim, ranges = _tensor_split(input.shape, indices_or_sections, dim)
     return [cut(input, dim, a, n) for a, n in ranges]

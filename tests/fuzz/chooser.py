@@ -8,6 +8,7 @@ from typing import Any
 Pool = dict[str, Any]       # the names a program has bound so far, to PyTorch's tensors (and NumPy's arrays)
 
 SHAPES = [(2, 3), (3, 4), (2, 3, 4), (4,), (6,), (2, 2, 2), (1, 3), (3, 1), (2, 1, 3), (), (3, 3), (2, 3, 2, 2), (1,)]
+EMPTY = [(0,), (0, 3), (3, 0), (2, 0, 3), (0, 1), (1, 0), (0, 0)]
 
 
 class Chooser:

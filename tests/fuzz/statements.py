@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chooser import SHAPES, Chooser, broadcastable, index, strided, whole, windows
+from chooser import EMPTY, SHAPES, Chooser, broadcastable, index, strided, whole, windows
 from writes import write
 
 # ---------------------------------------------------------------- the first tensors
@@ -20,7 +20,7 @@ def start(c: Chooser) -> list[str]:
     """Binds the first tensors: leaves, shared NumPy memory, plain ones."""
     lines = []
     for _ in range(c.rng.randint(2, 4)):
-        dtype, shape = c.rng.choice(DTYPES), c.rng.choice(SHAPES)
+        dtype, shape = c.rng.choice(DTYPES), c.rng.choice(EMPTY if c.rng.random() < 0.15 else SHAPES)
         name = c.new()
         if dtype in ("float64", "float32", "int64") and c.rng.random() < 0.2:
             array, c.hosted = c.new("n"), True
