@@ -109,10 +109,10 @@ def _ask(fn) -> Any:
 
 def _described(t: Any, *, values: bool, history: bool) -> dict[str, Any]:
     grad = t.grad
-    found = {"shape": tuple(t.shape), "offset": t.storage_offset(), "dtype": str(t.dtype), "version": _ask(lambda: t._version),
+    found = {"shape": tuple(t.shape), "dtype": str(t.dtype), "version": _ask(lambda: t._version),
              "requires_grad": t.requires_grad, "view": t._is_view(), "contiguous": t.is_contiguous()}
     if t.numel():
-        found["stride"] = t.stride()
+        found["stride"], found["offset"] = t.stride(), t.storage_offset()
     if history:
         found["grad_fn"] = _ask(lambda: type(t.grad_fn).__name__)
         found["leaf"] = _ask(lambda: t.is_leaf)

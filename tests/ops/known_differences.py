@@ -48,6 +48,10 @@ GENERAL = (
     "`unique`, sparse tensors and DTensors. It sees an LSTM as `jtorch._recurrent`, where PyTorch on the CPU calls an operator of oneDNN. "
     "Inside it `torch.is_grad_enabled()` is False, and a view of a tensor that "
     "requires grad requires it.",
+    "Autocast casts a weight that requires a gradient once in its context, as in PyTorch. A write to the weight that counts in its "
+    "version (an optimizer's step, `init`, `load_state_dict`, an in-place call under `no_grad`) makes it cast the weight anew; "
+    "PyTorch goes on with the old copy until the context ends or `torch.clear_autocast_cache()`. Writes through `.data` or NumPy "
+    "leave the copy as it is in both.",
 )
 
 DIFFERENCES: tuple[Difference, ...] = (
