@@ -84,7 +84,7 @@ def as_dtype(given, caller: str) -> dtype | None:
     """The dtype an argument means, where Python's own types are allowed too; TypeError if it is none."""
     if given is None or given.__class__ is dtype:
         return given
-    if given in _OF_PYTHON:
+    if given.__class__.__hash__ is not None and given in _OF_PYTHON:
         return _OF_PYTHON[given]
     if isinstance(given, dtype):
         return given.np     # one that no tensor can have says so

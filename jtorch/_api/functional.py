@@ -200,7 +200,7 @@ def _checked_number(n: int, name: str) -> int:
 
 def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A 0-dim tensor of a number, of the default dtype. See torch.scalar_tensor."""
-    d = dtype or dtypes.get_default_dtype()
+    d = dtypes.as_dtype(dtype, "scalar_tensor") or dtypes.get_default_dtype()
     if not isinstance(s, (int, float, complex, np.generic, Tensor)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
     dtypes.check_fits(s.item() if isinstance(s, Tensor) else s, d, scalar=True)

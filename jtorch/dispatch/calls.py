@@ -9,6 +9,7 @@ from jtorch._backward.view_history import edge_of, node_of, requires_grad
 from jtorch._base import seam
 from jtorch._nodes.vjp import backward_name
 from jtorch.dispatch.numbers import check_numbers, has_large_integer, in_int64, may_overflow
+from jtorch.dtype import float32, float64  # noqa: F401  (for the extension)
 from jtorch.engine import Call, Value, call_of
 from jtorch.no_grad import mode
 from jtorch.ops.layout import preserved

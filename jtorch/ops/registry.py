@@ -318,7 +318,7 @@ def _bound(op: Op, template: tuple, body: Callable) -> Callable:
     number_types = [t.number_type for t in template if t.__class__ is Marker]
     for p, t in zip(op.params, template, strict=True):
         if p.is_dtype:      # NumPy's dtypes and their names are none
-            given = list(t) if t.__class__ is tuple else thaw(t) if t.__class__ is Frozen else t
+            given = list(t) if t.__class__ is tuple else thaw(t) if t.__class__ is Frozen else getattr(t, "given", t)
             dtypes.as_dtype(given, op.name.removeprefix("nn.functional.").replace(".", "_"))
 
     def run(*arrays):

@@ -1,9 +1,10 @@
 /* jtorch.dispatch: a call of an op on tensors and numbers, with its node; and a call that writes to its first argument. */
 
 #include "speedups.h"
+#include <float.h>
 
 static PyObject *mode, *call_in_python, *tape_flags, *wrapped, *refuse_unusable, *end_trace, *lay_out_results;
-static PyObject *inplace_in_python, *raise_instead, *fit, *check_numbers;
+static PyObject *inplace_in_python, *raise_instead, *fit, *check_numbers, *float32, *float64;
 static PyObject *grad_name, *prev_name, *inference_name, *special_name;
 
 static int detour;       /* whether autocast or a dual level is on somewhere: Python does all calls then */
@@ -98,7 +99,11 @@ static int is_doubtful(PyObject *number, PyObject *first)
     double x = PyFloat_AS_DOUBLE(number);
     if (x >= 0 && x <= 127)
         return 0;
-    return is_number(first) || SLOT(aval_of(first), Aval_.is_inexact) != Py_True || (x - x == 0 && (x < -240 || x > 240));
+    if (is_number(first) || SLOT(aval_of(first), Aval_.is_inexact) != Py_True)
+        return 1;
+    PyObject *dtype = SLOT(aval_of(first), Aval_.dtype);
+    double limit = dtype == float32 || dtype == float64 ? FLT_MAX : 240;
+    return x - x == 0 && (x < -limit || x > limit);
 }
 
 /* dispatch.numbers: raises where a number overflows in the dtype that the call computes in. */
@@ -329,7 +334,8 @@ PyObject *speedups_connect_calls(PyObject *module, PyObject *given)
 {
     if (!(call_in_python = take(given, "call")) || !(tape_flags = take(given, "tape_flags"))
             || !(wrapped = take(given, "_wrapped")) || !(refuse_unusable = take(given, "refuse_unusable"))
-            || !(check_numbers = take(given, "check_numbers")) || !(end_trace = take(given, "_end")) || !(lay_out_results = take(given, "lay_out_results")))
+            || !(check_numbers = take(given, "check_numbers")) || !(float32 = take(given, "float32"))
+            || !(float64 = take(given, "float64")) || !(end_trace = take(given, "_end")) || !(lay_out_results = take(given, "lay_out_results")))
         return NULL;
     return speedups_connect_nodes(module, given);
 }

@@ -19,7 +19,7 @@
     extern struct name##_class name##_
 
 CLASS(Value, aval, array, born, slot, stamp);
-CLASS(Aval, device, is_inexact, shape, traced);
+CLASS(Aval, device, dtype, is_inexact, shape, traced);
 CLASS(State, args, call, depth, device, early, first, hot, kernel, leading, line, next, nnumbers, outs, parent, profile, single, walks);
 CLASS(Trace, after_backward, mode, noting, numbers, over, state, strayed, values);
 CLASS(Recorder, longest, trace, trie);

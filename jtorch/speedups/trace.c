@@ -281,7 +281,7 @@ PyObject *speedups_liveness_of(PyObject *module, PyObject *values)
 PyObject *speedups_connect_trace(PyObject *module, PyObject *given)
 {
     static const char *const of_value[] = {"aval", "array", "born", "slot", "stamp", NULL};
-    static const char *const of_aval[] = {"device", "is_inexact", "shape", "traced", NULL};
+    static const char *const of_aval[] = {"device", "dtype", "is_inexact", "shape", "traced", NULL};
     static const char *const of_state[] = {"args", "call", "depth", "device", "early", "first", "hot", "kernel", "leading", "line", "next",
                                            "nnumbers", "outs", "parent", "profile", "single", "walks", NULL};
     static const char *const of_trace[] = {"after_backward", "mode", "noting", "numbers", "over", "state", "strayed", "values", NULL};
