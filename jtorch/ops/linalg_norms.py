@@ -98,8 +98,10 @@ def matrix_norm_of(A, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
 
 def _extreme(x, ord, dim: int, named: int):
     """The largest or smallest of ``x`` along a dim; the largest of nothing is 0. The error calls the dim ``named``."""
+    if ord > 0 and not x.shape[dim]:
+        return jnp.sum(x, dim, keepdims=True)
     if ord > 0:
-        return jnp.max(x, dim, keepdims=True, initial=0)
+        return jnp.max(x, dim, keepdims=True)
     check.require(x.shape[dim] > 0, f"amin(): Expected reduction dim {named} to have non-zero size.", IndexError)
     return jnp.min(x, dim, keepdims=True)
 
