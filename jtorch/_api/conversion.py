@@ -10,9 +10,10 @@ from jtorch import engine, storage
 from jtorch._api import functions, replaced
 from jtorch._api.creation import empty_strided, legacy_tensor_of, place_of, tensor
 from jtorch._api.names import put
-from jtorch._api.typed_tensors import MemoryFormat
+from jtorch._api.typed_tensors import NAMED, MemoryFormat, tensortype
 from jtorch._backward.view_history import edge_of, requires_grad
 from jtorch._base import seam
+from jtorch._base.advice import advised
 from jtorch._nodes.hooks import as_tensor, as_value
 from jtorch.dispatch import call
 from jtorch.engine import Value, call_of, mapped
@@ -119,17 +120,31 @@ def _typed(name: str):
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False):
-    """The tensor's type as a string, or the tensor cast to one. See torch.Tensor.type."""
+    """The tensor's type as a string, or the tensor cast to one. See torch.Tensor.type.
+
+    A class (``torch.cuda.FloatTensor``) or its name moves the tensor too; a dtype does not.
+    """
     if dtype is None:
-        prefix = "torch.cuda." if self.device.type == "cuda" else "torch."
+        kind = self.device.type
+        prefix = f"torch.{kind}." if kind in ("cuda", "meta") else "torch."
         return f"{prefix}{self.dtype.scalar_name}Tensor"
-    given = dtype
-    if isinstance(dtype, str):
-        dtype = {f"torch.{d.scalar_name}Tensor": d for d in dtypes.ALL.values()}.get(dtype.replace("torch.cuda.", "torch."))
-    dtype = getattr(dtype, "dtype", dtype)
-    if not isinstance(dtype, dtypes.dtype):
-        raise ValueError(f"invalid type: '{given.__name__ if isinstance(given, type) else given}'")
-    return to(self, dtype)
+    wanted = NAMED.get(dtype) if isinstance(dtype, str) else dtype
+    if isinstance(wanted, tensortype):
+        return _to_class(self, wanted)
+    wanted = dtypes.get_default_dtype() if wanted is Tensor else getattr(wanted, "dtype", wanted)
+    if not isinstance(dtype, (str, type, dtypes.dtype)):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    if not isinstance(wanted, dtypes.dtype):
+        raise ValueError(f"invalid type: '{dtype.__name__ if isinstance(dtype, type) else dtype}'")
+    return to(self, wanted)
+
+
+def _to_class(t: Tensor, cls: tensortype) -> Tensor:
+    if cls.is_cuda is (t.device.type == "cuda"):
+        return to(t, cls.dtype)
+    if cls.is_cuda and not devices.jax_devices("cuda"):
+        raise advised(RuntimeError("Cannot initialize CUDA without ATen_cuda library."), devices.NO_GPU)
+    return to(t, "cuda" if cls.is_cuda else "cpu", cls.dtype)
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:

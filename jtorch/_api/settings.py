@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+import jtorch.device as devices
 from jtorch._api import functions
 from jtorch._api.creation import empty_strided, from_host
 from jtorch._api.functional import set_default_dtype, use_deterministic_algorithms
 from jtorch._api.names import put
-from jtorch._api.typed_tensors import MemoryFormat
+from jtorch._api.typed_tensors import NAMED, MemoryFormat, check_available, tensortype
 from jtorch._backward.view_history import requires_grad
 from jtorch._base import warned
 from jtorch._base.deterministic import Deterministic
@@ -74,15 +75,25 @@ def compiled_with_cxx11_abi() -> bool:
 
 def set_default_tensor_type(t: Any, /) -> None:
     """Sets the default dtype by the name of an old tensor class. See torch.set_default_tensor_type."""
-    name = t if isinstance(t, str) else getattr(t, "__name__", "")
-    cls = getattr(importlib.import_module("jtorch"), name.removeprefix("torch."), None) if name else None
-    if isinstance(t, str) and not t.startswith("torch."):
-        importlib.import_module(t.rpartition(".")[0] or t)
+    cls = _class_of(t)
     if cls is None:
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    check_available(cls)
+    if cls.is_sparse:
+        raise TypeError("only dense types are supported as the default type")
     warned.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
                 "torch.set_default_device() as alternatives.")
     set_default_dtype(cls.dtype)
+    if cls.is_cuda:
+        devices.set_default_device("cuda")
+
+
+def _class_of(t: Any) -> tensortype | None:
+    """The class that ``t`` is or names; ModuleNotFoundError for a name of a module that is not there."""
+    found = NAMED.get(t) if isinstance(t, str) else t
+    if isinstance(t, str) and found is None and not t.startswith("torch."):
+        importlib.import_module(t.rpartition(".")[0] or t)
+    return found if isinstance(found, tensortype) else None
 
 
 def get_device_module(device: Any = None) -> Any:

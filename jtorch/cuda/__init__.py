@@ -21,6 +21,7 @@ import numpy as np
 import jtorch._base.streams as _any_device
 import jtorch.device as devices
 from jtorch import engine
+from jtorch._api.typed_tensors import CUDA as _CLASSES
 from jtorch._base import seam
 from jtorch._base.advice import advised
 
@@ -478,7 +479,7 @@ def _generator(what=None):
 _LATER = {**dict.fromkeys(("CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"),
                          "graphs"),
           **dict.fromkeys(("CUDAPluggableAllocator", "MemPool", "use_mem_pool"), "memory"), "ExternalStream": "streams"}
-_MODULES = ("graphs", "memory", "nvtx", "profiler", "random", "streams")
+_MODULES = ("graphs", "memory", "nvtx", "profiler", "random", "sparse", "streams")
 
 
 def __getattr__(name: str):
@@ -488,6 +489,8 @@ def __getattr__(name: str):
         return is_initialized()
     if name in _MODULES:
         return importlib.import_module(f"jtorch.cuda.{name}")
+    if name in _CLASSES:
+        return _CLASSES[name]
     if name in _LATER:
         return getattr(importlib.import_module(f"jtorch.cuda.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from jtorch._api.typed_tensors import SPARSE as _SPARSE
 from jtorch._base.refused import refused as _refused
-from jtorch.sparse import creation, elementwise, products, reduction, shape
+from jtorch.sparse import creation, elementwise, legacy, products, reduction, shape
 from jtorch.sparse import tensor as _tensor
 from jtorch.sparse.products import addmm as _addmm
 from jtorch.sparse.products import matmul as _matmul
@@ -52,6 +53,8 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return _softmax(input, dim, dtype, log=True)
 
 
+ByteTensor, CharTensor, ShortTensor, IntTensor, LongTensor = (_SPARSE[f"{n}Tensor"] for n in "Byte Char Short Int Long".split())
+HalfTensor, BFloat16Tensor, FloatTensor, DoubleTensor = (_SPARSE[f"{n}Tensor"] for n in "Half BFloat16 Float Double".split())
 sampled_addmm = _refused("sparse.sampled_addmm", "torch.Tensor.sparse_mask of a dense product gives the same")
 spsolve = _refused("sparse.spsolve", "scipy.sparse.linalg.spsolve and torch.linalg.solve solve such systems")
 spdiags = _refused("sparse.spdiags", "torch.sparse_coo_tensor of the diagonals' indices makes such a matrix")
@@ -97,5 +100,5 @@ class check_sparse_tensor_invariants:      # noqa: N801
         return checked
 
 
-__all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "elementwise", "log_softmax", "mm", "products",
+__all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "elementwise", "legacy", "log_softmax", "mm", "products",
            "reduction", "sampled_addmm", "shape", "softmax", "spdiags", "spsolve", "sum", "to_sparse_semi_structured"]

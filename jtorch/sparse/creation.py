@@ -54,6 +54,8 @@ def sparse_coo_tensor(*args: Any, dtype: Any = None, device: Any = None, require
 
 
 def _empty(size: tuple, dtype: Any, device: Any, requires_grad: bool) -> CooTensor:
+    if any(n < 0 for n in size):
+        raise RuntimeError("numel: integer multiplication overflow")
     values = functions.zeros(0, dtype=dtype, device=device, requires_grad=requires_grad)
     return coo(places.tensor(np.zeros((len(size), 0), np.int64), values), values, size, True)
 

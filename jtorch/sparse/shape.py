@@ -198,7 +198,7 @@ def _converting(name: str) -> Any:
     return convert
 
 
-for _name in ("double float half bfloat16 int long short char byte bool cdouble cfloat type cpu cuda requires_grad_ contiguous "
+for _name in ("double float half bfloat16 int long short char byte bool cdouble cfloat cpu cuda requires_grad_ contiguous "
               "pin_memory").split():
     rule(_name)(_converting(_name))
 
@@ -216,6 +216,18 @@ def to(t: SparseTensor, *args: Any, layout: Any = None, **kw: Any) -> Any:
     if moved:
         made.indexed = tuple(moved[-len(t.indexed):])
     return made if layout is None else to_layout(made, layout)
+
+
+@rule("type", "type_")
+def type_of(t: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The tensor's type as a string, or the tensor cast to one. See torch.Tensor.type."""
+    if dtype is None and not t.is_sparse:
+        raise RuntimeError(f"Unimplemented backend {t.backend}")
+    made: Any = t.entries.type(dtype)       # type: ignore[attr-defined]
+    if dtype is None:
+        module, _, name = made.rpartition(".")
+        return f"{module}.sparse.{name}"
+    return t if made is t.entries else to(t, made.dtype, device=made.device)
 
 
 @rule("coalesce")
