@@ -100,5 +100,5 @@ class check_sparse_tensor_invariants:      # noqa: N801
         return checked
 
 
-__all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "elementwise", "legacy", "log_softmax", "mm", "products",
-           "reduction", "sampled_addmm", "shape", "softmax", "spdiags", "spsolve", "sum", "to_sparse_semi_structured"]
+__all__ = ["addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "elementwise", "legacy", "log_softmax", "mm",
+           "products", "reduction", "sampled_addmm", "shape", "softmax", "spdiags", "spsolve", "sum", "to_sparse_semi_structured"]

@@ -26,7 +26,7 @@ def sparse_tensor_of(args: tuple, kw: dict[str, Any], dtype: Dtype, place: Devic
     if where is not None and as_device(where).type != place.type:
         raise RuntimeError(f"legacy constructor expects device type: {place.type} but device type: "
                            f"{as_device(where).type} was passed")
-    if args and isinstance(args[0], Tensor) or "indices" in given:
+    if (args and isinstance(args[0], Tensor)) or "indices" in given:
         return _of_values(args, given, place)
     size = Size(_size(args, given))
     _warn("shape, *, device=" if args or given else "")
