@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import jtorch.dtype as dtypes
+from jtorch._api import functions, torch_function
 from jtorch._api.creation import from_host, place_of
 from jtorch._api.sizes import size_of
 from jtorch.engine import out_of_memory, zero_stride_array
@@ -15,7 +16,9 @@ from jtorch.tensor import Parameter, Tensor
 
 
 def empty(*shape: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """A tensor yet to be filled (zeros)."""
+    """A tensor yet to be filled (zeros). Modes of ``__torch_function__`` see it made."""
+    if torch_function.state.modes:
+        return functions.empty(*shape, device=device, dtype=dtype)
     shape = size_of("empty", shape) if len(shape) > 1 else size_of("empty", *shape)
     found = dtypes.as_dtype(dtype, "empty") or dtypes.get_default_dtype()
     place = place_of(device)
