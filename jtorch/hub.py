@@ -121,3 +121,45 @@ def load_state_dict_from_url(url: str, model_dir: Any = None, map_location: Any 
         os.makedirs(folder, exist_ok=True)
         download_url_to_file(url, path, found.group(1) if found else None, progress)
     return load_file(path, map_location=map_location, weights_only=weights_only)
+
+
+class _Faketqdm:
+    """The bar of progress where the package ``tqdm`` is not installed: it writes how far it is."""
+
+    def __init__(self, total: float | None = None, disable: bool = False, unit: str | None = None, *args: Any, **kwargs: Any):
+        self.total, self.disable, self.n = total, disable, 0.0
+
+    def update(self, n: float) -> None:
+        """Go on by ``n``."""
+        if not self.disable:
+            self.n += n
+            sys.stderr.write(f"\r{self.n:.1f} bytes" if self.total is None else f"\r{100 * self.n / self.total:.1f}%")
+            sys.stderr.flush()
+
+    def set_description(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing is written."""
+
+    def write(self, s: str) -> None:
+        """Write a line."""
+        sys.stderr.write(f"{s}\n")
+
+    def close(self) -> None:
+        """Write nothing from now on."""
+        self.disable = True
+
+    def __enter__(self) -> _Faketqdm:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if not self.disable:
+            sys.stderr.write("\n")
+
+
+def __getattr__(name: str) -> Any:
+    if name != "tqdm":
+        raise AttributeError(f"module 'torch.hub' has no attribute {name!r}")
+    try:
+        from tqdm import tqdm  # type: ignore[import-untyped]
+    except ImportError:
+        return _Faketqdm
+    return tqdm

@@ -8,28 +8,32 @@ from typing import Any
 
 from jax._src.core import trace_state_clean as _trace_state_clean
 
+from jtorch import __config__ as _config
+from jtorch._api import functions as _VariableFunctions  # noqa: F401 (PyTorch's name)
 from jtorch._api import torch_function as _protocol
 from jtorch._base.deterministic import Deterministic as _Deterministic
 from jtorch._base.deterministic import set_fills as _set_fills
 from jtorch._base.generator import Generator as Generator
+from jtorch._base.refused import refused as _refused
 from jtorch._base.size import Size as Size
 from jtorch._C import _autograd as _autograd
+from jtorch._C import _distributed_c10d as _distributed_c10d
+from jtorch._C import _distributed_rpc as _distributed_rpc
 from jtorch._C import _functions as _functions
 from jtorch._C import _functorch as _functorch
 from jtorch._C import _nn as _nn
-from jtorch._C.graphs import AnyType as AnyType
+from jtorch._C import _profiler as _profiler
+from jtorch._C import graphs as _graphs
 from jtorch._C.graphs import Block as Block
 from jtorch._C.graphs import CompilationUnit as CompilationUnit
 from jtorch._C.graphs import Graph as Graph
 from jtorch._C.graphs import Node as Node
-from jtorch._C.graphs import NoneType as NoneType
 from jtorch._C.graphs import PyTorchFileReader as PyTorchFileReader
 from jtorch._C.graphs import PyTorchFileWriter as PyTorchFileWriter
 from jtorch._C.graphs import ScriptFunction as ScriptFunction
 from jtorch._C.graphs import ScriptMethod as ScriptMethod
 from jtorch._C.graphs import ScriptModule as ScriptModule
 from jtorch._C.graphs import ScriptObject as ScriptObject
-from jtorch._C.graphs import TensorType as TensorType
 from jtorch._C.graphs import Value as Value
 from jtorch._library.dispatch_keys import AutoDispatchBelowAutograd as _AutoDispatchBelowAutograd  # noqa: F401
 from jtorch._library.dispatch_keys import DispatchKey as DispatchKey
@@ -38,6 +42,7 @@ from jtorch._library.dispatch_keys import ExcludeDispatchKeyGuard as _ExcludeDis
 from jtorch._library.schema import FunctionSchema as FunctionSchema
 from jtorch._library.schema import parse_schema as parse_schema
 from jtorch._storage.untyped import UntypedStorage
+from jtorch.backends import cudnn as _cudnn
 from jtorch.device import accelerator_type as _accelerator_type
 from jtorch.device import device as device
 from jtorch.device import get_default_device as _default_device
@@ -49,6 +54,7 @@ from jtorch.ops.linalg import LinAlgError as _LinAlgError  # noqa: F401 (PyTorch
 from jtorch.tape import running as _running
 from jtorch.tensor import Tensor
 
+globals().update({name: getattr(_graphs, name) for name in _graphs.TYPES})
 _TensorMeta: Any = type(Tensor)
 TensorBase, StorageBase = Tensor, UntypedStorage
 
@@ -110,6 +116,32 @@ def _get_tracing_state() -> None:
     """None: nothing traces a TorchScript program here."""
 
 
+def _is_tracing() -> bool:
+    """False: ``torch.jit.trace`` records no program of operators while a function runs."""
+    return False
+
+
+def _set_tracing_state(state: None) -> None:
+    """Nothing for None; there is no other state."""
+    if state is not None:
+        raise NotImplementedError("torch._C._set_tracing_state is not built: nothing traces a TorchScript program here")
+
+
+def _show_config() -> str:
+    """What the library was built with."""
+    return _config.show()
+
+
+def _get_cudnn_enabled() -> bool:
+    """Whether cuDNN may be used: ``torch.backends.cudnn.enabled``."""
+    return _cudnn.enabled      # type: ignore[attr-defined]
+
+
+def _get_sdp_priority_order() -> list[int]:
+    """The order in which PyTorch tries ways to compute attention. XLA has one way."""
+    return [1, 2, 0, 3, 4]
+
+
 def _log_api_usage_once(event: str) -> None:
     """Does nothing: no usage is counted."""
 
@@ -166,6 +198,24 @@ def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
 def _current_graph_task_id() -> int:
     """The number of the backward that is running; -1 outside of one."""
     return -1 if _running.task is None else _running.task.id
+
+
+def _current_autograd_node() -> Any:
+    """The node whose backward runs; None outside of a backward. NotImplementedError where anomaly detection is off."""
+    if _running.task is not None and _running.node is None:
+        raise NotImplementedError("torch._C._current_autograd_node is known inside torch.autograd.detect_anomaly() only")
+    return _running.node
+
+
+def _will_engine_execute_node(node: Any) -> bool:
+    """Whether the backward that runs comes to a node; RuntimeError outside of a backward."""
+    if _running.task is None:
+        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
+    return _running.task.will_run(node)
+
+
+_storage_Use_Count = _refused("_C._storage_Use_Count", "Python's references are counted by sys.getrefcount, memory's are JAX's")
+_GLIBCXX_USE_CXX11_ABI = True       # as PyTorch is built since 2.6
 
 
 class _WeakTensorRef:

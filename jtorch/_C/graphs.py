@@ -54,13 +54,22 @@ class PyTorchFileWriter(_OfScripts):
     """A writer of archives; ``torch.save`` writes them."""
 
 
-class TensorType(_OfScripts):
-    """The type of tensors."""
+class Type(_OfScripts):
+    """A type of TorchScript's. Annotations and ``isinstance`` may name it."""
 
 
-class AnyType(_OfScripts):
-    """The type of anything."""
-
-
-class NoneType(_OfScripts):
-    """The type of None."""
+# Of each type: its name, and what a value of the type is.
+_TYPES = {
+    "TensorType": "a tensor", "AnyType": "anything", "NoneType": "None", "AggregationType": "a sum or a mean",
+    "AwaitType": "a value to be computed", "BoolType": "a bool", "ClassType": "an object of a class",
+    "ComplexType": "a complex", "ConcreteModuleType": "a module", "DeviceObjType": "a device", "DictType": "a dict",
+    "EnumType": "a member of an enum", "FloatType": "a float", "FutureType": "a result to come",
+    "InferredType": "a value whose type was guessed", "IntType": "an int", "InterfaceType": "an object with some methods",
+    "ListType": "a list", "NumberType": "a number", "OptionalType": "a value or None", "PyObjectType": "a Python object",
+    "RRefType": "a value of another process", "StreamObjType": "a stream", "StringType": "a str",
+    "SymBoolType": "a symbolic bool", "SymIntType": "a symbolic int", "TupleType": "a tuple",
+    "UnionType": "a value of several types",
+}
+globals().update({name: type(name, (Type,), {"__doc__": f"The type of {what}.", "__module__": __name__})
+                  for name, what in _TYPES.items()})
+TYPES = ("Type", *_TYPES)

@@ -5,14 +5,15 @@ import importlib
 import sys
 from typing import Any
 
+from jtorch._base import warned
 from jtorch._base.not_built import NotBuiltError
 
-MODULES = ("_C", "__config__", "_custom_ops", "_dynamo", "_functorch", "_guards", "_inductor", "_jit_internal", "_library",
+MODULES = ("_C", "_VF", "__config__", "_custom_ops", "_dynamo", "_functorch", "_guards", "_inductor", "_jit_internal", "_library",
            "_logging", "_ops", "_subclasses", "_tensor", "_utils", "accelerator", "compiler", "distributed", "distributions",
-           "export", "futures", "fx", "hub", "jit", "library", "multiprocessing", "onnx", "overrides", "profiler",
-           "quasirandom", "return_types", "sparse", "testing", "types")
+           "export", "futures", "fx", "hub", "jit", "library", "multiprocessing", "numa", "onnx", "overrides", "profiler",
+           "quasirandom", "return_types", "sparse", "testing", "torch_version", "types")
 _IN = {      # where names are that programs seldom ask for
-    "_C": "Graph PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptObject StorageBase TensorType Value",
+    "_C": "Graph PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptObject StorageBase Value",
     "_api.checks": "_assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
                    "_check_tensor_all_with _check_type _check_value _check_with",
     "_api.guards": "_assert_scalar _assert_tensor_metadata _is_all_true _is_any_true sym_constrain_range "
@@ -22,6 +23,9 @@ _IN = {      # where names are that programs seldom ask for
     "_api.symbolic": "SymBool SymFloat SymInt",
     "_base.absent_dtypes": "qint8 quint8 qint32 quint4x2 quint2x4 complex32 chalf float4_e2m1fn_x2 "
                            + " ".join([f"int{bits} uint{bits}" for bits in range(1, 8)]),
+    "_base.layout": "jagged",
+    "_base.qscheme": "qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric "
+                     "per_channel_affine_float_qparams",
     "_base.streams": "Event Stream",
     "_classes": "classes",
     "_library.tags": "Tag",
@@ -44,6 +48,10 @@ _NO_TENSORS = {
 }
 
 
+_BUILT = {"has_mps": ("mps", "torch.backends.mps.is_built"), "has_cuda": ("cuda", "torch.backends.cuda.is_built"),
+          "has_cudnn": (None, "torch.backends.cudnn.is_available"), "has_mkldnn": (None, "torch.backends.mkldnn.is_available")}
+
+
 def load(name: str) -> Any:
     """What ``jtorch.<name>`` is; AttributeError if there is no such thing."""
     if name in MODULES:
@@ -52,6 +60,12 @@ def load(name: str) -> Any:
         return sys.modules["jtorch"]
     if name in NAMES:
         return getattr(importlib.import_module(f"jtorch.{NAMES[name]}"), name)
+    if name.endswith("Type") and hasattr(importlib.import_module("jtorch._C"), name):      # TorchScript's
+        return getattr(importlib.import_module("jtorch._C"), name)
+    if name in _BUILT:
+        module, instead = _BUILT[name]
+        warned.warn(f"'{name}' is deprecated, please use '{instead}()'")
+        return module is not None and importlib.import_module(f"jtorch.backends.{module}").is_built()
     for kind, names in _NO_TENSORS.items():
         if name in names:
             raise NotBuiltError(f"torch.{name}: {kind} tensors are not built; torch.bfloat16 halves memory")

@@ -119,7 +119,8 @@ def _received(sent: Any, shape: tuple[int, ...], dtype: np.dtype) -> Storage:
     return s
 
 
-def _reduced_tensor(t: Tensor) -> Any:
+def reduced_tensor(t: Tensor) -> Any:
+    """Return what pickles a tensor for another process; RuntimeError for a computed one."""
     if node_of(t) is not None:
         raise RuntimeError(NOT_A_LEAF)
     return reduced(t)
@@ -174,4 +175,4 @@ def bind() -> None:
                          "_share_fd_cpu_": _share_fd_cpu_, "_share_filename_cpu_": _share_filename_cpu_})
     reduction.register(Storage, _reduced_storage)       # type: ignore[attr-defined]
     for kind in (Tensor, Parameter):
-        reduction.register(kind, _reduced_tensor)       # type: ignore[attr-defined]
+        reduction.register(kind, reduced_tensor)       # type: ignore[attr-defined]

@@ -22,8 +22,9 @@ strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
-sparse_bsr = layout("sparse_bsr")       # named, but no tensor has it
+sparse_bsr = layout("sparse_bsr")       # this one and those below: named, but no tensor has it
 sparse_bsc = layout("sparse_bsc")
+jagged = layout("jagged")
 IN_WORDS = {strided: "Strided", sparse_coo: "Sparse", sparse_csr: "SparseCsr", sparse_csc: "SparseCsc", sparse_bsr: "SparseBsr",
-            sparse_bsc: "SparseBsc"}        # as messages say them
+            sparse_bsc: "SparseBsc", jagged: "Jagged"}        # as messages say them
 in_use: set[layout] = set()       # the sparse ones of which tensors have been made in this process

@@ -1,6 +1,7 @@
 """torch.accelerator: the device that code written for any accelerator computes on; JAX says which there is."""
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from jtorch import cuda, engine
@@ -156,3 +157,9 @@ def empty_cache() -> None:
 
 def empty_host_cache() -> None:
     """Nothing: JAX keeps no pinned memory. See torch.accelerator.empty_host_cache."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "memory":
+        return importlib.import_module("jtorch.accelerator.memory")
+    raise AttributeError(f"module 'torch.accelerator' has no attribute {name!r}")

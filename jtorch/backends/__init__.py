@@ -56,7 +56,8 @@ from jtorch.backends import (  # noqa: E402
     openmp,
     opt_einsum,
     quantized,
+    xnnpack,
 )
 
 __all__ = ["cpu", "cuda", "cudnn", "cusparselt", "flags", "flags_frozen", "kleidiai", "mha", "miopen", "mkl", "mkldnn",
-           "mps", "nnpack", "openmp", "opt_einsum", "quantized", "set_flags"]
+           "mps", "nnpack", "openmp", "opt_einsum", "quantized", "set_flags", "xnnpack"]

@@ -102,6 +102,29 @@ def is_flash_attention_available() -> bool:
     return False
 
 
+class SDPAParams:
+    """A call of attention, of which ``can_use_flash_attention`` is asked. See torch.backends.cuda.SDPAParams."""
+
+    def __init__(self, query: Any, key: Any, value: Any, attn_mask: Any, dropout: float, is_causal: bool, enable_gqa: bool):
+        self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
+        self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """False: attention is XLA's. See torch.backends.cuda.can_use_flash_attention."""
+    return False
+
+
+def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """False: attention is XLA's. See torch.backends.cuda.can_use_efficient_attention."""
+    return False
+
+
+def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """False: attention is XLA's. See torch.backends.cuda.can_use_cudnn_attention."""
+    return False
+
+
 def _set_sdp(flash: bool, math: bool, mem_efficient: bool, cudnn: bool) -> tuple:
     before = tuple(_sdp[kind] for kind in ("flash", "math", "mem_efficient", "cudnn"))
     _sdp.update(flash=flash, math=math, mem_efficient=mem_efficient, cudnn=cudnn)

@@ -324,6 +324,15 @@ class Event(_any_device.Event):
             synchronize(self._index)
         self._time = time.perf_counter()
 
+    @classmethod
+    def from_ipc_handle(cls, device: Any, handle: bytes) -> NoReturn:
+        """NotImplementedError: events are of one process."""
+        raise NotImplementedError("torch.cuda.Event.from_ipc_handle is not built: events are of one process")
+
+    def ipc_handle(self) -> NoReturn:
+        """NotImplementedError: events are of one process."""
+        raise NotImplementedError("torch.cuda.Event.ipc_handle is not built: events are of one process")
+
     def query(self) -> bool:
         """Whether the GPU has got there: it has, after having waited for it."""
         self.synchronize()
@@ -478,8 +487,11 @@ def _generator(what=None):
 
 _LATER = {**dict.fromkeys(("CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"),
                          "graphs"),
-          **dict.fromkeys(("CUDAPluggableAllocator", "MemPool", "use_mem_pool"), "memory"), "ExternalStream": "streams"}
-_MODULES = ("graphs", "memory", "nvtx", "profiler", "random", "sparse", "streams")
+          **dict.fromkeys(("CUDAPluggableAllocator", "MemPool", "use_mem_pool", "memory_cached", "max_memory_cached",
+                           "get_per_process_memory_fraction", "reset_max_memory_cached", "reset_accumulated_memory_stats",
+                           "memory_snapshot", "caching_allocator_alloc", "caching_allocator_delete"), "memory"),
+          "ExternalStream": "streams"}
+_MODULES = ("graphs", "memory", "nccl", "nvtx", "profiler", "random", "sparse", "streams")
 
 
 def __getattr__(name: str):

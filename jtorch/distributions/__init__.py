@@ -104,7 +104,8 @@ _MODULES: dict[str, tuple[Any, ...]] = {
 
 def _make_modules() -> None:
     for name, classes in _MODULES.items():
-        module = sys.modules[f"{__name__}.{name}"] = ModuleType(f"{__name__}.{name}", f"torch.distributions.{name}")
+        full = f"{__name__}.{name}"
+        module = sys.modules.setdefault(full, ModuleType(full, f"torch.distributions.{name}"))      # one of them is a file
         vars(module).update({c.__name__: c for c in classes}, __all__=[c.__name__ for c in classes])
         globals()[name] = module
 

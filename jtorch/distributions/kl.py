@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_KNOWN: dict[tuple[type, type], Callable] = {}
+_KL_REGISTRY: dict[tuple[type, type], Callable] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable:
     """A decorator for the function that ``kl_divergence`` calls for these classes. See torch.distributions.kl.register_kl."""
     def decorator(fun: Callable) -> Callable:
-        _KNOWN[type_p, type_q] = fun
+        _KL_REGISTRY[type_p, type_q] = fun
         return fun
     return decorator
 
 
 def kl_divergence(p: Any, q: Any) -> Any:
     """KL(p ‖ q), of the shape of the batch; NotImplementedError for classes without a formula."""
-    found = [pair for pair in _KNOWN if isinstance(p, pair[0]) and isinstance(q, pair[1])]
+    found = [pair for pair in _KL_REGISTRY if isinstance(p, pair[0]) and isinstance(q, pair[1])]
     if not found:
         raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
     far = {pair: (type(p).__mro__.index(pair[0]), type(q).__mro__.index(pair[1])) for pair in found}
     nearest, other = min(found, key=lambda pair: far[pair]), min(found, key=lambda pair: far[pair][::-1])
-    if _KNOWN[nearest] is not _KNOWN[other]:
+    if _KL_REGISTRY[nearest] is not _KL_REGISTRY[other]:
         warned.warn(f"Ambiguous kl_divergence({type(p).__name__}, {type(q).__name__}). Please register_kl("
                     f"{nearest[0].__name__}, {other[1].__name__})", RuntimeWarning)
-    return _KNOWN[nearest](p, q)
+    return _KL_REGISTRY[nearest](p, q)
 
 
 # ---- general -------------------------------------------------------------------------------------------------------

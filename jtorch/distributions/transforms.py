@@ -61,13 +61,18 @@ def _inside_unit(x: Any) -> Any:
     return x.clamp(min=info.tiny, max=1.0 - info.eps)
 
 
+def _clipped_sigmoid(x: Any) -> Any:
+    """1 / (1 + e to minus the number), not quite 0 or 1."""
+    return _inside_unit(x.sigmoid())
+
+
 class SigmoidTransform(_Rising):
     """1 / (1 + e to minus the number), not quite 0 or 1. See torch.distributions.transforms.SigmoidTransform."""
 
     codomain = constraints.unit_interval
 
     def _call(self, x: Any) -> Any:
-        return _inside_unit(x.sigmoid())
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Any) -> Any:
         y = _inside_unit(y)
@@ -286,7 +291,7 @@ class StickBreakingTransform(OfItsKind):
     bijective = True
 
     def _call(self, x: Any) -> Any:
-        z = _inside_unit((x - _left(x).log()).sigmoid())
+        z = _clipped_sigmoid(x - _left(x).log())
         pad = nn_functions.pad
         return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
 

@@ -9,6 +9,7 @@ from jtorch._base.size import Size
 from jtorch.distributions import constraints
 from jtorch.distributions._families import AtLoc
 from jtorch.distributions.distribution import Distribution, checked, lazy_property, standard_normal, sum_last
+from jtorch.distributions.multivariate_normal import _precision_to_scale_tril
 
 
 class OfCovariance(Distribution):
@@ -33,10 +34,7 @@ class OfCovariance(Distribution):
             return functions.linalg.cholesky(self.covariance_matrix)
         if "precision_matrix" not in vars(self):        # a subclass that is made another way has to say what this is
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '_unbroadcasted_scale_tril'")
-        precision = self.precision_matrix
-        upper = functions.linalg.cholesky(precision.flip(-2, -1)).flip(-2, -1).mT
-        unit = functions.eye(precision.size(-1), dtype=precision.dtype, device=precision.device)
-        return functions.linalg.solve_triangular(upper.mT, unit.expand_as(upper), upper=True).mT.tril()
+        return _precision_to_scale_tril(self.precision_matrix)
 
     @lazy_property
     def covariance_matrix(self) -> Any:

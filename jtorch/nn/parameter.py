@@ -11,6 +11,8 @@ from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter as Parameter
 from jtorch.tensor import Tensor, alias, blank
 
+_ParameterMeta = type(Parameter)
+
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 

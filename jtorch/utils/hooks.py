@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from jtorch._nodes.hooks import RemovableHandle as RemovableHandle
+from jtorch._nodes.hooks import warn_not_saved
 from jtorch.nn.modules._hooks import BackwardHook as BackwardHook
 
 
@@ -13,4 +14,9 @@ def unserializable_hook(f: Any) -> Any:
     return f
 
 
-__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook"]
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of each hook of a tensor that is not marked as one that is not saved."""
+    warn_not_saved(tensor._own_hooks())
+
+
+__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]

@@ -16,6 +16,7 @@ LAYERS = [
     "device",           # where elements are
     "version",
     "torch_version",
+    "numa",             # processes near a device's memory
     "__future__",       # what modules do when they are converted
     "_base",            # what needs no tensor: sizes, layouts, settings, the caller's line, random numbers
     "speedups",         # the hot path, again in C
@@ -70,6 +71,7 @@ LAYERS = [
     "__config__",       # what the library was built with
     "_utils",           # from here on: PyTorch's private modules, as far as packages import them
     "_tensor",
+    "_VF",
     "_guards",
     "_logging",
     "_functorch",

@@ -28,7 +28,7 @@ def check_mask(mask: Any, name: str, other: Any = None, other_name: str = "") ->
         warned.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
 
 
-def _check_dims(query: Any, key: Any, value: Any, padding: Any, attn: Any, num_heads: int) -> bool:
+def check_dims(query: Any, key: Any, value: Any, padding: Any, attn: Any, num_heads: int) -> bool:
     """PyTorch's errors for numbers of dimensions that do not go together; whether there is a batch dimension."""
     n = query.dim()
     _require(n in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor")
@@ -111,7 +111,7 @@ def attend(query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, wei
            attn: Any, static_k: Any = None, static_v: Any = None, average: bool = True, is_causal: bool = False,
            batch_first: bool = False, warned: bool = False) -> tuple[Tensor, Tensor | None]:
     """The function behind ``multi_head_attention_forward``: ``weights`` are one packed tensor or three."""
-    batched = _check_dims(query, key, value, padding, attn, num_heads)
+    batched = check_dims(query, key, value, padding, attn, num_heads)
     same = key is query and value is key, value is key
     if not batched:
         batch_first = False

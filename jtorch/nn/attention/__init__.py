@@ -6,8 +6,14 @@ from enum import IntEnum
 
 from jtorch.backends import cuda as _cuda
 from jtorch.nn.attention import bias as bias
+from jtorch.nn.attention._registry import activate_flash_attention_impl as activate_flash_attention_impl
+from jtorch.nn.attention._registry import current_flash_attention_impl as current_flash_attention_impl
+from jtorch.nn.attention._registry import list_flash_attention_impls as list_flash_attention_impls
+from jtorch.nn.attention._registry import register_flash_attention_impl as register_flash_attention_impl
+from jtorch.nn.attention._registry import restore_flash_attention_impl as restore_flash_attention_impl
 
-__all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]
+__all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "activate_flash_attention_impl", "current_flash_attention_impl",
+           "list_flash_attention_impls", "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel"]
 
 WARN_FOR_UNFUSED_KERNELS = False
 
@@ -29,6 +35,8 @@ class SDPBackend(IntEnum):
         return f"SDPBackend.{self.name}"
 
 
+_backend_names = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "mem_efficient": "EFFICIENT_ATTENTION", "math": "MATH",
+                  "overrideable": "OVERRIDEABLE"}
 _SWITCHES = {SDPBackend.MATH: (_cuda.math_sdp_enabled, _cuda.enable_math_sdp),
              SDPBackend.FLASH_ATTENTION: (_cuda.flash_sdp_enabled, _cuda.enable_flash_sdp),
              SDPBackend.EFFICIENT_ATTENTION: (_cuda.mem_efficient_sdp_enabled, _cuda.enable_mem_efficient_sdp),

@@ -207,20 +207,23 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input, output_size: Sequence[int] | None = None):
         """The transposed convolution, of a size within its reach if ``output_size`` asks for one."""
         conv = getattr(F, f"conv_transpose{self._spatial}d")
-        extra = self.output_padding if output_size is None else self._padding_for(input, output_size)
+        extra = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, self._spatial,
+                                     self.dilation)
         return conv(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
-    def _padding_for(self, input: Tensor, wanted: Sequence[int]) -> tuple[int, ...]:
-        """The ``output_padding`` that gives this output size."""
-        n = self._spatial
-        lead = 2 if input.dim() == n + 2 else 1
-        sizes = wanted[lead:] if len(wanted) == lead + n else wanted
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None, stride: Any, padding: Any, kernel_size: Any,
+                        num_spatial_dims: int, dilation: Any = None) -> Any:
+        """The ``output_padding`` that gives an output size; the module's own if none is asked for."""
+        if output_size is None:
+            return self.output_padding
+        n, lead = num_spatial_dims, 2 if input.dim() == num_spatial_dims + 2 else 1
+        sizes = output_size[lead:] if len(output_size) == lead + n else output_size
         if len(sizes) != n:
             raise ValueError(f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {lead + n} "
                              f"elements (got {len(sizes)})")
         least = [(i - 1) * s - 2 * p + d * (k - 1) + 1 for i, s, p, d, k in
-                 zip(input.shape[lead:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)]
-        most = [low + s - 1 for low, s in zip(least, self.stride, strict=True)]
+                 zip(input.shape[lead:], stride, padding, dilation or (1,) * n, kernel_size, strict=True)]
+        most = [low + s - 1 for low, s in zip(least, stride, strict=True)]
         if not all(low <= size <= high for low, size, high in zip(least, sizes, most, strict=True)):
             raise ValueError(f"requested an output size of {sizes}, but valid sizes range from {least} to {most} (for an "
                              f"input of {input.size()[2:]})")

@@ -24,25 +24,21 @@ from jtorch.nn.modules.module import Module
 from jtorch.no_grad import no_grad
 from jtorch.tensor import Parameter, Tensor
 
-
-class _Cache:
-    depth = 0
-    tensors: dict[tuple[int, str], Tensor] = {}
-
-
-_cache = _Cache()
+_cache_enabled = 0      # how many blocks of ``cached`` last
+_cache: dict[tuple[int, str], Tensor] = {}
 
 
 @contextmanager
 def cached() -> Iterator[None]:
     """While it lasts, each parametrized tensor is computed once. See torch.nn.utils.parametrize.cached."""
-    _cache.depth += 1
+    global _cache_enabled, _cache
+    _cache_enabled += 1
     try:
         yield
     finally:
-        _cache.depth -= 1
-        if not _cache.depth:
-            _cache.tensors = {}
+        _cache_enabled -= 1
+        if not _cache_enabled:
+            _cache = {}
 
 
 def _register(module: Module, name: str, tensor: Tensor) -> None:
@@ -202,12 +198,12 @@ def _give_class(module: Module) -> None:
 
 def _property(name: str) -> property:
     def read(self):
-        if not _cache.depth:
+        if not _cache_enabled:
             return self.parametrizations[name]()
         key = (id(self), name)
-        if key not in _cache.tensors:
-            _cache.tensors[key] = self.parametrizations[name]()
-        return _cache.tensors[key]
+        if key not in _cache:
+            _cache[key] = self.parametrizations[name]()
+        return _cache[key]
 
     return property(read, lambda self, value: self.parametrizations[name].right_inverse(value))
 

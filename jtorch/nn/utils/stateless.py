@@ -79,6 +79,12 @@ def reparametrized(module: Module, given: dict[str, Any], *, tie_weights: bool, 
                 del kept[name]
 
 
+def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False,
+                          strict: bool = False, stack_weights: bool = False) -> Any:
+    """While it lasts, the module has these tensors. ``stack_weights``, the order of putting them back, changes nothing."""
+    return reparametrized(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict)
+
+
 def call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None, kwargs: dict[str, Any] | None = None, *,
          tie_weights: bool = True, strict: bool = False) -> Any:
     """``module(*args, **kwargs)`` with other tensors in the place of its own."""

@@ -1,0 +1,11 @@
+"""torch._C._profiler: settings of PyTorch's profiler."""
+from __future__ import annotations
+
+from typing import Any
+
+
+class _ExperimentalConfig:
+    """Settings of Kineto, which ``torch.profiler.profile`` takes and does not need. They can be read as attributes."""
+
+    def __init__(self, **settings: Any):
+        vars(self).update(settings)

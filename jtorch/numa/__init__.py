@@ -1,0 +1,1 @@
+"""torch.numa: which CPUs the processes of several GPUs run on."""
