@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jtorch import cuda
 from jtorch._api.flat import flattened, unflattened
+from jtorch._base.refused import refused
 from jtorch.device import accelerator_type
 from jtorch.device import device as _device
 from jtorch.dtype import dtype as _dtype
@@ -99,3 +101,24 @@ class _ClassPropertyDescriptor:
 def classproperty(func: Any) -> _ClassPropertyDescriptor:
     """A property of a class."""
     return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """Yield groups of tensors of one type, of at most so many bytes unless one tensor is larger."""
+    groups: dict[str, tuple[list[Tensor], int]] = {}
+    for tensor in tensors:
+        kind, size = tensor.type(), _bytes(tensor)      # type: ignore[attr-defined]
+        group, taken = groups.get(kind, ([], 0))
+        if group and taken + size > size_limit:
+            yield group
+            group, taken = [], 0
+        groups[kind] = [*group, tensor], taken + size
+    yield from [group for group, _ in groups.values() if group]
+
+
+def _bytes(t: Any) -> int:
+    parts = (t._indices(), t._values()) if t.is_sparse else (t,)
+    return sum(part.numel() * part.element_size() for part in parts)
+
+
+_rebuild_qtensor = refused("_utils._rebuild_qtensor", "quantized tensors are not there; torch.bfloat16 halves memory")

@@ -51,6 +51,9 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     return (lambda f: f) if fn is None else fn
 
 
+_disable_dynamo = disable
+
+
 def allow_in_graph(fn: Any) -> Any:
     """The function itself. See torch.compiler.allow_in_graph."""
     return fn

@@ -8,10 +8,11 @@ from typing import Any
 from jtorch._base import warned
 from jtorch._base.not_built import NotBuiltError
 
-MODULES = ("_C", "_VF", "__config__", "_custom_ops", "_dynamo", "_functorch", "_guards", "_inductor", "_jit_internal", "_library",
-           "_logging", "_ops", "_subclasses", "_tensor", "_utils", "accelerator", "compiler", "distributed", "distributions",
-           "export", "futures", "fx", "hub", "jit", "library", "multiprocessing", "numa", "onnx", "overrides", "profiler",
-           "quasirandom", "return_types", "sparse", "testing", "torch_version", "types")
+MODULES = tuple("""
+    _C _VF __config__ _custom_ops _dynamo _functorch _guards _inductor _jit_internal _library _logging _ops
+    _prims_common _subclasses _tensor _utils accelerator compiler distributed distributions export futures fx hub jit
+    library multiprocessing numa onnx overrides profiler quasirandom return_types sparse testing torch_version types
+""".split())
 _IN = {      # where names are that programs seldom ask for
     "_C": "Graph PyTorchFileReader PyTorchFileWriter ScriptFunction ScriptObject StorageBase Value",
     "_api.checks": "_assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
@@ -19,7 +20,8 @@ _IN = {      # where names are that programs seldom ask for
     "_api.guards": "_assert_scalar _assert_tensor_metadata _is_all_true _is_any_true sym_constrain_range "
                    "sym_constrain_range_for_size",
     "_api.private_functions": "_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short "
-                              "_int_mm _grouped_mm _scaled_mm _shape_as_tensor read_vitals set_vital",
+                              "_int_mm _grouped_mm _has_compatible_shallow_copy_type _scaled_mm _shape_as_tensor "
+                              "read_vitals set_vital",
     "_api.symbolic": "SymBool SymFloat SymInt",
     "_base.absent_dtypes": "qint8 quint8 qint32 quint4x2 quint2x4 complex32 chalf float4_e2m1fn_x2 "
                            + " ".join([f"int{bits} uint{bits}" for bits in range(1, 8)]),
@@ -30,7 +32,7 @@ _IN = {      # where names are that programs seldom ask for
     "_classes": "classes",
     "_library.tags": "Tag",
     "_ops": "ops",
-    "compiler": "compile",
+    "compiler": "compile _disable_dynamo",
     "device": "OutOfMemoryError",
     "fx._assertion": "_assert",
     "futures": "Future",
@@ -43,11 +45,13 @@ NAMES = {name: module for module, names in _IN.items() for name in names.split()
 _NOT_LISTED = frozenset("""
     __dir__ __getattr__ _api _as_torch _backward _base _nodes _optimizers _parallel _storage _vision read_vitals set_vital
 """.split())
-_NO_TENSORS = {
-    "quantized": ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic"),
+_NO_TENSORS = {      # of each kind of tensors: what can be done instead, and functions of them
+    "nested": ("torch.nn.utils.rnn.pad_sequence makes a batch of sequences of different lengths",
+               ("_nested_compute_contiguous_strides_offsets", "_nested_view_from_buffer", "_nested_tensor_from_mask")),
+    "quantized": ("torch.bfloat16 halves memory",
+                  ("quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic", "empty_quantized",
+                   "_make_per_tensor_quantized_tensor", "fused_moving_avg_obs_fake_quant")),
 }
-
-
 _BUILT = {"has_mps": ("mps", "torch.backends.mps.is_built"), "has_cuda": ("cuda", "torch.backends.cuda.is_built"),
           "has_cudnn": (None, "torch.backends.cudnn.is_available"), "has_mkldnn": (None, "torch.backends.mkldnn.is_available")}
 
@@ -66,9 +70,9 @@ def load(name: str) -> Any:
         module, instead = _BUILT[name]
         warned.warn(f"'{name}' is deprecated, please use '{instead}()'")
         return module is not None and importlib.import_module(f"jtorch.backends.{module}").is_built()
-    for kind, names in _NO_TENSORS.items():
+    for kind, (instead, names) in _NO_TENSORS.items():
         if name in names:
-            raise NotBuiltError(f"torch.{name}: {kind} tensors are not built; torch.bfloat16 halves memory")
+            raise NotBuiltError(f"torch.{name}: {kind} tensors are not built; {instead}")
     raise AttributeError(f"module 'torch' has no attribute {name!r}")
 
 

@@ -68,3 +68,8 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
             raise RuntimeError(f"int_mm_out_cpu: Expected {name} dtype to be {expected} but got {t.dtype.scalar_name.lower()}")
     from jtorch._api import functions
     return functions.mm(input.int(), mat2.int(), out=out)      # type: ignore[attr-defined]
+
+
+def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+    """Whether ``input.data = from_`` can be done: both are dense, or both sparse of one layout."""
+    return input.layout is from_.layout     # type: ignore[attr-defined]

@@ -82,6 +82,15 @@ def placeholder(module: str, name: str) -> Any:
     return NotBuiltMeta(name, (), {"__module__": module, "_says": says, "__doc__": says})
 
 
+def placeholders(module: str) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for a file of PyTorch's name: each public name of it raises when it is used."""
+    def find(name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"module 'torch.{module}' has no attribute {name!r}")
+        return placeholder(module, name)
+    return find
+
+
 def _prefixes(module: str) -> list[str]:
     parts = module.split(".")
     return [".".join(parts[:i]) for i in range(len(parts), 0, -1)]

@@ -12,6 +12,26 @@ from jtorch._base.advice import advised
 from jtorch._nodes.hooks import RemovableHandle
 from jtorch._optimizers import groups, scaled
 from jtorch._optimizers.arguments import with_gradients
+from jtorch._optimizers.for_packages import DeviceDict as DeviceDict
+from jtorch._optimizers.for_packages import DeviceDtypeDict as DeviceDtypeDict
+from jtorch._optimizers.for_packages import StateDict as StateDict
+from jtorch._optimizers.for_packages import _capturable_doc as _capturable_doc
+from jtorch._optimizers.for_packages import _device_dtype_check_for_fused as _device_dtype_check_for_fused
+from jtorch._optimizers.for_packages import _differentiable_doc as _differentiable_doc
+from jtorch._optimizers.for_packages import _disable_dynamo_if_unsupported as _disable_dynamo_if_unsupported
+from jtorch._optimizers.for_packages import _foreach_doc as _foreach_doc
+from jtorch._optimizers.for_packages import _foreach_supported_types as _foreach_supported_types
+from jtorch._optimizers.for_packages import _fused_doc as _fused_doc
+from jtorch._optimizers.for_packages import (
+    _get_foreach_kernels_supported_devices as _get_foreach_kernels_supported_devices,
+)
+from jtorch._optimizers.for_packages import _get_fused_kernels_supported_devices as _get_fused_kernels_supported_devices
+from jtorch._optimizers.for_packages import _get_scalar_dtype as _get_scalar_dtype
+from jtorch._optimizers.for_packages import _maximize_doc as _maximize_doc
+from jtorch._optimizers.for_packages import _params_doc as _params_doc
+from jtorch._optimizers.for_packages import _stack_if_compiling as _stack_if_compiling
+from jtorch._optimizers.for_packages import _to_scalar as _to_scalar
+from jtorch._optimizers.for_packages import _view_as_real as _view_as_real
 from jtorch._optimizers.groups import required as required
 from jtorch.no_grad import enable_grad, no_grad
 from jtorch.tensor import Parameter, Tensor

@@ -268,6 +268,11 @@ class TypedStorage:
     def from_buffer(cls, buffer: Any, byte_order: str | None = None, offset: int = 0, count: int = -1, *, dtype: Any = None):
         """A storage with a copy of the bytes of a buffer, which are ``big``, ``little`` or ``native``."""
         warn_removal()
+        return cls._from_buffer(buffer, byte_order, offset, count, dtype=dtype)
+
+    @classmethod
+    def _from_buffer(cls, buffer: Any, byte_order: str | None = None, offset: int = 0, count: int = -1, *, dtype: Any = None):
+        """``from_buffer`` without the warning that typed storages are deprecated."""
         dtype = getattr(cls, "_dtype", None) if cls is not TypedStorage else dtype or dtypes.get_default_dtype()
         untyped = UntypedStorage.from_buffer(buffer, byte_order, offset, count, dtype=dtype)
         return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)

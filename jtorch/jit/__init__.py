@@ -35,6 +35,10 @@ class ScriptModule(Module):
     def __init__(self, arg: Any = None):
         super().__init__()
 
+    def save(self, f: Any, **kwargs: Any) -> None:
+        """Write the module as ``torch.jit.save`` does: NotImplementedError unless it was traced."""
+        save(self, f, **kwargs)
+
 
 class RecursiveScriptModule(ScriptModule):
     """What PyTorch's ``script`` makes of a module, and nothing makes here: ``script`` gives the module itself."""

@@ -33,6 +33,11 @@ class OperatorExportTypes(enum.Enum):
     ONNX_FALLTHROUGH = 3
 
 
+TensorProtoDataType = enum.IntEnum("TensorProtoDataType", (
+    "UNDEFINED FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 STRING BOOL FLOAT16 DOUBLE UINT32 UINT64 COMPLEX64 COMPLEX128 BFLOAT16 "
+    "FLOAT8E4M3FN FLOAT8E4M3FNUZ FLOAT8E5M2 FLOAT8E5M2FNUZ"), start=0)
+
+
 class TrainingMode(enum.Enum):
     """The mode that a model is exported in. See torch.onnx.TrainingMode."""
 

@@ -50,6 +50,8 @@ MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | device | str | dict[str, s
 
 # In which file a public name is. They are imported when first asked for: most programs never save anything.
 _WHERE = {name: file for file, names in {
+    "for_packages": "normalize_storage_type _get_restore_location _is_path _is_torchscript_zip _is_zipfile _maybe_decode_ascii "
+                    "_open_file_like _open_zipfile_reader",
     "legacy": "MAGIC_NUMBER PROTOCOL_VERSION",
     "locations": "default_restore_location location_tag register_package validate_cuda_device",
     "names": "StorageType",

@@ -18,6 +18,7 @@ from jtorch._base import warned
 from jtorch._storage.untyped import UntypedStorage
 from jtorch.serialization import legacy, locations, names, settings, weights_only
 from jtorch.serialization.archive import Reader
+from jtorch.serialization.for_packages import _is_zipfile
 from jtorch.serialization.legacy import flat_storage, text
 from jtorch.serialization.rebuild import Stored
 from jtorch.serialization.settings import LoadEndianness, Settings
@@ -46,7 +47,7 @@ def load(f: Any, map_location: Any, pickle_module: Any, weights_only: bool, mmap
 
 
 def _load_from(f: Any, file: Any, restore: Callable, pickle_module: Any, mmap: bool, options: dict[str, Any]) -> Any:
-    if not _is_zip(file):
+    if not _is_zipfile(file):
         if mmap:
             raise RuntimeError("mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True)`, "
                                "please torch.save your checkpoint with this option in order to use mmap.")
@@ -107,13 +108,6 @@ def _opened(f: Any):
         raise type(e)(f"{e}. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like "
                       "io.BytesIO and try to load from it instead.") from e
     yield f
-
-
-def _is_zip(file: Any) -> bool:
-    here = file.tell()
-    head = file.read(4)
-    file.seek(here)
-    return head == b"PK\3\4"
 
 
 def _mapped(file: Any) -> memory_map.mmap:
@@ -218,7 +212,7 @@ def _explained(message: str) -> str:
 def unsafe_globals(f: Any) -> list[str]:
     """The names in a checkpoint that ``weights_only=True`` does not allow."""
     with _opened(f) as file:
-        if not _is_zip(file):
+        if not _is_zipfile(file):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         reader = Reader(file)
         if reader.has("constants.pkl"):

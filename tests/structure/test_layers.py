@@ -72,6 +72,7 @@ LAYERS = [
     "_utils",           # from here on: PyTorch's private modules, as far as packages import them
     "_tensor",
     "_VF",
+    "_prims_common",    # shapes, strides and dtypes
     "_guards",
     "_logging",
     "_functorch",

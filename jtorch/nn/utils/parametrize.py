@@ -320,5 +320,3 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
            "transfer_parametrizations_and_params", "type_before_parametrizations"]
-
-del _Cache      # PyTorch's module has no such names

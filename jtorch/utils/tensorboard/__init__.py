@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,34 +17,41 @@ __all__ = ["SummaryWriter"]     # made when it is asked for
 def __getattr__(name: str) -> Any:
     if name == "SummaryWriter":
         return _writer()
+    if name in ("writer", "summary", "_pytorch_graph"):
+        return importlib.import_module(f"jtorch.utils.tensorboard.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _array(x: Any) -> Any:
-    """Tensors in ``x`` as NumPy arrays, those of 16 bits as float32."""
-    if isinstance(x, Tensor):
-        x = x.detach()
-        return (x.float() if x.dtype.is_floating_point and x.dtype.itemsize < 4 else x).cpu().numpy().copy()    # type: ignore[attr-defined]
-    if isinstance(x, dict):
-        return {k: _array(v) for k, v in x.items()}
-    return [_array(v) for v in x] if isinstance(x, list) else x
-
-
-def _with_arrays(method: Callable) -> Callable:
-    @functools.wraps(method)
-    def add(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return method(self, *[_array(a) for a in args], **{k: _array(v) for k, v in kwargs.items()})
-    return add
-
-
-@functools.cache
-def _writer() -> type:
+def required() -> Any:
+    """Return the package tensorboardX; ImportError where it is not installed."""
     try:
         import tensorboardX  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as error:
         raise ImportError("SummaryWriter writes with tensorboardX, which is not installed: pip install tensorboardX, or "
                           "jtorch-jax[tensorboard]") from error
-    base: Any = tensorboardX.SummaryWriter
+    return tensorboardX
+
+
+def arrays(x: Any) -> Any:
+    """Tensors in ``x`` as NumPy arrays, those of 16 bits as float32."""
+    if isinstance(x, Tensor):
+        x = x.detach()
+        return (x.float() if x.dtype.is_floating_point and x.dtype.itemsize < 4 else x).cpu().numpy().copy()    # type: ignore[attr-defined]
+    if isinstance(x, dict):
+        return {k: arrays(v) for k, v in x.items()}
+    return [arrays(v) for v in x] if isinstance(x, list) else x
+
+
+def _with_arrays(method: Callable) -> Callable:
+    @functools.wraps(method)
+    def add(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, *[arrays(a) for a in args], **{k: arrays(v) for k, v in kwargs.items()})
+    return add
+
+
+@functools.cache
+def _writer() -> type:
+    base: Any = required().SummaryWriter
 
     class SummaryWriter(base):
         """Writes what TensorBoard shows. See torch.utils.tensorboard.SummaryWriter.
@@ -69,7 +77,7 @@ def _writer() -> type:
         def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None,
                        new_style: bool = False, double_precision: bool = False) -> None:
             """Writes one number; a tensor of one element is one."""
-            value = np.asarray(_array(scalar_value))
+            value = np.asarray(arrays(scalar_value))
             if value.size != 1:
                 raise AssertionError(f"Expected scalar value to have 1 element, got {value.size}")
             super().add_scalar(tag, value.item(), None if global_step is None else int(global_step), walltime)

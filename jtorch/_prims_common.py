@@ -1,0 +1,114 @@
+"""torch._prims_common: questions about shapes, strides and dtypes that packages with ops of their own ask."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from jtorch._api import functions
+from jtorch._base import warned
+from jtorch._base.deterministic import Deterministic
+from jtorch._base.size import Size
+from jtorch.device import device
+from jtorch.dtype import bfloat16, bool_, float16, float32
+from jtorch.dtype import dtype as Dtype
+from jtorch.ops.layout import channels_last, suggests_channels_last
+from jtorch.tensor import Tensor
+
+ShapeType: TypeAlias = Size | list[int] | tuple[int, ...]
+StrideType: TypeAlias = list[int] | tuple[int, ...]
+DimsType: TypeAlias = int | list[int] | tuple[int, ...]
+DimsSequenceType: TypeAlias = list[int] | tuple[int, ...]
+NumberType: TypeAlias = bool | int | float | complex
+DeviceLikeType: TypeAlias = str | device | int
+TensorLikeType = TensorLike = Tensor
+TensorSequenceType: TypeAlias = list[Tensor] | tuple[Tensor, ...]
+IntLike, FloatLike, BoolLike, Number = int, float, bool, (bool, int, float, complex)
+_COMPUTED_IN = {bfloat16: float32, float16: float32}
+
+
+def is_contiguous(a: Tensor, false_if_dde: bool = False) -> bool:
+    """Return whether elements lie in order. ``false_if_dde`` is about sizes that are not known; here they are."""
+    return a.numel() < 2 or a.is_contiguous()
+
+
+def is_contiguous_or_false(a: Tensor) -> bool:
+    """Return whether elements lie in order."""
+    return is_contiguous(a)
+
+
+def is_channels_last_contiguous(a: Tensor) -> bool:
+    """Return whether elements of images or volumes lie in order, channels last."""
+    return a.dim() in (4, 5) and tuple(a.stride()) == channels_last(tuple(a.shape))
+
+
+is_channels_last_contiguous_or_false = is_channels_last_contiguous
+
+
+def suggest_memory_format(x: Any) -> Any:
+    """Return the memory format that the strides of a tensor look like."""
+    if x.layout is not functions.empty(0).layout or not suggests_channels_last(tuple(x.shape), tuple(x.stride())):
+        return functions.contiguous_format
+    return functions.channels_last if x.dim() == 4 else functions.channels_last_3d
+
+
+def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) -> tuple[int, ...]:
+    """Return the strides of elements in order; without ``row_major`` those of matrices by columns."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    found = tuple(reversed(strides))
+    return found if row_major or len(shape) < 2 else (*found[:-2], 1, max(shape[-2], 1))
+
+
+def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
+    """Return a dim counted from the front; IndexError if there is none of this number."""
+    if rank < 0:
+        raise IndexError(f"Rank cannot be negative but got {rank}")
+    if rank == 0 and not wrap_scalar:
+        raise IndexError(f"Dimension specified as {idx} but tensor has no dimensions")
+    rank = rank or 1
+    if not -rank <= idx < rank:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {idx})")
+    return idx % rank
+
+
+def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:
+    """Return dims counted from the front: of one number a number, of several a tuple."""
+    if isinstance(indices, int):
+        return canonicalize_dim(rank, indices, wrap_scalar)
+    return tuple([canonicalize_dim(rank, i, wrap_scalar) for i in indices])
+
+
+def is_float_dtype(dtype: Dtype) -> bool:
+    """Return whether a dtype is one of floats."""
+    return dtype.is_floating_point
+
+
+def is_complex_dtype(dtype: Dtype) -> bool:
+    """Return whether a dtype is one of complex numbers."""
+    return dtype.is_complex
+
+
+def is_boolean_dtype(dtype: Dtype) -> bool:
+    """Return whether a dtype is bool."""
+    return dtype is bool_
+
+
+def is_integer_dtype(dtype: Dtype) -> bool:
+    """Return whether a dtype is one of integers."""
+    return not (dtype.is_floating_point or dtype.is_complex or dtype is bool_)
+
+
+def get_computation_dtype(dtype: Dtype) -> Dtype:
+    """Return the dtype that PyTorch computes elementwise operations in."""
+    return _COMPUTED_IN.get(dtype, dtype)
+
+
+def alert_not_deterministic(caller: str) -> None:
+    """RuntimeError, or a warning, where deterministic algorithms are asked for."""
+    says = f"{caller} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True"
+    if Deterministic.on and not Deterministic.warn_only:
+        raise RuntimeError(f"{says})'.")
+    if Deterministic.on:
+        warned.warn(f"{says}, warn_only=True)'.")

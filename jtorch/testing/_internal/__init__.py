@@ -1,0 +1,1 @@
+"""torch.testing._internal: what packages take from PyTorch's own tests."""
