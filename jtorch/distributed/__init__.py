@@ -101,7 +101,9 @@ from jtorch.distributed.work import Work as Work
 reduce_op = ReduceOp
 
 
-_gradients = _names(__name__, {"nn.parallel.buckets": "GradBucket"})
+_gradients = _names(__name__, {"nn.parallel.buckets": "GradBucket",
+                               "distributed.for_packages": "_broadcast_coalesced _get_process_group_name split_group"},
+                    not_built="ProcessGroupGloo ProcessGroupNCCL ProcessGroupMPI ProcessGroupUCC")
 _PARTS = {"_composable", "algorithms", "_tensor", "checkpoint", "device_mesh", "fsdp", "nn", "optim", "tensor"}
 
 

@@ -1,4 +1,9 @@
 """torch.distributed.distributed_c10d: PyTorch's place for groups and collectives."""
+from __future__ import annotations
+
+from typing import Any
+
+from jtorch._base.not_built import placeholder
 from jtorch.distributed.backends import Backend, get_default_backend_for_device
 from jtorch.distributed.barriers import barrier, monitored_barrier
 from jtorch.distributed.coalesced import all_gather_coalesced, all_reduce_coalesced
@@ -20,6 +25,14 @@ from jtorch.distributed.collectives import (
     scatter,
 )
 from jtorch.distributed.debug import DebugLevel, get_debug_level
+from jtorch.distributed.for_packages import _broadcast_coalesced as _broadcast_coalesced
+from jtorch.distributed.for_packages import _get_default_store as _get_default_store
+from jtorch.distributed.for_packages import _get_process_group_name as _get_process_group_name
+from jtorch.distributed.for_packages import _new_process_group_helper as _new_process_group_helper
+from jtorch.distributed.for_packages import _object_to_tensor as _object_to_tensor
+from jtorch.distributed.for_packages import _resolve_process_group as _resolve_process_group
+from jtorch.distributed.for_packages import _tensor_to_object as _tensor_to_object
+from jtorch.distributed.for_packages import _world
 from jtorch.distributed.groups import ProcessGroup, default_pg_timeout
 from jtorch.distributed.membership import (
     GroupMember,
@@ -89,3 +102,11 @@ __all__ = ["AllToAllOptions", "AllreduceCoalescedOptions", "AllreduceOptions", "
            "monitored_barrier", "new_group", "new_subgroups", "new_subgroups_by_enumeration", "recv", "recv_object_list",
            "reduce", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list",
            "send", "send_object_list"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("_pg_map", "_pg_names", "_pg_group_ranks"):
+        return getattr(_world, name[1:])
+    if name in ("ProcessGroupGloo", "ProcessGroupNCCL", "ProcessGroupMPI", "ProcessGroupUCC"):
+        return placeholder("distributed", name)
+    raise AttributeError(f"module 'torch.distributed.distributed_c10d' has no attribute {name!r}")

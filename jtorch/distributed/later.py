@@ -5,12 +5,20 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from jtorch._base.not_built import placeholder
 
-def names(module: str, where: dict[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a public module: ``where`` says which names each module of the package has."""
+
+def names(module: str, where: dict[str, str], not_built: str = "") -> Callable[[str], Any]:
+    """The ``__getattr__`` of a public module: ``where`` says which names each module of the package has.
+
+    ``not_built``: names that can be imported and raise NotImplementedError when they are used.
+    """
+    refused = frozenset(not_built.split())
     places = {name: place for place, listed in where.items() for name in listed.split()}
 
     def get(name: str) -> Any:
+        if name in refused:
+            return placeholder(module.removeprefix("jtorch."), name)
         if name not in places:
             raise AttributeError(f"module {module.replace('jtorch', 'torch', 1)!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"jtorch.{places[name]}"), name)

@@ -13,12 +13,6 @@ from jtorch.distributed.store import Store
 _state: dict[str, World | None] = {"world": None}
 
 
-class GroupMember:
-    """The group of all ranks, and what a group is to others."""
-
-    NON_GROUP_MEMBER = NonGroupMember
-
-
 class _GroupMeta(type):
     @property
     def WORLD(cls) -> ProcessGroup | None:
@@ -29,6 +23,12 @@ class _GroupMeta(type):
 
 class group(metaclass=_GroupMeta):      # noqa: N801
     """``group.WORLD`` is the group of all ranks."""
+
+
+class GroupMember(metaclass=_GroupMeta):
+    """The group of all ranks, and what a group is to others."""
+
+    NON_GROUP_MEMBER = NonGroupMember
 
 
 # ---------------------------------------------------------------- joining and leaving

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jtorch._base import warned
 from jtorch._parallel.checkpoint.exchange import done_by_all
 from jtorch._parallel.checkpoint.files import FileSystemReader, read_back
 from jtorch._parallel.checkpoint.flattening import flattened, set_at
@@ -94,3 +95,17 @@ def _overlap(a: Any, b: Any) -> list[tuple[int, int]] | None:
             return None
         made.append((start, end - start))
     return made
+
+
+def load_state_dict(state_dict: dict[str, Any], storage_reader: Any, process_group: Any = None, coordinator_rank: int = 0,
+                    no_dist: bool = False, planner: Any = None) -> None:
+    """The deprecated name of ``load``. See torch.distributed.checkpoint.load_state_dict."""
+    warned.warn("`load_state_dict` is deprecated and will be removed in future versions. Please use `load` instead.",
+                FutureWarning)
+    return _load_state_dict(state_dict, storage_reader, process_group, coordinator_rank, no_dist, planner)
+
+
+def _load_state_dict(state_dict: dict[str, Any], storage_reader: Any, process_group: Any = None, coordinator_rank: int = 0,
+                     no_dist: bool = False, planner: Any = None) -> None:
+    """``load`` without the warning of ``load_state_dict``."""
+    return load(state_dict, storage_reader=storage_reader, planner=planner, process_group=process_group, no_dist=no_dist)

@@ -177,3 +177,17 @@ def _in_thread(do: Callable[[], Any]) -> Future:
             made.set_exception(error)
     threading.Thread(target=run, name="checkpoint").start()
     return made
+
+
+def save_state_dict(state_dict: dict[str, Any], storage_writer: Any, process_group: Any = None, coordinator_rank: int = 0,
+                    no_dist: bool = False, planner: Any = None) -> Metadata:
+    """The deprecated name of ``save``. See torch.distributed.checkpoint.save_state_dict."""
+    warned.warn("`save_state_dict` is deprecated and will be removed in future versions. Please use `save` instead.",
+                FutureWarning)
+    return _save_state_dict(state_dict, storage_writer, process_group, coordinator_rank, no_dist, planner)
+
+
+def _save_state_dict(state_dict: dict[str, Any], storage_writer: Any, process_group: Any = None, coordinator_rank: int = 0,
+                     no_dist: bool = False, planner: Any = None) -> Metadata:
+    """``save`` without the warning of ``save_state_dict``."""
+    return save(state_dict, storage_writer=storage_writer, planner=planner, process_group=process_group, no_dist=no_dist)

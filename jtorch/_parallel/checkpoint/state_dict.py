@@ -101,7 +101,7 @@ def _optimizers(optimizers: Any) -> list[Any]:
     return list(optimizers) if isinstance(optimizers, Iterable) else [optimizers]
 
 
-def _with_states(optimizer: Any) -> None:
+def _init_optim_state(optimizer: Any) -> None:
     """Lets an optimizer that has not stepped make its states, as a step without gradients and learning rate does."""
     params = [p for group in optimizer.param_groups for p in group["params"]]
     if optimizer.state or any(p.grad is not None for p in params):
@@ -128,7 +128,7 @@ def get_optimizer_state_dict(model: Module, optimizers: Any, *, submodules: set 
     options, of = _checked(options), _names(model)
     made: dict[str, Any] = {"state": {}, "param_groups": []}
     for optimizer in _optimizers(optimizers):
-        _with_states(optimizer)
+        _init_optim_state(optimizer)
         for group in optimizer.param_groups:
             made["state"].update({of[id(p)]: dict(optimizer.state[p]) for p in group["params"] if p in optimizer.state})
             made["param_groups"].append({**{k: v for k, v in group.items() if k != "params"},
@@ -149,7 +149,7 @@ def set_optimizer_state_dict(model: Module, optimizers: Any, optim_state_dict: d
     options, of = _checked(options), _names(model)
     given = _everywhere(optim_state_dict, options)
     for optimizer in _optimizers(optimizers):
-        _with_states(optimizer)
+        _init_optim_state(optimizer)
         nested = given if "state" in given else _nested(given, optimizer, of)
         number, state, groups = 0, {}, []
         for group in optimizer.param_groups:

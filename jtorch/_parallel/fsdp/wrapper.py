@@ -10,6 +10,14 @@ from typing import Any
 import jtorch.distributed as dist
 from jtorch._parallel.create import distribute_tensor
 from jtorch._parallel.dtensor import DTensor
+from jtorch._parallel.fsdp import optimizer_states
+from jtorch._parallel.fsdp.configs import (
+    OptimStateDictConfig,
+    StateDictConfig,
+    StateDictSettings,
+    StateDictType,
+    settings_of,
+)
 from jtorch._parallel.fsdp.fully_shard import FSDPModule, default_mesh, fully_shard
 from jtorch._parallel.fsdp.policies import MixedPrecisionPolicy
 from jtorch._parallel.wholes import whole
@@ -37,14 +45,6 @@ class BackwardPrefetch(enum.Enum):
     BACKWARD_POST = enum.auto()
 
 
-class StateDictType(enum.Enum):
-    """What ``state_dict`` gives. See torch.distributed.fsdp.StateDictType."""
-
-    FULL_STATE_DICT = enum.auto()
-    LOCAL_STATE_DICT = enum.auto()
-    SHARDED_STATE_DICT = enum.auto()
-
-
 @dataclass
 class MixedPrecision:
     """In which dtypes parameters are used and gradients reduced. See torch.distributed.fsdp.MixedPrecision."""
@@ -62,24 +62,6 @@ class CPUOffload:
     """Accepted: everything is on the CPU."""
 
     offload_params: bool = False
-
-
-@dataclass
-class FullStateDictConfig:
-    """Whole tensors; on the first rank only with ``rank0_only``. See torch.distributed.fsdp.FullStateDictConfig."""
-
-    offload_to_cpu: bool = False
-    rank0_only: bool = False
-
-
-@dataclass
-class ShardedStateDictConfig:
-    """Parts. See torch.distributed.fsdp.ShardedStateDictConfig."""
-
-    offload_to_cpu: bool = False
-
-
-FullOptimStateDictConfig, ShardedOptimStateDictConfig = FullStateDictConfig, ShardedStateDictConfig
 
 
 class FullyShardedDataParallel(Module):
@@ -127,7 +109,7 @@ class FullyShardedDataParallel(Module):
         for inner in _chosen(module, auto_wrap_policy):
             fully_shard(inner, **options)
         self._fsdp_wrapped_module = fully_shard(module, **options)
-        self._type, self._config = StateDictType.FULL_STATE_DICT, FullStateDictConfig()
+        self._settings = StateDictSettings()
 
     @property
     def module(self) -> Module:
@@ -167,11 +149,12 @@ class FullyShardedDataParallel(Module):
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The module's, of whole tensors or of parts."""
         found = self.module.state_dict(*args, **kwargs)
-        if self._type is StateDictType.SHARDED_STATE_DICT:
+        if self._settings.state_dict_type is StateDictType.SHARDED_STATE_DICT:
             return found
         with no_grad():
             made = {k: whole(v) for k, v in found.items()}
-        return {} if getattr(self._config, "rank0_only", False) and dist.is_initialized() and dist.get_rank() else made
+        only_first = getattr(self._settings.state_dict_config, "rank0_only", False)
+        return {} if only_first and dist.is_initialized() and dist.get_rank() else made
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
         """Takes whole tensors or parts."""
@@ -181,28 +164,49 @@ class FullyShardedDataParallel(Module):
         return self.module.load_state_dict(given, strict, assign)
 
     @staticmethod
-    def set_state_dict_type(module: Module, state_dict_type: StateDictType, state_dict_config: Any = None,
-                            optim_state_dict_config: Any = None) -> tuple:
-        """Says what ``state_dict`` of a module and those within gives; what it was before."""
+    def set_state_dict_type(module: Module, state_dict_type: StateDictType, state_dict_config: StateDictConfig | None = None,
+                            optim_state_dict_config: OptimStateDictConfig | None = None) -> StateDictSettings:
+        """Says what state dicts of a module, of those within and of their optimizers are; returns what was set before."""
         if state_dict_type is StateDictType.LOCAL_STATE_DICT:
             raise NotImplementedError("LOCAL_STATE_DICT is not built: SHARDED_STATE_DICT has the parts")
-        before: tuple = (StateDictType.FULL_STATE_DICT, None)
-        for m in module.modules():
-            if isinstance(m, FullyShardedDataParallel):
-                before = m._type, m._config
-                m._type, m._config = state_dict_type, state_dict_config or FullStateDictConfig()
+        made = settings_of(state_dict_type, state_dict_config, optim_state_dict_config)
+        before = StateDictSettings()
+        for m in FullyShardedDataParallel.fsdp_modules(module):
+            before, m._settings = m._settings, made
         return before
 
     @staticmethod
+    def get_state_dict_type(module: Module) -> StateDictSettings:
+        """Returns what was set; AssertionError if the modules within differ."""
+        return optimizer_states.settings(module)
+
+    @staticmethod
+    def fsdp_modules(module: Module, root_only: bool = False) -> list[FullyShardedDataParallel]:
+        """Returns the modules of this class within one, itself among them; with ``root_only`` those that are in no other."""
+        found = [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
+        within = {inner for m in found for inner in m.modules() if inner is not m} if root_only else set()
+        return [m for m in found if m not in within]
+
+    @staticmethod
     @contextlib.contextmanager
-    def state_dict_type(module: Module, state_dict_type: StateDictType, state_dict_config: Any = None,
-                        optim_state_dict_config: Any = None) -> Iterator[None]:
+    def state_dict_type(module: Module, state_dict_type: StateDictType, state_dict_config: StateDictConfig | None = None,
+                        optim_state_dict_config: OptimStateDictConfig | None = None) -> Iterator[None]:
         """``set_state_dict_type`` for a block."""
-        before = FullyShardedDataParallel.set_state_dict_type(module, state_dict_type, state_dict_config)
+        before = FullyShardedDataParallel.set_state_dict_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
         try:
             yield
         finally:
-            FullyShardedDataParallel.set_state_dict_type(module, *before)
+            FullyShardedDataParallel.set_state_dict_type(module, before.state_dict_type, before.state_dict_config,
+                                                         before.optim_state_dict_config)
+
+    optim_state_dict = staticmethod(optimizer_states.optim_state_dict)
+    optim_state_dict_to_load = staticmethod(optimizer_states.optim_state_dict_to_load)
+    full_optim_state_dict = staticmethod(optimizer_states.full_optim_state_dict)
+    sharded_optim_state_dict = staticmethod(optimizer_states.sharded_optim_state_dict)
+    shard_full_optim_state_dict = staticmethod(optimizer_states.shard_full_optim_state_dict)
+    flatten_sharded_optim_state_dict = staticmethod(optimizer_states.flatten_sharded_optim_state_dict)
+    scatter_full_optim_state_dict = staticmethod(optimizer_states.scatter_full_optim_state_dict)
+    rekey_optim_state_dict = staticmethod(optimizer_states.rekey_optim_state_dict)
 
     @staticmethod
     @contextlib.contextmanager

@@ -3,4 +3,5 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__getattr__ = names(__name__, {"_parallel.placements": "Partial Placement Replicate Shard"})
+__getattr__ = names(__name__, {"_parallel.placements": "Partial Placement Replicate Shard"},
+                    not_built="DTensorSpec TensorMeta")

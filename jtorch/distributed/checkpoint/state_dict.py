@@ -6,5 +6,5 @@ from jtorch.distributed.later import names
 __getattr__ = names(__name__, {
     "_parallel.checkpoint.state_dict":
         "StateDictOptions get_model_state_dict get_optimizer_state_dict get_state_dict "
-        "set_model_state_dict set_optimizer_state_dict set_state_dict",
+        "set_model_state_dict set_optimizer_state_dict set_state_dict _init_optim_state",
 })

@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__getattr__ = names(__name__, {"_parallel.checkpoint.loading": "load"})
+__getattr__ = names(__name__, {"_parallel.checkpoint.loading": "load load_state_dict _load_state_dict"})

@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__getattr__ = names(__name__, {"_parallel.checkpoint.saving": "async_save save"})
+__getattr__ = names(__name__, {"_parallel.checkpoint.saving": "async_save save save_state_dict _save_state_dict"})

@@ -3,14 +3,17 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__all__ = ["BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "FullStateDictConfig", "FullyShardedDataParallel",
-           "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy", "ShardedStateDictConfig", "ShardingStrategy",
-           "StateDictType", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
+__all__ = ["BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "FSDPModule", "FullOptimStateDictConfig",
+           "FullStateDictConfig", "FullyShardedDataParallel", "LocalOptimStateDictConfig", "LocalStateDictConfig",
+           "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy", "OptimStateDictConfig", "OptimStateKeyType",
+           "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig",
+           "StateDictSettings", "StateDictType", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
 
 __getattr__ = names(__name__, {
     "_parallel.fsdp.fully_shard": "FSDPModule UnshardHandle fully_shard register_fsdp_forward_method",
     "_parallel.fsdp.policies": "CPUOffloadPolicy MixedPrecisionPolicy OffloadPolicy",
-    "_parallel.fsdp.wrapper": "BackwardPrefetch CPUOffload FullStateDictConfig FullyShardedDataParallel MixedPrecision "
-                              "ShardedStateDictConfig ShardingStrategy StateDictType FullOptimStateDictConfig "
-                              "ShardedOptimStateDictConfig",
+    "_parallel.fsdp.configs": "FullOptimStateDictConfig FullStateDictConfig LocalOptimStateDictConfig LocalStateDictConfig "
+                              "OptimStateDictConfig OptimStateKeyType ShardedOptimStateDictConfig ShardedStateDictConfig "
+                              "StateDictConfig StateDictSettings StateDictType",
+    "_parallel.fsdp.wrapper": "BackwardPrefetch CPUOffload FullyShardedDataParallel MixedPrecision ShardingStrategy",
 })

@@ -5,4 +5,5 @@ from jtorch.distributed.later import names
 
 __all__ = ["PostLocalSGDOptimizer", "ZeroRedundancyOptimizer"]
 
-__getattr__ = names(__name__, {"_parallel.local_sgd": "PostLocalSGDOptimizer", "_parallel.zero": "ZeroRedundancyOptimizer"})
+__getattr__ = names(__name__, {"_parallel.local_sgd": "PostLocalSGDOptimizer", "_parallel.zero": "ZeroRedundancyOptimizer"},
+                    not_built="DistributedOptimizer")

@@ -3,4 +3,5 @@ from __future__ import annotations
 
 from jtorch.distributed.later import names
 
-__getattr__ = names(__name__, {"_parallel.placements": "Partial Placement Replicate Shard _StridedShard"})
+__getattr__ = names(__name__, {"_parallel.placements": "Partial Placement Replicate Shard _StridedShard"},
+                    not_built="DTensorSpec TensorMeta")

@@ -3,8 +3,8 @@ import functools
 
 import torch
 from ranks import saying
+from torch.distributed.fsdp import FullOptimStateDictConfig, FullStateDictConfig, ShardingStrategy, StateDictType
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-from torch.distributed.fsdp import ShardingStrategy
 from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
 
 
@@ -35,10 +35,22 @@ def main(say, rank, n):
             optimizer.step()
             optimizer.zero_grad()
             say(step, f"{loss.item():.4f} {norm.item():.3f}")
+        states_of_the_optimizer(say, net, optimizer)
         state = net.state_dict()
         say([(k, type(v).__name__, f"{v.double().sum().item():.3f}") for k, v in state.items()])
         net.load_state_dict({k: v * 2 for k, v in state.items()})
         say(f"{loss_of(net, rank, 0).item():.3f}")
+
+
+def states_of_the_optimizer(say, net, optimizer):
+    """Names, kinds and shapes: of FSDP on CPUs PyTorch gives zeros as averages."""
+    states = FSDP.optim_state_dict(net, optimizer)
+    say(sorted((name, k, type(v).__name__, tuple(v.shape)) for name, state in states["state"].items() for k, v in state.items()),
+        [group["params"] for group in states["param_groups"]])
+    with FSDP.state_dict_type(net, StateDictType.FULL_STATE_DICT, FullStateDictConfig(rank0_only=True),
+                              FullOptimStateDictConfig(rank0_only=True)):
+        say(len(net.state_dict()), len(FSDP.optim_state_dict(net, optimizer)), type(FSDP.get_state_dict_type(net)).__name__)
+    say(len(FSDP.fsdp_modules(net, root_only=True)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 """torch.distributed._composable.fsdp: the old place of torch.distributed.fsdp.fully_shard."""
 from __future__ import annotations
 
+from jtorch.distributed._composable.fsdp import fully_shard
 from jtorch.distributed.later import names
+
+del fully_shard      # by this name is the function, and the module of it was imported first
 
 __getattr__ = names(__name__, {
     "_parallel.fsdp.fully_shard": "FSDPModule fully_shard register_fsdp_forward_method",

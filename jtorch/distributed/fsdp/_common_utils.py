@@ -1,0 +1,12 @@
+"""torch.distributed.fsdp._common_utils: names of parameters in wrapped modules."""
+from __future__ import annotations
+
+from jtorch.distributed.later import names
+
+__getattr__ = names(__name__, {},
+                    not_built="HandleTrainingState TrainingState _FSDPDeviceHandle _FSDPState _named_parameters_with_duplicates")
+
+
+def clean_tensor_name(tensor_name: str) -> str:
+    """Return a parameter's name without what wrappers have added."""
+    return tensor_name.replace("_fsdp_wrapped_module.", "").replace("_checkpoint_wrapped_module.", "")

@@ -1,0 +1,6 @@
+"""torch.distributed.fsdp._flat_param: parameters joined to a flat one, which are not built."""
+from __future__ import annotations
+
+from jtorch.distributed.later import names
+
+__getattr__ = names(__name__, {}, not_built="FlatParamHandle FlatParameter HandleShardingStrategy _safe_setattr_tensor_or_param")
