@@ -133,6 +133,23 @@ def _cell_for(values: np.ndarray) -> tuple[Cell, int]:
     return _plain_cell(flat)
 
 
+class _Formatter:
+    """How an element of a tensor is printed, as wide as the widest one. Elements are those that a printed tensor shows."""
+
+    def __init__(self, tensor: Any):
+        values = _host_values(tensor)
+        self._cell, self.max_width = _cell_for(_widened(_edges(values) if values.size > PRINT_OPTS.threshold else values))
+
+    def width(self) -> int:
+        """Return how many characters an element takes."""
+        return self.max_width
+
+    def format(self, value: Any) -> str:
+        """Return the text of an element, or of a tensor of one."""
+        text = self._cell(value.item() if hasattr(value, "item") else value)
+        return " " * (self.max_width - len(text)) + text
+
+
 # -- the brackets -----------------------------------------------------------------------------------------------------
 
 

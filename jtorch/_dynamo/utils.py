@@ -32,6 +32,11 @@ def disable_cache_limit() -> Iterator[None]:
         yield
 
 
+def maybe_enable_compiled_autograd(should_enable: bool, fullgraph: bool = True, dynamic: bool = True) -> Any:
+    """Nothing in a ``with`` block: backwards that repeat are compiled without being asked."""
+    return contextlib.nullcontext()
+
+
 _warned: set[str] = set()
 
 

@@ -43,6 +43,9 @@ class Shard(Placement):
         offset, size = part(curr_local_size, num_chunks, rank)
         return size, offset
 
+    def _local_shard_size_and_offset(self, curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        return self.local_shard_size_and_offset(curr_local_size, num_chunks, rank)
+
     def __repr__(self) -> str:
         return f"Shard(dim={self.dim})"
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from jtorch._base.refused import refused
 from jtorch.tensor import Tensor
 
 _INSTEAD = 'is not built; tensors of device="meta" have no data, and jax.eval_shape gives the shapes of a function\'s results.'
@@ -62,3 +63,7 @@ def unset_fake_temporarily() -> Any:
 
 def maybe_get_fake_mode(t: object) -> None:
     """None: there are no fake tensors."""
+
+
+_is_tensor_constructor = refused("_subclasses.fake_tensor._is_tensor_constructor",
+                                 "torch.utils._device._device_constructors() has them")

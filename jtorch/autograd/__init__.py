@@ -7,6 +7,7 @@ from typing import Any as _Any
 from jtorch.autograd import anomaly as anomaly_mode
 from jtorch.autograd import forward_ad, function, functional, grad_mode, graph, variable
 from jtorch.autograd.anomaly import detect_anomaly, set_detect_anomaly
+from jtorch.autograd.device_type import DeviceType as DeviceType
 from jtorch.autograd.function import Function, NestedIOFunction
 from jtorch.autograd.grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from jtorch.autograd.grad_mode import enforce_grad_layout_policy, set_multithreading_enabled

@@ -15,10 +15,14 @@ from typing import Any
 
 from jtorch import cuda, tape
 from jtorch._base import warned
+from jtorch._base.not_built import placeholder
+from jtorch._base.pytree import flatten
+from jtorch.amp import autocast_mode as amp
 from jtorch.autograd import backward as run_backward
 from jtorch.autograd import saved as _saved
 from jtorch.autograd.function import Function
 from jtorch.autograd.graph import saved_tensors_hooks
+from jtorch.device import accelerator_type
 from jtorch.no_grad import enable_grad, mode, no_grad
 from jtorch.tensor import Tensor
 from jtorch.utils import _surroundings
@@ -427,6 +431,31 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
     """
     raise NotImplementedError("create_selective_checkpoint_contexts is not built; torch.utils.checkpoint.checkpoint computes all "
                               "of its function again, and jax.checkpoint has policies")
+
+
+SelectiveCheckpointContext = placeholder("utils.checkpoint", "SelectiveCheckpointContext")
+
+
+def _policy_from_bool(b: bool) -> CheckpointPolicy:
+    """Return what a list of operations to be saved means for one operation."""
+    return CheckpointPolicy.MUST_SAVE if b else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def _infer_device_type(*args: Any) -> str:
+    """Return the type of the accelerator that tensors are on; of the one that there is, if they are on none."""
+    kinds = [t.device.type for t in flatten(args)[0] if isinstance(t, Tensor) and t.device.type != "cpu"]
+    if not kinds:
+        return accelerator_type() or "cpu"
+    return "cuda" if "cuda" in kinds else kinds[0]
+
+
+def _get_autocast_kwargs(device_type: str = "cuda") -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """Return the settings of autocast: of a type of device, None where it has no autocast, and of the CPU."""
+    kinds = [device_type if amp.is_autocast_available(device_type) else None, "cpu"]
+    first, second = (None if kind is None else {"enabled": amp.is_autocast_enabled(kind),
+                                                "dtype": amp.get_autocast_dtype(kind),
+                                                "cache_enabled": amp.is_autocast_cache_enabled()} for kind in kinds)
+    return first, second or {}
 
 
 __all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "check_backward_validity", "checkpoint",

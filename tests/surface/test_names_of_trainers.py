@@ -161,13 +161,43 @@ def test_numbers_of_dtypes_in_onnx(xp, at):
     assert at("onnx.operators").reshape_from_tensor_shape(xp.ones(6), xp.tensor([2, 3])).shape == (2, 3)
 
 
+def test_pieces_of_checkpoints(xp, at):
+    checkpoint = at("utils.checkpoint")
+    assert checkpoint._policy_from_bool(True).name == "MUST_SAVE" and checkpoint._policy_from_bool(False).name == "PREFER_RECOMPUTE"
+    kinds = checkpoint._infer_device_type(xp.ones(1), [2]), checkpoint._infer_device_type([xp.ones(1, device="meta")])
+    assert kinds == ("cuda" if xp.cuda.is_available() else "cpu", "meta")
+    with xp.autocast("cpu", dtype=xp.bfloat16):
+        assert checkpoint._get_autocast_kwargs("cpu")[1] == {"enabled": True, "dtype": xp.bfloat16, "cache_enabled": True}
+
+
+def test_elements_are_printed_alike(xp, at):
+    shown = at("_tensor_str")._Formatter(xp.tensor([1.5, -20.25]))
+    assert (shown.format(1.5), shown.format(-20.25), shown.width()) == ("  1.5000", "-20.2500", 8)
+    counted = at("_tensor_str")._Formatter(xp.tensor([1, 100]))
+    assert (counted.format(1), counted.width()) == ("  1", 3)
+
+
+def test_numbers_of_devices_and_parts(xp, at):
+    assert (xp.autograd.DeviceType.CUDA.value, xp.autograd.DeviceType.PrivateUse1.value) == (1, 20)
+    assert at("distributed.tensor.placement_types").Shard(0)._local_shard_size_and_offset(5, 2, 1) == (2, 3)
+
+
+def test_options_of_a_compiler_of_backwards(at):
+    config = at("_functorch.config")
+    with config.patch(activation_memory_budget=0.5):
+        assert config.activation_memory_budget == 0.5
+    assert config.activation_memory_budget == 1.0
+
+
 @pytest.mark.parametrize("use", [
+    "utils.checkpoint.SelectiveCheckpointContext()", "nn.utils._per_sample_grad.call_for_per_sample_grads()",
+    "_subclasses.fake_tensor._is_tensor_constructor()", "distributed.fsdp._traversal_utils._get_fsdp_states()",
     "onnx.symbolic_opset9.softmax()", "onnx.symbolic_opset12.dropout()", "export._trace._export()", "export.decomp_utils.CustomDecompTable()",
     "_utils._rebuild_qtensor()", "_nested_view_from_buffer", "empty_quantized", "serialization._open_zipfile_reader()",
     "utils.tensorboard._pytorch_graph.graph()", "jit.ScriptModule().save('a')"])
 def test_what_cannot_work_says_so(use):
     import jtorch
-    for path in ("onnx.symbolic_opset9", "onnx.symbolic_opset12", "export._trace", "export.decomp_utils", "utils.tensorboard"):
+    for path in ("_subclasses.fake_tensor", "distributed.fsdp._traversal_utils", "onnx.symbolic_opset9", "onnx.symbolic_opset12", "export._trace", "export.decomp_utils", "utils.tensorboard"):
         importlib.import_module(f"jtorch.{path}")
     with pytest.raises(NotImplementedError, match="not built|no TorchScript"):
         eval(f"jtorch.{use}", {"jtorch": jtorch})

@@ -21,6 +21,17 @@ def test_without_tensorboardx(monkeypatch):
         tensorboard.Other()
 
 
+def test_where_only_tensorboard_is_installed_the_class_can_be_imported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found("json") if name == "tensorboard" else found(name))
+    tensorboard._writer.cache_clear()
+    kind = tensorboard.SummaryWriter
+    tensorboard._writer.cache_clear()
+    with pytest.raises(ImportError, match="tensorboardX, which is not installed"):
+        kind()
+
+
 def events(folder):
     """The events in a folder's files."""
     from tensorboardX.proto.event_pb2 import Event

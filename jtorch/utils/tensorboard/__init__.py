@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -49,8 +50,17 @@ def _with_arrays(method: Callable) -> Callable:
     return add
 
 
+class _Refused:
+    """What stands for SummaryWriter where only PyTorch's requirement, the package ``tensorboard``, is installed."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        required()
+
+
 @functools.cache
 def _writer() -> type:
+    if importlib.util.find_spec("tensorboardX") is None and importlib.util.find_spec("tensorboard") is not None:
+        return type("SummaryWriter", (_Refused,), {"__module__": __name__})
     base: Any = required().SummaryWriter
 
     class SummaryWriter(base):
