@@ -21,6 +21,14 @@ ARTIFACTS = frozenset(
     "graph_region_expansion inductor_metrics hierarchical_compile compute_dependencies caching".split())
 
 
+def trace_structured(name: str, metadata_fn: Any = dict, *, payload_fn: Any = None, **options: Any) -> None:
+    """Nothing: no trace of a compiler is written."""
+
+
+def trace_structured_artifact(name: str, encoding: str, payload_fn: Any = None, compile_id: Any = None) -> None:
+    """Nothing: no trace of a compiler is written."""
+
+
 def set_logs(*, modules: dict[str, int | bool] | None = None, **logs: Any) -> None:
     """Sets the levels of Python's loggers of these names; artifacts are accepted, and nothing is written of them.
 

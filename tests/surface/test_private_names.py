@@ -169,6 +169,9 @@ def test_questions_and_marks(xp):
     assert not isinstance(xp.nn.Linear(1, 1), dynamo.OptimizedModule)
     assert not isinstance(3, (xp.SymInt, xp._C.ScriptObject, path(xp, "_subclasses.fake_tensor").FakeTensor))
     assert xp.max(xp.ones(1, 1), 0).__class__ is xp.return_types.max
+    kind = xp.return_types.cummax
+    assert (kind.n_fields, kind.n_sequence_fields, kind.n_unnamed_fields, kind.__match_args__) == (2, 2, 0, ("values", "indices"))
+    assert xp._logging.trace_structured("artifact", payload_fn=lambda: "text") is None
     active = []
     xp.func.vmap(lambda x: active.append((xp._C._are_functorch_transforms_active(), xp._C._functorch.is_batchedtensor(x))) or x)(xp.ones(2))
     assert (active[0], xp._C._are_functorch_transforms_active()) == ((True, True), False)
