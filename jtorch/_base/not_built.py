@@ -23,7 +23,6 @@ MODULES = {
     "distributed._functional_collectives": _SPREAD,
     "distributed._shard": _SPREAD,
     "distributed._state_dict_utils": _SPREAD,
-    "distributed.algorithms._checkpoint": "torch.utils.checkpoint.checkpoint computes again what a module would save.",
     "distributed.checkpoint._consolidate_hf_safetensors": _CHECKPOINTS,
     "distributed.checkpoint.format_utils": _CHECKPOINTS,
     "distributed.checkpoint.optimizer": _CHECKPOINTS,
@@ -51,7 +50,6 @@ MODULES = {
     "utils.cpp_extension": "jax.ffi calls compiled code.",
     "utils._sympy": "There are no symbolic sizes here.",
     "utils.mobile_optimizer": _GRAPHS,
-    "utils.model_zoo": "Nothing is downloaded; torch.load reads a file.",
     "distributed.tensor.experimental": _SPREAD,
     "distributed._tensor.experimental": _SPREAD,
 }

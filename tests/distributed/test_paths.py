@@ -38,7 +38,7 @@ def test_modules_have_the_names_of_pytorchs(path, names):
     assert [n for n in names if not hasattr(ours, n)] == []
 
 
-LACKING = """algorithms._checkpoint:checkpoint_wrapper checkpoint.planner:ReadItem
+LACKING = """checkpoint.planner:ReadItem
     checkpoint.format_utils:dcp_to_torch_save fsdp.sharded_grad_scaler:ShardedGradScaler""".split()
 
 
