@@ -96,5 +96,5 @@ def test_every_public_module(torch, run_python):
         beside = {*dir(theirs), *BESIDE.get(name, ()), *(CORE if name == "torch.storage" else ())}
         names[name] = [n for n in shown if n not in beside and not n.startswith("__") and not is_module(f"{name}.{n}")]
         classes[name] = [n for n in kinds if n not in beside and n not in public]
-    assert [(name, n) for name, extra in names.items() for n in extra] == []
+    assert [(name, n) for name, extra in names.items() for n in extra] == [], "run python -m tools.torch_paths"
     assert [(name, n) for name, extra in classes.items() for n in extra] == []
