@@ -412,9 +412,9 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next integer up. See torch.ceil."""
 def ceil_(input: Tensor) -> Tensor:
     """The next integer up. See torch.ceil."""
-def celu(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+def celu(input: Tensor, alpha: _Number = 1.0) -> Tensor:
     """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
-def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+def celu_(input: Tensor, alpha: _Number = 1.0) -> Tensor:
     """The input where it is positive, else ``alpha * (exp(input / alpha) - 1)``. See torch.nn.functional.celu."""
 cfloat: _dtype
 @overload
@@ -540,7 +540,7 @@ def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Te
     """The ``n``-th differences of neighbours along ``dim``. See torch.diff."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithmic derivative of the gamma function. See torch.digamma."""
-def dist(input: Tensor, other: Tensor, p: builtins.float = 2, *, out: Tensor | None = None) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: _Number = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference. See torch.dist."""
 def div(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
     """The quotient, rounded if ``rounding_mode`` is "trunc" or "floor". See torch.div."""
@@ -690,13 +690,13 @@ def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, 
     """alpha - beta * cosine. See torch.hamming_window."""
 def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, device: _DeviceLike | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
     """A raised cosine that is 0 at both ends. See torch.hann_window."""
-def hardshrink(input: Tensor, lambd: builtins.float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: _Number = 0.5) -> Tensor:
     """The input, or 0 where it is within ``lambd`` of 0. See torch.nn.functional.hardshrink."""
 def hash_tensor(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | None = None) -> Tensor:
     """The bits of all elements, as 64-bit numbers, combined by exclusive or. See torch.hash_tensor."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 below 0, 1 above, ``values`` at 0. See torch.heaviside."""
-def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
+def histc(input: Tensor, bins: builtins.int = 100, min: _Number = 0, max: _Number = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements lie in each of ``bins`` equal bins from ``min`` to ``max``. See torch.histc."""
 def histogram(input: Tensor, bins: Tensor | builtins.int = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: Sequence[Tensor] | None = None) -> histogram_result:
     """How many elements, or what weight, lie in each bin, and the edges of the bins. See torch.histogram."""
@@ -1040,7 +1040,7 @@ def relu_(input: Tensor) -> Tensor:
     """The input where it is positive, else 0. See torch.nn.functional.relu."""
 def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor:
     """What floor division leaves, with the sign of ``other``. See torch.remainder."""
-def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = None) -> Tensor:
+def renorm(input: Tensor, p: _Number, dim: builtins.int, maxnorm: _Number, *, out: Tensor | None = None) -> Tensor:
     """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
 @overload
 def reshape(input: Tensor, *shape: builtins.int) -> Tensor: ...
@@ -1205,9 +1205,9 @@ def tanh_(input: Tensor) -> Tensor:
     """The hyperbolic tangent. See torch.tanh."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """The sum of products over pairs of dimensions. See torch.tensordot."""
-def threshold(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+def threshold(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
     """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
-def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
     """The input where it is above ``threshold``, else ``value``. See torch.nn.functional.threshold."""
 @overload
 def tile(input: Tensor, *dims: builtins.int) -> Tensor: ...

@@ -91,12 +91,19 @@ class Table:
         named = [(name, thing) for name, thing in sorted(vars(theirs).items()) if _is_named(thing)]
         for name, thing in sorted(named, key=lambda item: item[1].__name__ != item[0]):
             mine = getattr(own, name, None)
-            if not _is_named(mine) or isinstance(thing, type) != isinstance(mine, type):
+            if not _is_named(mine) or isinstance(thing, type) != isinstance(mine, type) or self._is_only_used(path, name, thing):
                 continue
             if id(thing) in self.where and (name.startswith("_") or thing.__name__ != name):
                 continue
             self.where.setdefault(id(thing), (path, name))
             self._settle(path, name, thing, mine)
+
+    def _is_only_used(self, path: str, name: str, thing: Any) -> bool:
+        """Return whether a module has imported something for its own use, from one that both libraries have it in."""
+        home = str(thing.__module__).removeprefix("torch.")
+        if home == path or home.startswith((f"{path}.", "_")) or not path or home not in self.own:
+            return False
+        return hasattr(self.own[home], name) and vars(self.theirs[home]).get(name) is thing
 
     def _settle(self, path: str, name: str, thing: Any, mine: Any) -> None:
         """Notes the ``__module__`` that something of jtorch's is to have, in the entry of the module it is found in."""

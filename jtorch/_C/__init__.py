@@ -9,7 +9,6 @@ from typing import Any
 from jax._src.core import trace_state_clean as _trace_state_clean
 
 from jtorch import __config__ as _config
-from jtorch._api import functions as _VariableFunctions  # noqa: F401 (PyTorch's name)
 from jtorch._api import torch_function as _protocol
 from jtorch._base.deterministic import Deterministic as _Deterministic
 from jtorch._base.deterministic import set_fills as _set_fills

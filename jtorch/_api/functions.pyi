@@ -979,7 +979,7 @@ def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool
     """``source`` written to places in the flattened input. See torch.Tensor.put_."""
 def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """What floor division leaves, with the sign of ``other``. See torch.remainder."""
-def renorm_(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
+def renorm_(input: Tensor, p: _Number, dim: builtins.int, maxnorm: _Number) -> Tensor:
     """Each slice along ``dim`` scaled down to have p-norm ``maxnorm`` at most. See torch.renorm."""
 def scatter_(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | _Number | None = None, *, value: _Number | None = None, reduce: builtins.str | None = None) -> Tensor:
     """``src`` (or one value) written to ``self[index[i][j]][j]`` for dim 0, and so on. See torch.scatter."""

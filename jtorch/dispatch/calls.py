@@ -44,12 +44,8 @@ def call(c: Call, flat):
         c, flat = in_int64(c, flat)
     if seam.autocast is not None:
         flat = seam.autocast(c, flat)
-    if seam.forward is not None:
-        made = seam.forward(c, flat)
-        if made is not None:
-            return made
-    if seam.aten is not None:
-        made = seam.aten.call(c, flat)
+    if seam.forward is not None or seam.aten is not None:
+        made = _taken_over(c, flat)
         if made is not None:
             return made
     args = []
@@ -80,6 +76,12 @@ def call(c: Call, flat):
     if out.__class__ is Value:
         return wrap(out) if not mode.inference else _inference(wrap(out))
     return _wrapped(out)
+
+
+def _taken_over(c: Call, flat) -> Any:
+    """Return what a mode or a class makes of a call; None where there is none."""
+    made = seam.forward(c, flat) if seam.forward is not None else None
+    return seam.aten.call(c, flat) if made is None and seam.aten is not None else made
 
 
 def any_requires_grad(flat) -> bool:
