@@ -6,6 +6,7 @@ the median of the last quarter of them, memory the largest that the process held
 """
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import statistics
@@ -13,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.first_use import environment
 from benchmarks.measure import geometric_mean
@@ -39,20 +41,23 @@ def run(library: str, name: str, cache: str) -> Run:
     return Run(whole, *json.loads(done.stdout.splitlines()[-1]))
 
 
-def _here(library: str, name: str) -> None:
-    """What such a process does."""
-    import importlib
+def timed(library: str, program: Callable[[Any], Iterable[float]]) -> tuple[list[float], float]:
+    """Run a program with a library; return the seconds of its turns, and the last number that it gave."""
     torch = importlib.import_module(library)
     if library == "torch":
         torch.set_num_threads(2)
+    ends, number = [time.perf_counter()], 0.0
+    for number in program(torch):  # noqa: B007  (the last is wanted)
+        ends.append(time.perf_counter())
+    return [b - a for a, b in pairwise(ends)], number
+
+
+def _here(library: str, name: str) -> None:
+    """What such a process does."""
     from benchmarks.memory import _status
     from benchmarks.programs import PROGRAMS
-    ends, given = [time.perf_counter()], []
-    for number in PROGRAMS[name](torch):
-        ends.append(time.perf_counter())
-        given.append(number)
-    times = [b - a for a, b in pairwise(ends)]
-    print(json.dumps([max(times), statistics.median(times[-len(times) // 4:]), _status("VmHWM"), given[-1]]))
+    times, last = timed(library, PROGRAMS[name])
+    print(json.dumps([max(times), statistics.median(times[-len(times) // 4:]), _status("VmHWM"), last]))
 
 
 def _median(runs: list[Run]) -> Run:

@@ -13,9 +13,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import NamedTuple
 
+from benchmarks.cold import timed
 from benchmarks.first_use import environment
 from benchmarks.measure import geometric_mean
 from benchmarks.programs import Program
@@ -48,18 +48,10 @@ def run(library: str, name: str) -> Run:
 
 def _here(library: str, name: str) -> None:
     """Do what such a process does."""
-    import importlib
-    torch = importlib.import_module(library)
-    if library == "torch":
-        torch.set_num_threads(2)
-    ends, given = [time.perf_counter()], []
-    for number in PROGRAMS[name](torch):
-        ends.append(time.perf_counter())
-        given.append(number)
-    first, *later = [b - a for a, b in pairwise(ends)]
+    (first, *later), last = timed(library, PROGRAMS[name])
     longest = max(range(len(later)), key=later.__getitem__)
     late = statistics.median(later[-len(later) // 4:])
-    print(json.dumps([first, later[longest], ends[longest + 1] - ends[0], late, given[-1]]))
+    print(json.dumps([first, later[longest], first + sum(later[:longest]), late, last]))
 
 
 def _median(runs: Iterable[Run]) -> Run:
