@@ -77,9 +77,17 @@ class _Server:
         return pickle.load(self._process.stdout)
 
     def end(self) -> None:
-        with contextlib.suppress(OSError):
-            self._process.kill()
-            os.close(self._alive)
+        self._process.kill()
+        os.close(self._alive)
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):      # what was not written yet
+                pipe.close()        # type: ignore[union-attr]
+        self._process.wait()
+
+
+def _is_python(executable: str | None) -> bool:
+    """Return whether ``sys.executable`` starts Python; where Python is part of another program it may start that."""
+    return bool(executable) and "python" in Path(executable).name and not getattr(sys, "frozen", False)     # type: ignore[arg-type]
 
 
 class _Worker:
@@ -90,7 +98,7 @@ class _Worker:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._server: _Server | None = None
-        self._has_server, self._stopped = True, False
+        self._has_server, self._stopped = _is_python(sys.executable), False
 
     def submit(self, job: Job) -> None:
         with self._lock:

@@ -107,3 +107,12 @@ train(10)
 print(all(p.isfinite().all() for p in model.parameters()))
 """, env)
     assert printed.splitlines() == ["Target 5 is out of bounds.", "True"]
+
+
+def test_a_program_that_is_not_python_is_not_started(run_python, env):
+    """Where Python is part of another program ``sys.executable`` would start that again."""
+    code = """
+import sys
+sys.executable = sys.executable.replace("python", "app")
+""" + READY_SOON + "train(60); print(background._worker._server, stats.counters.program_runs > 10)"
+    assert run_python(code, env).split() == ["None", "True"]
