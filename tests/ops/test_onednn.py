@@ -35,6 +35,7 @@ GEOMETRIES = {
     "in even shares": ((4, 32, 20, 20), (32, 32, 3, 3), 1, 1, 1, 1),
     "in uneven shares": ((33, 16, 14, 14), (16, 16, 3, 3), 1, 1, 1, 1),
     "of one image": ((1, 32, 40, 40), (32, 32, 3, 3), 1, 1, 1, 1),
+    "depthwise of 7x7 taps, in shares": ((4, 32, 20, 20), (32, 1, 7, 7), 1, 3, 1, 32),
     "in shares and groups": ((16, 32, 14, 14), (64, 8, 3, 3), 1, 1, 1, 4),
 }
 
@@ -77,6 +78,28 @@ def test_numbers_and_gradients(name):
         found, expected = (run(make(how, groups), x, weight) for make in (_by_onednn, _by_xla))
         for a, b in zip(found, expected, strict=True):
             _close(a, b)
+
+
+def test_filter_gradients_of_small_groups():
+    """They are loops of ours where oneDNN has no quick kernel: of random sizes, strides, paddings and dilations."""
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        n, groups, inputs, outputs = rng.integers([1, 2, 1, 1], [3, 6, 5, 5]).tolist()
+        size, taps, stride, dilation = (rng.integers(low, high, n).tolist() for low, high in ((9, 20), (1, 6), (1, 4), (1, 3)))
+        padding = [tuple(pair) for pair in rng.integers(0, 4, (n, 2)).tolist()]
+        x = rng.standard_normal((2, groups * inputs, *size))
+        weight = rng.standard_normal((groups * outputs, inputs, *taps))
+        how = How(tuple(stride), tuple(padding), tuple(dilation), (1,) * n)
+        shape = (2, groups * outputs, *how.out_size(tuple(size), tuple(taps)))
+        geometry = _onednn.Geometry(x.shape, weight.shape, shape, how, groups)
+        if min(shape) < 1 or not _onednn.is_quick(_onednn.FILTERS, geometry):
+            continue
+        y = rng.standard_normal(shape)
+        found = _onednn.host_function(_onednn.FILTERS, geometry)(x.astype(np.float32), y.astype(np.float32))
+        with jax.enable_x64(True):
+            _, back = jax.vjp(lambda w, x=x, how=how, groups=groups: library(x, w, how, groups), weight)
+            expected = back(y)[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.slow
