@@ -137,7 +137,7 @@ is_inference_mode_enabled = _no_grad_module.is_inference_mode_enabled
 vmap = func.vmap
 is_anomaly_enabled = autograd.anomaly.is_anomaly_enabled
 is_anomaly_check_nan_enabled = autograd.anomaly.is_anomaly_check_nan_enabled
-__version__ = torch_version.TorchVersion(version.__version__)
+__version__ = torch_version.__version__
 GradScaler = amp.GradScaler
 __getattr__, __dir__ = _later.load, _later.names
 _names.forget(globals())

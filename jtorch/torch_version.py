@@ -5,6 +5,8 @@ import operator
 import re
 from collections.abc import Iterable
 
+from jtorch.version import __version__ as internal_version
+
 __all__ = ["TorchVersion"]
 
 _VERSION = re.compile(r"\s*v?(\d+(?:\.\d+)*)(?:[-_.]?(a|b|c|rc|alpha|beta|pre|preview)[-_.]?(\d*))?"
@@ -65,3 +67,6 @@ class TorchVersion(str):
         return not self == other
 
     __hash__ = str.__hash__
+
+
+__version__ = TorchVersion(internal_version)

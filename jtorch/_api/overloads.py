@@ -174,8 +174,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         order[:2] = order[:2][::-1]
     shape = [aval_of(given[i]).numel for i in order]
     dims = [order.index(i) for i in range(len(given))]
-    views = [class_of(t).view(t, [-1 if d == k else 1 for k in range(len(given))]) for t, d in zip(given, dims, strict=True)]
-    return tuple([class_of(t).expand(t, shape) for t in views])
+    made = []
+    for t, d in zip(given, dims, strict=True):
+        view = class_of(t).view(t, [-1 if d == k else 1 for k in range(len(given))])
+        made.append(class_of(view).expand(view, shape))
+    return tuple(made)
 
 
 def _itself_if_real(made: Callable):

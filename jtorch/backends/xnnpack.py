@@ -16,3 +16,4 @@ class _XNNPACK(types.ModuleType):
 
 
 _flags.become(__name__, _XNNPACK)
+del _XNNPACK      # PyTorch's module has no such name

@@ -62,7 +62,7 @@ def _number(p) -> str:
 
 def _takes_singular_values(ord) -> bool:
     """Whether a matrix norm is one of its singular values."""
-    return ord == "nuc" or (isinstance(ord, (int, float)) and abs(ord) == 2)
+    return ord == "nuc" or (isinstance(ord, (check.Int, float)) and abs(ord) == 2)
 
 
 def _matrices(A, ord=None, dim=None, keepdim=False, *, dtype=None):

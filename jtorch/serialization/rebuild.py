@@ -140,7 +140,19 @@ def _tensor(given: Any, offset: Any, size: Any, stride: Any, dtype: dtype_class,
     else:
         storage.show_part(t, engine.aval_of(size, dtype.np, content.aval.device), stride, offset)
         stored.views.append(t._view)     # type: ignore[arg-type]
+    _count_as_written(t, isinstance(given, Storage))
     return _finished(with_grad(t, bool(requires_grad)), stored, metadata)
+
+
+def _count_as_written(t: Tensor, may_share: bool) -> None:
+    """Give a tensor version 1, as PyTorch does, which sets the storage of a tensor without elements.
+
+    ``may_share``: whether others may show the same memory, as after ``copy.copy``; theirs stays.
+    """
+    if may_share:
+        storage.own_version(t, 1)
+    else:
+        storage.set_version(t, 1)
 
 
 def _finished(t: Tensor, stored: Stored, metadata: Any) -> Tensor:
