@@ -1,11 +1,11 @@
-"""Compile beside the user's program, which runs on call by call meanwhile.
+"""Compile in the background, while the user's program goes on call by call.
 
-A thread traces nothing and holds no lock of Python's for long: it gives modules to another process, which compiles them, and
-loads the results. That process can be ended at any moment, so a program that is over does not wait for the compiler; and what
-the user's program compiles itself does not wait behind it. Where there can be no such process the thread compiles.
+A thread sends modules to another process, which compiles them, and loads the results. The process can be killed at any moment,
+so a program that ends does not wait for the compiler. It also keeps XLA's threads free for what the program itself compiles.
+If the process cannot be started, the thread compiles.
 
-When a result is used is decided by counts and estimates (``schedule``), never by whether it is there already: who asks for it
-too early waits. So a program switches to compiled code at the same call in every run, and its numbers have the same bits.
+Counts and estimates decide when a result is used (``schedule``). A program that asks for a result too early waits for it. So
+a program switches to compiled code at the same call in every run, and its numbers have the same bits.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SERVER = Path(__file__).with_name("compile_server.py")
 
 
 class Job:
-    """Something that the thread is to make, and what came of it."""
+    """A task of the thread, and its result."""
 
     __slots__ = ("_done", "_error", "_made", "_make", "seconds")
 
@@ -39,7 +39,7 @@ class Job:
         self.seconds = 0.0
 
     def run(self) -> None:
-        """Make it. An error is kept for who asks for the result."""
+        """Do the task. An error is kept for the caller of ``result``."""
         assert self._make is not None
         start = perf_counter()
         try:
@@ -50,7 +50,7 @@ class Job:
         self._done.set()
 
     def result(self) -> Any:
-        """Return what was made, once it is there; raise the error that came instead."""
+        """Wait for the task, and return its result or raise its error."""
         self._done.wait()
         if self._error is not None:
             raise self._error
@@ -118,7 +118,7 @@ class _Worker:
                 job.run()
 
     def serialized(self, request: tuple) -> bytes | None:
-        """Return what the server makes of a request; None where there is none, or it could not."""
+        """Return the executable that the server compiles; None without a server, or if it has failed."""
         try:
             with self._lock:
                 if self._stopped:
@@ -152,18 +152,18 @@ _worker = _Worker()
 
 
 def submit(make: Callable[[], Any]) -> Job:
-    """Have the thread call ``make`` behind all that it was given before."""
+    """Have the thread call ``make`` after all earlier tasks."""
     job = Job(make)
     _worker.submit(job)
     return job
 
 
 class Client:
-    """JAX's client, but that programs are compiled by the server and then loaded."""
+    """Stand for JAX's client: the server compiles, and the client loads."""
 
     def __init__(self, client: Any):
         self._client = client
-        self.made: bytes | None = None      # what the server has made
+        self.made: bytes | None = None      # the executable that the server has compiled
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)

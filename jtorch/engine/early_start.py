@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Stretch:
-    """Calls behind ``path[start]`` up to ``path[stop]`` that need only what the trace has met by then, or what is foreseen.
+    """The calls after ``path[start]`` up to ``path[stop]``. They need only what the trace has met by then, or what is foreseen.
 
     Foreseen are the ones that backward starts from (``constants``, by slot), and numbers that came before, as an exponent comes
     again in backward (``copies``: of which number each is a copy).

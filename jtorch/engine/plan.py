@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Segment:
     """Consecutive calls of a trace, and their program, which may not be compiled yet.
 
-    ``kept``: the slots that are wanted behind it. ``held`` says the same of what somebody beside the trace holds.
+    ``kept``: the slots that later segments or the trace's results need. ``held``: for each slot, 1 if a tensor holds its value.
     """
 
     __slots__ = ("_let_go", "_wanted", "early", "kind", "program")
@@ -67,7 +67,7 @@ class Segment:
 
 
 class Plan:
-    """The segments of a trace. ``more``: avals of slots behind the trace's own, for what segments hand on to others."""
+    """The segments of a trace. ``more``: avals of extra slots, for residuals that one segment computes for another."""
 
     def __init__(self, segments: list[Segment], budget: Budget, more: Sequence[Aval] = ()):
         self.segments, self._budget, self._more = segments, budget, more
@@ -162,7 +162,7 @@ def segments(cut: list[list[State]], outs: list[int], held: bytes, why: str, on:
 
     The first writes over nothing if it starts ``early``.
     """
-    for number, (path, kept) in enumerate(zip(cut, _kept_behind(cut, outs), strict=True)):
+    for number, (path, kept) in enumerate(zip(cut, _kept_after(cut, outs), strict=True)):
         wanted = bytes([1]) * len(held) if early and number == 0 else _with(held, kept)
         program = Program(path, sorted(made_by(path) & kept, reverse=True), _spare(wanted), why, on)
         yield Segment(program, kept, held)
@@ -184,7 +184,7 @@ def _bytes(slots: set[int], trace: Trace) -> int:
     return sum(trace.values[i].aval.nbytes for i in slots)
 
 
-def _kept_behind(cut: list[list[State]], outs: list[int]) -> list[frozenset[int]]:
-    """Return for each part of a trace the slots that are wanted behind it: ``outs``, and what later calls read."""
+def _kept_after(cut: list[list[State]], outs: list[int]) -> list[frozenset[int]]:
+    """Return for each part of a trace the slots that are needed after it: ``outs``, and what later calls read."""
     read = [frozenset(i for s in part for i in s.read) for part in reversed(cut[1:])]
     return [*accumulate(read, frozenset.union, initial=frozenset(outs))][::-1]

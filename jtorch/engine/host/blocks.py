@@ -1,7 +1,7 @@
-"""Elementwise steps on large arrays, one after another on blocks that stay in the processor's cache.
+"""Run elementwise steps on large arrays block by block, so that a block stays in the processor's cache.
 
-NumPy goes through memory once for each step and makes an array of each result: eight of 168 MB for a step of SGD with momentum
-on 42 million numbers. In blocks only what is wanted behind the steps is in memory.
+NumPy goes through memory once for each step, and allocates an array for each result. In blocks only the last results are
+arrays.
 """
 from __future__ import annotations
 
