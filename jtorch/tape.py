@@ -200,7 +200,8 @@ class OpNode(Node):
             made = seam.aten.backward(self, grads, create_graph, needs)
             if made is not None:
                 return made
-            grads = grads if create_graph else {nr: as_value(g) for nr, g in grads.items()}
+            if not create_graph and not (tangents.opened and self._is_dual(grads)):
+                grads = {nr: as_value(g) for nr, g in grads.items()}
         if not wanted and not any(self.raw_edges) and not any(self.held(given)[:len(self.saved)]):
             _holding_nothing.add(self)      # it has no gradient to give: PyTorch's has saved nothing that could be freed
         if create_graph or (tangents.opened and self._is_dual(grads)):

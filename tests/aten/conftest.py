@@ -1,0 +1,12 @@
+"""Tests of modes and classes with ``__torch_dispatch__``."""
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgotten_nodes():
+    """Backwards of other tests are known again: those of this module may have had wrappers among their nodes."""
+    yield
+    from jtorch._aten import history
+    history.has_nodes = False
