@@ -22,6 +22,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from jtorch.engine.threads import ClientProxy
 from jtorch.ops import _onednn
 
 IDLE = 20.0         # seconds without a module, after which the server ends
@@ -158,20 +159,10 @@ def submit(make: Callable[[], Any]) -> Job:
     return job
 
 
-class Client:
+class Client(ClientProxy):
     """Stand for JAX's client: the server compiles, and the client loads."""
 
-    def __init__(self, client: Any):
-        self._client = client
-        self.made: bytes | None = None      # the executable that the server has compiled
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def __eq__(self, other: object) -> bool:        # JAX asks whether devices are this client's
-        return other is self._client or other is self
-
-    __hash__ = object.__hash__
+    made: bytes | None = None       # the executable that the server has compiled
 
     def compile_and_load(self, module: Any, executable_devices: Any, compile_options: Any, **more: Any) -> Any:
         """See ``jaxlib``'s Client."""

@@ -120,8 +120,8 @@ def _private() -> Iterator[None]:
         _works = False
 
 
-class _InlineClient:
-    """JAX's client, but that programs which it loads run in the calling thread."""
+class ClientProxy:
+    """Stand for JAX's client; subclasses replace some of its methods."""
 
     def __init__(self, client: Any):
         self._client = client
@@ -133,6 +133,10 @@ class _InlineClient:
         return other is self._client or other is self
 
     __hash__ = object.__hash__
+
+
+class _InlineClient(ClientProxy):
+    """Load programs that run in the calling thread."""
 
     def deserialize_executable(self, serialized: bytes, **options: Any) -> Any:
         """See ``jaxlib``'s Client."""
