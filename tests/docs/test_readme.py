@@ -46,3 +46,10 @@ def test_files_that_are_named_are_there(page):
     """A name may leave out the folders that the page is about: ``trace.py``, ``engine/trace.py``."""
     named = set(re.findall(r"`([\w./]+\.(?:py|c|h|md))`", page.read_text()))
     assert not [name for name in named if not any(f"/{source}".endswith(f"/{name}") for source in SOURCES)]
+
+
+def test_the_speed_table_has_rows_of_the_measurements():
+    rows = [line for line in README.splitlines() if line.startswith("|") and line.count("|") == 7]
+    assert len(rows) > 4
+    measured = (ROOT / "docs" / "measurements" / "speed.md").read_text().splitlines()
+    assert not [row for row in rows if row not in measured]
