@@ -1,4 +1,4 @@
-"""torch.autocast: mixed precision. ``with torch.autocast("cpu"):`` runs products in bfloat16, and what needs it in float32."""
+"""torch.autocast: mixed precision. Matrix products run in a lower precision, and sensitive ops in float32."""
 from __future__ import annotations
 
 import functools
@@ -20,7 +20,7 @@ __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_aut
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there are lists of ops for a type of device. See torch.amp.is_autocast_available.
+    """Return whether autocast supports a device type. See torch.amp.is_autocast_available.
 
     Args:
         device_type (str): "cpu", "cuda", ...
@@ -42,12 +42,14 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether autocast is on in this thread, for ``cuda`` if no type is given. See torch.is_autocast_enabled."""
+    """Return whether autocast is on in this thread, by default for ``cuda``. See torch.is_autocast_enabled."""
     return check_type("is_autocast_enabled", "cuda" if device_type is None else device_type) in state.enabled
 
 
 def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
-    """Turns autocast on or off: ``(device_type, enabled)``, or ``(enabled)`` for cuda. See torch.set_autocast_enabled."""
+    """Turn autocast on or off: ``(device_type, enabled)``, or ``(enabled)`` for cuda. See
+    torch.set_autocast_enabled.
+    """
     given = [*args, *(kwargs[k] for k in ("device_type", "enabled") if k in kwargs)]
     device_type, enabled = given if len(given) == 2 else ("cuda", given[0])
     if not isinstance(enabled, bool):
@@ -64,38 +66,38 @@ def _available(function: str, device_type: str) -> str:
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
-    """The lower precision of a type of device. See torch.get_autocast_dtype."""
+    """Return the lower precision of a device type. See torch.get_autocast_dtype."""
     return state.dtypes[_available("get_autocast_dtype", device_type)]
 
 
 def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
-    """Sets the lower precision of a type of device, in this thread. See torch.set_autocast_dtype."""
+    """Set the lower precision of a device type in this thread. See torch.set_autocast_dtype."""
     state.dtypes[_available("set_autocast_dtype", device_type)] = dtype
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether casts of weights are kept. See torch.is_autocast_cache_enabled."""
+    """Return whether autocast caches its casts of weights. See torch.is_autocast_cache_enabled."""
     return state.cache_enabled
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Sets whether casts of weights are kept. See torch.set_autocast_cache_enabled."""
+    """Choose whether autocast caches its casts of weights. See torch.set_autocast_cache_enabled."""
     state.cache_enabled = bool(enabled)
 
 
 def clear_autocast_cache() -> None:
-    """Forgets the casts of weights. See torch.clear_autocast_cache."""
+    """Drop the cached casts of weights. See torch.clear_autocast_cache."""
     state.cache.clear()
 
 
 def autocast_increment_nesting() -> int:
-    """Counts one autocast block more, and returns how many. See torch.autocast_increment_nesting."""
+    """Increment the nesting depth of autocast blocks, and return it. See torch.autocast_increment_nesting."""
     state.nesting += 1
     return state.nesting
 
 
 def autocast_decrement_nesting() -> int:
-    """Counts one autocast block less, and returns how many. See torch.autocast_decrement_nesting."""
+    """Decrement the nesting depth of autocast blocks, and return it. See torch.autocast_decrement_nesting."""
     state.nesting -= 1
     return state.nesting
 
@@ -140,10 +142,10 @@ class autocast:  # noqa: N801
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self._cache_enabled = state.cache_enabled if cache_enabled is None else cache_enabled
         self._enabled = bool(enabled) and self._possible()
-        self._outer: list[tuple] = []       # what was before each time the block was entered
+        self._outer: list[tuple] = []       # The settings to restore, one entry for each open block.
 
     def _possible(self) -> bool:
-        """Whether autocast can be on; a warning says why not."""
+        """Return whether autocast can be on; warn if not."""
         if self.device == "cuda":
             if not cuda.is_available():
                 warned.warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
@@ -178,7 +180,7 @@ class autocast:  # noqa: N801
 
 
 def autocast_decorator(autocast_instance: autocast, func: Callable) -> Callable:
-    """``func``, run inside an autocast block."""
+    """Wrap ``func`` in an autocast block."""
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         with autocast_instance:
@@ -187,7 +189,7 @@ def autocast_decorator(autocast_instance: autocast, func: Callable) -> Callable:
 
 
 def _enter_autocast(*args: Any) -> autocast:
-    """Enters an autocast block that ``_exit_autocast`` ends."""
+    """Enter an autocast block, which ``_exit_autocast`` ends."""
     return autocast(*args).__enter__()
 
 
@@ -198,7 +200,7 @@ def _exit_autocast(mode: autocast) -> None:
 # ---------------------------------------------------------------- custom autograd functions
 
 def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
-    """Tensors, and those in containers, in another dtype, where autocast would cast them."""
+    """Cast tensors, also in containers, to ``dtype`` if autocast would cast them."""
     if isinstance(value, Tensor):
         return value.to(dtype) if states.eligible(value, device_type) else value        # type: ignore[attr-defined]
     if isinstance(value, (str, bytes, np.ndarray)):
@@ -217,7 +219,7 @@ def _check_string(device_type: Any) -> None:
 
 
 def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dtypes.dtype | None = None) -> Any:
-    """Decorates the ``forward`` of a ``torch.autograd.Function``. See torch.amp.custom_fwd.
+    """Decorate the ``forward`` of a ``torch.autograd.Function``. See torch.amp.custom_fwd.
 
     With ``cast_inputs``, inside autocast, floating point inputs are cast to it and ``forward`` runs with autocast off.
 
@@ -260,7 +262,8 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: dt
 
 
 def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Any:
-    """Decorates the ``backward`` of a function whose ``forward`` has ``custom_fwd``: it runs as ``forward`` did.
+    """Decorate the ``backward`` of a Function whose ``forward`` has ``custom_fwd``: both run in the same autocast
+    state.
 
     Args:
         bwd: the function ``backward(ctx, *grads)``; without it, a decorator is returned.
@@ -303,7 +306,7 @@ def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Any:
 # ---------------------------------------------------------------- torch.*
 
 def _of(device_type: str) -> dict[str, Callable]:
-    """The older functions of one type of device: ``torch.is_autocast_cpu_enabled`` and its like."""
+    """Return the older functions for one device type, such as ``torch.is_autocast_cpu_enabled``."""
     name, shown = ("cuda", "gpu") if device_type == "gpu" else (device_type, device_type)
     return {f"{what}_autocast_{shown}_{of}": _deprecated(f"{what}_autocast_{shown}_{of}", f, name) for what, of, f in (
         ("is", "enabled", is_autocast_enabled), ("set", "enabled", set_autocast_enabled), ("get", "dtype", get_autocast_dtype),
@@ -322,7 +325,7 @@ def _deprecated(old: str, function: Callable, device_type: str) -> Callable:
 
 
 def bind() -> None:
-    """Puts the names into the package."""
+    """Bind the names to the package."""
     put(functions, {f.__name__: f for f in (
         autocast, autocast_decrement_nesting, autocast_increment_nesting, clear_autocast_cache, get_autocast_dtype,
         is_autocast_cache_enabled, is_autocast_enabled, set_autocast_cache_enabled, set_autocast_dtype, set_autocast_enabled)})

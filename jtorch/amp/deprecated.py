@@ -1,4 +1,4 @@
-"""torch.cuda.amp and torch.cpu.amp: the names that mixed precision had before it had ``device_type``. They warn."""
+"""torch.cuda.amp and torch.cpu.amp: deprecated names for mixed precision, without ``device_type``."""
 from __future__ import annotations
 
 import sys
@@ -63,7 +63,7 @@ def custom_bwd(bwd: Any) -> Any:
 
 
 def amp_definitely_not_available() -> bool:
-    """Whether there is no GPU."""
+    """Return whether no GPU is available."""
     return not cuda.is_available()
 
 
@@ -76,7 +76,7 @@ def _module(name: str, **names: Any) -> types.ModuleType:
 
 
 def make_modules() -> None:
-    """Puts the two namespaces, with the files that PyTorch has in them, beside ``torch.cuda`` and ``torch.cpu``."""
+    """Create the two namespaces, with the submodules that PyTorch has in them."""
     for device_type, autocast, scaler, others in (
             ("cuda", _CudaAutocast, _CudaGradScaler, {"custom_fwd": custom_fwd, "custom_bwd": custom_bwd}),
             ("cpu", _CpuAutocast, _CpuGradScaler, {})):

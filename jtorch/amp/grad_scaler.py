@@ -1,4 +1,4 @@
-"""torch.amp.GradScaler: keeps the gradients of a lower precision from vanishing."""
+"""torch.amp.GradScaler: loss scaling, which keeps gradients in a lower precision from vanishing."""
 from __future__ import annotations
 
 import inspect
@@ -19,7 +19,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """How far an optimizer is in this iteration."""
+    """The stage of an optimizer within one iteration."""
 
     READY = 0
     UNSCALED = 1
@@ -36,7 +36,7 @@ _BAD_SCALE = ("new_scale should be a float or a 1-element torch.cuda.FloatTensor
 
 
 class GradScaler:
-    """Scales losses up, and gradients down again; skips steps whose gradients are not finite. See torch.amp.GradScaler.
+    """Scale losses up and gradients back down, and skip steps with infinite or nan gradients. See torch.amp.GradScaler.
 
     ``step`` reads one number, whether an infinity was found. With an optimizer made with ``fused=True`` it reads none: the
     step undoes itself.
@@ -81,7 +81,7 @@ class GradScaler:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale, self._growth_factor, self._backoff_factor = init_scale, growth_factor, backoff_factor
         self._growth_interval, self._init_growth_tracker = growth_interval, 0
-        self._scale: Any = None             # both are made where the first output to scale is
+        self._scale: Any = None             # Both tensors are created on the device of the first scaled output.
         self._growth_tracker: Any = None
         self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
 
@@ -94,7 +94,7 @@ class GradScaler:
         return self._scale, self._growth_tracker
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or tensors in containers, times the scale."""
+        """Multiply a tensor, or the tensors in containers, by the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -108,7 +108,7 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divides the gradients of an optimizer's parameters by the scale, to clip them say."""
+        """Divide the gradients of an optimizer's parameters by the scale, for example before clipping."""
         if not self._enabled:
             return
         scale, _ = self._started("unscale_")
@@ -122,7 +122,7 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        """Unscales the gradients, if that has not been done, and steps if they are finite. What the step returns."""
+        """Step if all gradients are finite, and return the step's result. Gradients are unscaled first if necessary."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -146,7 +146,7 @@ class GradScaler:
         return None if found else optimizer.step(*args, **kwargs)
 
     def _step_scaled(self, optimizer: Any, state: dict[str, Any], args: tuple, kwargs: dict) -> Any:
-        """The step of an optimizer that looks at ``grad_scale`` and ``found_inf`` by itself."""
+        """Step an optimizer that handles ``grad_scale`` and ``found_inf`` itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warned.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
                         "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
@@ -168,7 +168,7 @@ class GradScaler:
         return made
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Ends the iteration: a new scale, from what was found or as given."""
+        """Finish the iteration: set the given scale, or adapt the scale to the overflows found."""
         if not self._enabled:
             return
         scale, tracker = self._started("update")
@@ -209,7 +209,7 @@ class GradScaler:
         return self._scale
 
     def get_scale(self) -> float:
-        """The scale as a number, 1.0 if scaling is off."""
+        """Return the scale as a number, or 1.0 if scaling is off."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
@@ -220,42 +220,42 @@ class GradScaler:
         return self._init_growth_tracker if self._growth_tracker is None else self._growth_tracker.item()
 
     def get_growth_factor(self) -> float:
-        """What the scale grows by."""
+        """Return the factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Sets what the scale grows by."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale shrinks by."""
+        """Return the factor by which the scale shrinks after an overflow."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Sets what the scale shrinks by."""
+        """Set the factor by which the scale shrinks after an overflow."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """How many good steps it takes for the scale to grow."""
+        """Return the number of steps without overflow before the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Sets how many good steps it takes for the scale to grow."""
+        """Set the number of steps without overflow before the scale grows."""
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:
-        """Whether scaling is on."""
+        """Return whether scaling is on."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """The scale, the factors and the count of good steps, as numbers; nothing if scaling is off."""
+        """Return the scale, the factors and the growth counter as numbers; an empty dict if scaling is off."""
         if not self._enabled:
             return {}
         return {"scale": self.get_scale(), "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
                 "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over the state of another scaler."""
+        """Load the state of another scaler."""
         if not self._enabled:
             return
         if not state_dict:
@@ -280,7 +280,7 @@ class GradScaler:
 
 
 def _gradients(optimizer: Optimizer, *, allow_fp16: bool) -> dict[Any, list[Tensor]]:
-    """The gradients of an optimizer's parameters, by device."""
+    """Return the gradients of an optimizer's parameters, by device."""
     found: dict[Any, list[Tensor]] = defaultdict(list)
     for p in (p for group in optimizer.param_groups for p in group["params"]):
         if p.grad is None:
@@ -292,7 +292,7 @@ def _gradients(optimizer: Optimizer, *, allow_fp16: bool) -> dict[Any, list[Tens
 
 
 def _unscale(by_device: dict[Any, list[Tensor]], inverse: Any) -> dict[Any, Tensor]:
-    """Multiplies gradients in place; for each device, a tensor that is 1 if one was not finite."""
+    """Multiply gradients in place, and return for each device a tensor that is 1 if a gradient was not finite."""
     found_inf = {}
     for device, grads in by_device.items():
         found = found_inf[device] = tensor(0.0, dtype=dtypes.float32, device=device)

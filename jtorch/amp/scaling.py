@@ -1,4 +1,4 @@
-"""The two steps of a GradScaler on tensors: gradients divided by the scale, and the scale's next value."""
+"""The two tensor operations of a GradScaler: unscaling gradients, and updating the scale."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from jtorch.tensor import Tensor
 
 @no_grad()
 def unscale_(grads: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
-    """Multiplies gradients in place by ``inv_scale``, and makes ``found_inf`` 1 if an element is not finite."""
+    """Multiply gradients in place by ``inv_scale``, and set ``found_inf`` to 1 if an element is not finite."""
     given = [value_of(t) for t in (*grads, found_inf, inv_scale.to(device=found_inf.device))]
     write_all([*grads, found_inf], engine.record(call_of(OPS["_amp_unscale"], ((T,) * len(grads), T, T)), given))
 
@@ -24,7 +24,7 @@ def unscale_(grads: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> N
 @no_grad()
 def update_scale_(scale: Tensor, tracker: Tensor, found: Tensor | Sequence[Tensor], growth: float, backoff: float,
                   interval: int) -> Tensor:
-    """Makes the scale smaller where something was ``found``, and larger after ``interval`` steps in which nothing was."""
+    """Shrink the scale if ``found`` is nonzero; grow it after ``interval`` steps without overflow."""
     found = [found] if isinstance(found, Tensor) else found
     options: list[Any] = [float(growth), float(backoff), int(interval)]
     template = (T, T, (T,) * len(found), *[NUMBERS[o.__class__] for o in options])
@@ -34,5 +34,5 @@ def update_scale_(scale: Tensor, tracker: Tensor, found: Tensor | Sequence[Tenso
 
 
 def bind() -> None:
-    """Puts both where PyTorch has them."""
+    """Bind both functions to PyTorch's names."""
     put(functions, {"_amp_foreach_non_finite_check_and_unscale_": unscale_, "_amp_update_scale_": update_scale_})

@@ -1,4 +1,4 @@
-"""Whether autocast is on in this thread, and how it casts the arguments of a call.
+"""The state of autocast in this thread, and the casts that it makes to a call's arguments.
 
 ``seam.autocast`` is set only while some thread has it on, so that it costs other programs nothing.
 """
@@ -24,23 +24,23 @@ AVAILABLE = ("cpu", "cuda", "ipu", "xpu", "maia", "xla", "mps", "hpu", "mtia", "
 
 
 class _State(threading.local):
-    """Each thread has its own."""
+    """Thread-local state."""
 
     def __init__(self) -> None:
         self.dtypes: dict[str, dtypes.dtype] = {d: dtypes.bfloat16 if d in _BFLOAT16 else dtypes.float16 for d in AVAILABLE}
         self.enabled: tuple[str, ...] = ()
         self.cache_enabled = True
         self.nesting = 0
-        self.cache: dict[int, tuple] = {}       # of leaves, by id: (weak reference, version, dtype, cast)
+        self.cache: dict[int, tuple] = {}       # Maps a leaf's id to (weak reference, version, dtype, cast).
 
 
 state = _State()
 _lock = threading.Lock()
-_count = 0      # how many (thread, device type) have it on
+_count = 0      # The number of pairs (thread, device type) with autocast on.
 
 
 def check_type(function: str, device_type: Any) -> str:
-    """A device type that exists; TypeError and RuntimeError otherwise."""
+    """Return the type of a valid device; raise TypeError or RuntimeError for others."""
     if not isinstance(device_type, str):
         raise TypeError(f"{function}(): argument 'device_type' (position 1) must be str, not {type(device_type).__name__}")
     return devices.device(device_type).type
@@ -55,7 +55,7 @@ def _tell() -> None:
 
 
 def watch(function: Callable[[Call, Any], None] | None) -> None:
-    """Lets every call with its arguments come by ``function`` before it is cast; None ends it."""
+    """Pass every call with its arguments to ``function`` before the casts; None ends that."""
     global _watching
     with _lock:
         _watching = function
@@ -63,7 +63,7 @@ def watch(function: Callable[[Call, Any], None] | None) -> None:
 
 
 def enable(device_type: str, enabled: bool) -> None:
-    """Turns autocast on or off for a type of device in this thread."""
+    """Turn autocast on or off for a device type in this thread."""
     global _count
     if enabled == (device_type in state.enabled):
         return
@@ -79,11 +79,11 @@ def _of_thread() -> tuple:
 
 
 def _use(modes: tuple) -> None:
-    """Makes the modes of autocast those that ``_of_thread`` has told, of this thread or another."""
+    """Restore the modes of autocast that ``_of_thread`` returned, in this thread or another."""
     enabled, state.dtypes = modes
     for device_type in {*state.enabled, *enabled}:
         enable(device_type, device_type in enabled)
-    state.enabled = enabled     # in the same order
+    state.enabled = enabled     # Restore the order too.
 
 
 seam.modes.append((_of_thread, _use))
@@ -92,7 +92,7 @@ seam.modes.append((_of_thread, _use))
 # ---------------------------------------------------------------- casting
 
 def cast_arguments(c: Call, flat: Any) -> Any:
-    """The arguments of a call as autocast wants them."""
+    """Cast the arguments of a call as autocast's policy for its op says."""
     if _watching is not None:
         _watching(c, flat)
     for device_type in state.enabled:
@@ -121,7 +121,7 @@ def _as_policy(policy: str, device_type: str, flat: Any) -> Any:
 
 
 def eligible(t: Tensor, device_type: str) -> bool:
-    """Whether autocast casts a tensor at all: floating point, but not of double precision."""
+    """Return whether autocast may cast a tensor: it is on the device and floating point, but not float64."""
     aval = storage.aval_of(t)
     return aval.dtype.is_floating_point and aval.dtype is not dtypes.float64 and devices.single(aval.device).type == device_type
 
@@ -134,7 +134,7 @@ def _widest(device_type: str, lower: dtypes.dtype, flat: Any) -> dtypes.dtype:
 
 
 def cast(t: Any, device_type: str, wanted: dtypes.dtype) -> Any:
-    """A tensor in another dtype, if it is one that autocast casts. Casts of weights are kept until autocast ends."""
+    """Cast a tensor if autocast may cast it. Casts of weights are cached until autocast ends."""
     aval = storage.aval_of(t)
     if aval.dtype is wanted or not eligible(t, device_type):
         return t

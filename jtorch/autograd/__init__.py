@@ -25,15 +25,15 @@ __all__ = ["Function", "NestedIOFunction", "Variable", "anomaly_mode", "backward
 def __getattr__(name: str) -> _Any:
     if name == "profiler":
         return _importlib.import_module("jtorch.autograd.profiler")
-    if name == "torch":         # PyTorch's file imports it
+    if name == "torch":         # PyTorch's file imports torch.
         return _importlib.import_module("jtorch")
     raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
 
 
 def _profiler_enabled() -> bool:
-    """False: JAX traces, and is asked by ``torch.profiler``."""
+    """Return False, since JAX does the tracing; ``torch.profiler`` controls it."""
     return False
 
 
 def _disable_profiler() -> None:
-    """Nothing: none is on."""
+    """Do nothing: the legacy profiler never runs."""

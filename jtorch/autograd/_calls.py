@@ -1,4 +1,4 @@
-"""A few operations on tensors that autograd itself needs."""
+"""Operations on tensors that autograd itself needs."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from jtorch.tensor import Tensor, wrap
 
 
 def filled(aval: Aval, number: int) -> Tensor:
-    """A new tensor full of one number."""
+    """Return a new tensor filled with one number."""
     array = np.full(aval.shape, number, aval.np)
     return wrap(Value(aval, array if aval.device is engine.CPU else engine.put(array, aval.device)))
 
 
 def zeros_like(t: Tensor) -> Tensor:
-    """A new tensor of zeros."""
+    """Return a new tensor of zeros with the shape, dtype and device of ``t``."""
     return filled(aval_of(t), 0)
 
 
 def stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors one behind the other along a new first dim."""
+    """Stack tensors along a new first dim."""
     return call(call_of(OPS["stack"], ((T,) * len(tensors), 0)), list(tensors))

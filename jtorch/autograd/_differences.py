@@ -1,4 +1,4 @@
-"""Finite differences: what gradcheck compares gradients with."""
+"""Finite differences, with which gradcheck compares gradients."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from jtorch.tensor import Tensor, wrap
 
 
 class GradcheckError(RuntimeError):
-    """What gradcheck and gradgradcheck raise for a gradient that is wrong."""
+    """The error that gradcheck and gradgradcheck raise for a wrong gradient."""
 
 
 # ---------------------------------------------------------------- tensors and arrays
@@ -39,7 +39,7 @@ def tensor_like(t: Tensor, array: np.ndarray) -> Tensor:
 
 
 def set_elements(t: Tensor, array: np.ndarray) -> None:
-    """Gives a tensor other elements, unnoticed by autograd."""
+    """Overwrite a tensor's elements without autograd noticing."""
     storage.write(t.data, storage.value_of(tensor_like(t, array)))
 
 
@@ -57,7 +57,7 @@ def outputs_as_arrays(func: Callable, inputs: tuple, part: Callable, all_outputs
 
 def difference(func: Callable, inputs: tuple, t: Tensor, step: np.ndarray, eps: float, part: Callable,
                 all_outputs: bool = False) -> list[np.ndarray]:
-    """The change of each output per unit of change of one input along ``step``."""
+    """Return the central difference of each output along ``step``, a direction for the input ``t``."""
     before = array(t)
     try:
         set_elements(t, before - eps * step)
@@ -79,7 +79,10 @@ def double(a: np.ndarray) -> type:
 
 def columns(func: Callable, inputs: tuple, t: Tensor, eps: float, part: Callable,
              all_outputs: bool = False) -> Iterator[list[np.ndarray]]:
-    """For each element of one input, how each output changes with it (in the imaginary direction too, times i)."""
+    """Yield, for each element of the input ``t``, the derivative of each output.
+
+    A complex input is varied in the imaginary direction too; that difference is multiplied by i and added.
+    """
     for i in range(t.numel()):
         step: np.ndarray = np.zeros(t.numel(), double(array(t)))
         step[i] = 1.0

@@ -1,4 +1,4 @@
-"""What a gradcheck is to look at."""
+"""The settings of gradcheck."""
 from __future__ import annotations
 
 from typing import NamedTuple

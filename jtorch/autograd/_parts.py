@@ -1,11 +1,11 @@
-"""Tensors of which a process has a part: backward begins at the part, and gradients are shown as the whole's."""
+"""Distributed tensors in backward, which starts at this process's part and shows gradients of the whole tensor."""
 from __future__ import annotations
 
 from typing import Any
 
 
 def rooted(outputs: tuple, gradients: tuple) -> tuple[tuple, tuple]:
-    """Where backward begins, and with which gradients."""
+    """Replace each distributed output and its gradient by the local part from which backward starts."""
     if all(getattr(t, "_backward_from", None) is None for t in outputs):
         return outputs, gradients
     pairs = [(t, g) if getattr(t, "_backward_from", None) is None else t._backward_from(g)
@@ -14,10 +14,17 @@ def rooted(outputs: tuple, gradients: tuple) -> tuple[tuple, tuple]:
 
 
 def shown(gradient: Any, differentiated: Any, given: Any) -> Any:
-    """A gradient as the caller sees it, of what was differentiated by for the tensor that was given."""
+    """Return a gradient in the form that the caller expects.
+
+    Args:
+        gradient: the gradient of ``differentiated``, or None.
+        differentiated: the tensor in the graph; for a sparse tensor these are its values.
+        given: the tensor that the caller named.
+
+    """
     if gradient is None:
         return None
-    if differentiated is not given:     # the values of a sparse tensor
+    if differentiated is not given:     # Wrap the gradient of a sparse tensor's values as a sparse tensor.
         return given.rebuilt(gradient)
     show = getattr(given, "_show_gradient", None)
     return gradient if show is None else show(gradient)

@@ -1,4 +1,4 @@
-"""Anomaly detection: backward that stops at the first nan and shows the forward call that it belongs to."""
+"""Anomaly detection: backward stops at the first nan and shows the forward call that made the node."""
 from __future__ import annotations
 
 from jtorch._base import warned
@@ -14,7 +14,7 @@ class _Restores:
 
 
 class set_detect_anomaly(_Restores):
-    """Turns anomaly detection on or off, at once and, used as a context, until its end.
+    """Turn anomaly detection on or off: at once, and until the block's end if used as a context manager.
 
     Args:
         mode (bool): on or off.
@@ -68,15 +68,15 @@ class detect_anomaly(_Restores):
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on. See torch.is_anomaly_enabled."""
+    """Return whether anomaly detection is on. See torch.is_anomaly_enabled."""
     return modes.anomaly
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly detection looks for nan. See torch.is_anomaly_check_nan_enabled."""
+    """Return whether anomaly detection looks for nan. See torch.is_anomaly_check_nan_enabled."""
     return modes.anomaly_check_nan
 
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
-del _Restores      # PyTorch's module has no such names
+del _Restores      # PyTorch's module does not have this name.

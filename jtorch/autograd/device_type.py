@@ -1,4 +1,4 @@
-"""torch.autograd.DeviceType: numbers of types of devices, as profiles have them."""
+"""torch.autograd.DeviceType: the numbers that profiles use for device types."""
 from __future__ import annotations
 
 import enum

@@ -19,12 +19,12 @@ from jtorch.ops.registry import OPS, T
 from jtorch.storage import aval_of
 from jtorch.tensor import Tensor
 
-_current_level = -1     # as in PyTorch: 0 inside of a level
-_numbers: list[int] = []        # what the open level is called by what holds tangents
+_current_level = -1     # PyTorch's numbering: 0 within a level, -1 outside.
+_numbers: list[int] = []        # The number that ``tangents`` gave the open level.
 
 
 def enter_dual_level() -> int:
-    """Opens a level, in which tensors may be dual. See torch.autograd.forward_ad.enter_dual_level."""
+    """Open a level, in which tensors can be dual. See torch.autograd.forward_ad.enter_dual_level."""
     global _current_level
     if _numbers:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -34,7 +34,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Closes the level; no tensor is dual any more. See torch.autograd.forward_ad.exit_dual_level."""
+    """Close the level, after which no tensor is dual. See torch.autograd.forward_ad.exit_dual_level."""
     global _current_level
     level = _current_level if level is None else level
     if level != _current_level:
@@ -46,7 +46,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of ``tensor`` that has ``tangent`` as its forward gradient. See torch.autograd.forward_ad.make_dual.
+    """Return a view of ``tensor`` that carries ``tangent`` as its forward gradient. See
+    torch.autograd.forward_ad.make_dual.
 
     The tangent is kept as it is where it lies in memory as the tensor does, and copied otherwise.
     """
@@ -60,7 +61,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def dual(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
-    """``make_dual`` at any level that is open."""
+    """Make a dual tensor at any open level."""
     if tangents.of(tensor, level) is not None:
         raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
                            "0 is not "
@@ -77,7 +78,7 @@ def dual(tensor: Tensor, tangent: Tensor, level: int) -> Tensor:
 
 
 def check_size(tensor: Tensor, tangent: Tensor) -> None:
-    """RuntimeError where a forward gradient is of another size than its tensor."""
+    """Raise RuntimeError if a forward gradient and its tensor have different sizes."""
     if aval_of(tangent).shape != aval_of(tensor).shape:
         raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
                            f"not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
@@ -89,7 +90,7 @@ def _fills_its_storage(t: Tensor) -> bool:
 
 
 def _alike(tangent: Tensor, tensor: Tensor) -> bool:
-    """Whether views of both can be taken in the same way."""
+    """Return whether each view of the tensor can be taken of the tangent as well (same strides and storage size)."""
     if not aval_of(tensor).numel or aval_of(tensor).traced or aval_of(tangent).traced:
         return True
     same_size = _fills_its_storage(tensor) or tensor._storage.aval.nbytes == tangent._storage.aval.nbytes
@@ -97,14 +98,14 @@ def _alike(tangent: Tensor, tensor: Tensor) -> bool:
 
 
 def _as_large(tangent: Tensor, tensor: Tensor) -> Tensor:
-    """A copy of a tangent in a storage that has room for all that the tensor's has."""
+    """Copy a tangent into a storage as large as the tensor's."""
     numel = tensor._storage.aval.nbytes // aval_of(tensor).np.itemsize
     room = tangent.new_zeros(numel)     # type: ignore[attr-defined]
     return room.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset()).copy_(tangent)
 
 
 def primal_of(tensor: Tensor, level: int) -> Tensor:
-    """A view of a tensor that is not dual at a level, nor becomes it where the tensor is written to."""
+    """Return a view of a tensor that is not dual at ``level`` and stays so if the tensor is written to."""
     with tangents.only_below(level):
         made = call_view(call_of(OPS["view"], (T, tuple(tensor.shape))), (tensor,)) if tensor.is_contiguous() else \
             call_view(call_of(OPS["alias"], (T,)), (tensor,))
@@ -112,14 +113,16 @@ def primal_of(tensor: Tensor, level: int) -> Tensor:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What ``unpack_dual`` gives: a tensor and its forward gradient, None where it has none."""
+    """The result of ``unpack_dual``: a tensor, and its forward gradient or None."""
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """A view of a tensor that is not dual, and its forward gradient. See torch.autograd.forward_ad.unpack_dual."""
+    """Split a tensor into a view that is not dual and its forward gradient. See
+    torch.autograd.forward_ad.unpack_dual.
+    """
     if (_current_level if level is None else level) < 0 or not _numbers:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
@@ -128,7 +131,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def unpacked(tensor: Tensor, level: int) -> UnpackedDualTensor:
-    """``unpack_dual`` at any level that is open."""
+    """Unpack a dual tensor at any open level."""
     tangent = tangents.of(tensor, level) if tangents.state.enabled else None
     return UnpackedDualTensor(primal_of(tensor, level), tangent)
 
@@ -148,7 +151,9 @@ def _is_fwd_grad_enabled() -> bool:
 
 
 class _set_fwd_grad_enabled(_Context):
-    """Turns forward gradients on or off in this thread, at once and, used as a context, until its end."""
+    """Turn forward gradients on or off in this thread: at once, and until the block's end if used as a context
+    manager.
+    """
 
     def __init__(self, mode: bool) -> None:
         self.prev, self.mode = tangents.state.enabled, mode
@@ -161,10 +166,10 @@ class _set_fwd_grad_enabled(_Context):
         tangents.state.enabled = self.prev
 
     def clone(self) -> Any:
-        """A fresh context of the same kind."""
+        """Return a fresh context of the same kind."""
         return type(self)(self.mode)
 
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
-del _Context      # PyTorch's module has no such names
+del _Context      # PyTorch's module does not have this name.

@@ -29,7 +29,7 @@ from jtorch.tensor import Tensor, alias, wrap
 
 
 class FunctionCtx:
-    """What ``forward`` may tell about its results, and where it leaves what ``backward`` needs."""
+    """The context of a custom function: ``forward`` describes its results here and saves what ``backward`` needs."""
 
     to_save: tuple | None = None
     saved_for_forward: tuple | None = None
@@ -38,53 +38,56 @@ class FunctionCtx:
     materialize_grads = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Saves inputs or outputs for ``backward``, where ``ctx.saved_tensors`` gives them, checked for writes."""
+        """Save inputs or outputs for ``backward``, which reads them as ``ctx.saved_tensors``.
+
+        Reading a tensor that was written to after it was saved raises RuntimeError.
+        """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Saves tensors for ``jvp``."""
+        """Save tensors for ``jvp``."""
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Says which inputs ``forward`` has written to."""
+        """Declare the inputs that ``forward`` has written to."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Says which outputs have no gradient."""
+        """Declare the outputs that have no gradient."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` gets zeros (True, the default) or None for outputs without a gradient."""
+        """Choose what ``backward`` gets for outputs without a gradient: zeros (True, the default) or None."""
         self.materialize_grads = value
 
     def mark_shared_storage(self, *pairs) -> None:
-        """Does nothing, as in PyTorch, which finds out by itself."""
+        """Do nothing, as in PyTorch, which tracks shared storages automatically."""
         warned.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that "
                     "calls to `set_()` are not tracked", FutureWarning)
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The node of a custom function, and its ``ctx``. Each Function has a subclass of its own: ``ExpBackward``."""
+    """The node of a custom function, and its ``ctx``. Each Function has its own subclass, such as ``ExpBackward``."""
 
     _forward_cls: type[Function]
     _inputs: list
     needs_input_grad: tuple[bool, ...] = ()
     runs_without_gradient = True
-    marked: Any = None  # which outputs are marked as not differentiable, for ``jvp``
-    in_jvp = False      # whether the user's ``jvp`` runs, to which other tensors were saved
+    marked: Any = None  # Tells ``jvp`` which outputs are marked as not differentiable.
+    in_jvp = False      # Whether the user's ``jvp`` runs, which reads ``saved_for_forward``.
 
     def __init__(self) -> None:
         super().__init__(())
         self._saved: list[_saved.Saved | None] | None = []
-        self._outputs: list = []            # the aval of each output, None for what is no tensor
-        self._is_tensor: list[bool] = []    # of the inputs
+        self._outputs: list = []            # The aval of each output; None for an output that is not a tensor.
+        self._is_tensor: list[bool] = []    # Whether each input is a tensor.
 
     def __repr__(self):
         return f"<torch.autograd.function.{self.name()} object at {hex(id(self))}>"
 
     @property
     def saved_tensors(self) -> tuple:
-        """What ``save_for_backward`` was given; an error if it was written to since, or has been freed."""
+        """Return the tensors given to ``save_for_backward``; raise if one was written to since, or was freed."""
         if self.in_jvp:
             return () if self.saved_for_forward is None else self.saved_for_forward
         if self._saved is None:
@@ -93,12 +96,12 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_variables(self) -> tuple:
-        """The old name of ``saved_tensors``."""
+        """Return ``saved_tensors`` under its old name."""
         warned.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     def apply(self, *grads) -> Any:
-        """Calls the user's ``backward`` (or ``vjp``)."""
+        """Call the user's ``backward`` (or ``vjp``)."""
         cls = self._forward_cls
         backward, vjp = cls.backward, cls.vjp
         if backward is not Function.backward and vjp is not Function.vjp:
@@ -122,7 +125,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return filled(aval, 0)
 
     def _checked(self, outs: tuple) -> list:
-        """The gradients of the tensors among the inputs; an error if there are too many, too few or wrong ones."""
+        """Return the gradients of the inputs that are tensors; raise if their number or type is wrong."""
         name, expected = self.name(), len(self._is_tensor)
         if len(outs) > expected and all(g is None for g in outs[expected:]):
             outs = outs[:expected]
@@ -150,7 +153,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 def _fitted(grad: Tensor, aval, i: int, name: str) -> Tensor:
-    """A gradient in the shape and dtype of its input, as PyTorch's engine fits it; an error if it cannot be."""
+    """Fit a gradient to its input's shape and dtype, as PyTorch's engine does; raise if that is impossible."""
     shape = tuple(grad.shape)
     if shape != aval.shape:
         if not check.expands_to(aval.shape, shape):
@@ -169,14 +172,14 @@ def _fitted(grad: Tensor, aval, i: int, name: str) -> Tensor:
 
 
 def _summed(grad: Tensor, shape: tuple) -> Tensor:
-    """The sum over the dims that broadcasting ``shape`` would add or stretch."""
+    """Sum a gradient over the dims that broadcasting ``shape`` would add or stretch."""
     extra = grad.dim() - len(shape)
     dims = [*range(extra), *[extra + i for i, n in enumerate(shape) if n == 1 and grad.shape[extra + i] != 1]]
     return grad.sum(dims).reshape(shape)        # type: ignore[attr-defined]
 
 
 class FunctionMeta(type):
-    """Gives each Function the class of its nodes."""
+    """The metaclass that gives each Function its own class of nodes."""
 
     def __init__(cls, name, bases, attrs):
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls})
@@ -227,17 +230,17 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Computes the result. It runs without recording."""
+        """Compute the result. Calls in it are not recorded."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
-        """Saves what ``backward`` needs, where ``forward`` takes no ``ctx``."""
+        """Save what ``backward`` needs, if ``forward`` takes no ``ctx``."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the inputs from those of the outputs."""
+        """Return the gradients of the inputs, given those of the outputs."""
         raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use "
                                   "it with backward mode AD.")
 
@@ -245,19 +248,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of the outputs from those of the inputs, for forward mode."""
+        """Return the tangents of the outputs, given those of the inputs (forward mode)."""
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
                                   "forward mode AD.")
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """How the operation is batched (not used: JAX batches what ``forward`` calls)."""
+        """Define how the operation is batched. jtorch does not call it: JAX batches the calls in ``forward``."""
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
                                   "generate_vmap_rule=True.")
 
     @classmethod
     def apply(cls, *args, **kwargs):
-        """Calls the operation, and records it if an argument requires grad."""
+        """Call the operation, and record it if an argument requires grad."""
         if cls.setup_context is not Function.setup_context:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
@@ -283,7 +286,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _applied(cls, args: tuple, inputs: list) -> tuple[Any, Any]:
-        """The context of one application, and what it gives."""
+        """Apply the function once and return its context and its outputs."""
         needs = tuple([isinstance(a, Tensor) and requires_grad(a) for a in args])
         ctx = cls._backward_cls()       # type: ignore[attr-defined]
         ctx.needs_input_grad = needs
@@ -300,9 +303,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 def _in_place(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
-    """The arguments of ``forward``, those given by name in their places; TypeError where they have none."""
+    """Return the arguments of ``forward`` with keyword arguments in their positions.
+
+    Raises:
+        TypeError: for an unknown, repeated or missing argument.
+
+    """
     code = cls.forward.__code__
-    names = code.co_varnames[cls.setup_context is Function.setup_context:code.co_argcount]      # without ctx
+    names = code.co_varnames[cls.setup_context is Function.setup_context:code.co_argcount]      # Skip ctx.
     for name in kwargs:
         if name not in names:
             raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
@@ -316,7 +324,7 @@ def _in_place(cls: type[Function], args: tuple, kwargs: dict) -> tuple:
 
 
 def run_forward(cls: type[Function], ctx: Any, args: tuple) -> Any:
-    """Calls the user's ``forward``, in either of its two forms, without recording."""
+    """Call the user's ``forward``, in either of its two forms, without recording."""
     with no_grad(), _set_fwd_grad_enabled(False):
         if cls.setup_context is Function.setup_context:
             return cls.forward(ctx, *args)
@@ -326,11 +334,12 @@ def run_forward(cls: type[Function], ctx: Any, args: tuple) -> Any:
 
 
 def _finish(ctx: BackwardCFunction, inputs: list, returned: Any, executable: bool) -> Any:
-    """Gives the outputs their history, and saves what is to be saved."""
+    """Give the outputs their history, and save the tensors that the user asked for."""
     outs = returned if isinstance(returned, tuple) else (returned,)
     _check_dirty(ctx, inputs, outs)
     if executable:
-        ctx.seq = sequence()        # after the edges: backward goes by it
+        # Number the node after its inputs' nodes: backward runs nodes in reverse order of their numbers.
+        ctx.seq = sequence()
         ctx._outputs = [aval_of(o) if isinstance(o, Tensor) else None for o in outs]
         if mode.anomaly:
             ctx.trace = tape.stack()
@@ -351,7 +360,7 @@ def _finish(ctx: BackwardCFunction, inputs: list, returned: Any, executable: boo
 
 
 def _number(t: Tensor, made: list, ctx: BackwardCFunction) -> int | None:
-    """Which output of the function a saved tensor is, if any."""
+    """Return the number of the output that a saved tensor is, or None."""
     return next((i for i, m in enumerate(made) if m is t and t._node is ctx), None)
 
 
@@ -376,7 +385,7 @@ def _output(ctx: BackwardCFunction, t: Tensor, nr: int, inputs: list, executable
         with no_grad():
             t = call_view(call_of(OPS["alias"], (T,)), (t,))
     if not differentiable:
-        if requires_grad(t) and (is_input or t._base is None):      # a view of an input stays one
+        if requires_grad(t) and (is_input or t._base is None):      # A view of an input stays a view.
             t = alias(t)
         if t._base is not None:
             restrict(t, "custom")
@@ -389,7 +398,7 @@ def _output(ctx: BackwardCFunction, t: Tensor, nr: int, inputs: list, executable
 
 
 def _dirty_output(ctx: BackwardCFunction, t: Tensor, nr: int, differentiable: bool) -> Tensor:
-    """An input that ``forward`` has written to: the function becomes its history, as an in-place operation would."""
+    """Make the function the history of an input that ``forward`` has written to, as an in-place operation would."""
     if not differentiable:
         count_write(t)
         return t
@@ -401,7 +410,7 @@ def _dirty_output(ctx: BackwardCFunction, t: Tensor, nr: int, differentiable: bo
 
 
 class Error(Node):
-    """The node that says that a gradient cannot be differentiated again."""
+    """The node that raises when a gradient of a ``once_differentiable`` function is differentiated again."""
 
     __slots__ = ()
 
@@ -411,7 +420,9 @@ class Error(Node):
 
 
 def once_differentiable(fn: Callable) -> Callable:
-    """Marks a ``backward`` whose result cannot be differentiated again. See torch.autograd.function.once_differentiable."""
+    """Mark a ``backward`` whose result cannot be differentiated again. See
+    torch.autograd.function.once_differentiable.
+    """
     @functools.wraps(fn)
     def wrapper(ctx, *args, **kwargs):
         with no_grad():
@@ -426,7 +437,7 @@ def once_differentiable(fn: Callable) -> Callable:
 
 
 class InplaceFunction(Function):
-    """The old base class of functions with an ``inplace`` flag."""
+    """The old base class for functions with an ``inplace`` flag."""
 
     def __init__(self, inplace: bool = False):
         super().__init__()
@@ -443,7 +454,7 @@ class NestedIOFunction(Function):
 
     @classmethod
     def apply(cls, *args, **kwargs):
-        """Not built."""
+        """Raise NotImplementedError."""
         raise NotImplementedError("torch.autograd.NestedIOFunction is not built; use torch.autograd.Function with flat arguments")
 
 

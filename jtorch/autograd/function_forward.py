@@ -11,14 +11,17 @@ from jtorch.tensor import Tensor
 
 
 class Below:
-    """One application at the latest level at which an input is dual: what its ``jvp`` is given, and what it gives."""
+    """One application of a custom function at the highest level at which an input is dual.
+
+    It passes the inputs' tangents to ``jvp`` and gives the outputs the tangents that ``jvp`` returns.
+    """
 
     def __init__(self, args: tuple, level: int):
         self.args, self.level = args, level
         self.given = [tangents.of(a, level) if isinstance(a, Tensor) else None for a in args]
 
     def outputs(self, ctx: Any, returned: Any) -> Any:
-        """What ``forward`` has returned, with tangents."""
+        """Give the outputs of ``forward`` their tangents."""
         outs = returned if isinstance(returned, tuple) else (returned,)
         found = self._changes(ctx)
         if len(found) != len(outs):
@@ -62,7 +65,9 @@ class Below:
 
 
     def _check_view(self, t: Tensor, change: Tensor) -> None:
-        """RuntimeError where an output is a view of a dual input, but its tangent none of the input's."""
+        """Raise RuntimeError if an output is a view of a dual input but its tangent is no view of the input's
+        tangent.
+        """
         at = [g for a, g in zip(self.args, self.given, strict=True) if g is not None and a._storage is t._storage]
         if t._base is None or not at:
             return
@@ -81,7 +86,7 @@ class Below:
 
 
 def apply_dual(function: Any, args: tuple, inputs: list, level: int) -> Any:
-    """Applies a custom function of which an input is dual at ``level``."""
+    """Apply a custom function that has an input which is dual at ``level``."""
     made = Below(args, level)
     with tangents.only_below(level):
         ctx, returned = function._applied(args, inputs)
@@ -89,5 +94,5 @@ def apply_dual(function: Any, args: tuple, inputs: list, level: int) -> Any:
 
 
 def without_tangents() -> Any:
-    """The mode in which ``forward`` runs."""
+    """Return the mode in which ``forward`` runs: forward gradients are off."""
     return _set_fwd_grad_enabled(False)

@@ -1,4 +1,4 @@
-"""Custom functions under JAX's transformations: ``jax.grad`` of code that applies one uses the user's backward."""
+"""Custom functions under JAX's transformations: ``jax.grad`` of code that applies one calls the user's backward."""
 from __future__ import annotations
 
 from typing import Any
@@ -20,7 +20,7 @@ class _Kept:
         self.array = array
 
     def unpack(self, node) -> Tensor:
-        """The tensor."""
+        """Return the tensor."""
         return _wrapped(self.array)
 
 
@@ -35,7 +35,7 @@ def _array(t: Tensor):
 
 
 def apply_traced(cls: Any, args: tuple) -> Any:
-    """Calls a custom function on tensors that hold JAX tracers, as a ``jax.custom_vjp``."""
+    """Call a custom function as a ``jax.custom_vjp`` on tensors that hold JAX tracers."""
     places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
     call = _Traced(cls, args, places)
     function = jax.custom_vjp(lambda *arrays: call.forward(arrays)[0])
@@ -46,7 +46,10 @@ def apply_traced(cls: Any, args: tuple) -> Any:
 
 
 def with_history(recorded: Any, traced: Any) -> Any:
-    """What ``apply_traced`` has given, with the nodes of a call that the tape has recorded: both ways to differentiate."""
+    """Give the outputs of ``apply_traced`` the nodes of the recorded call.
+
+    Then both JAX and the tape can differentiate them.
+    """
     if not isinstance(recorded, tuple):
         return _joined(recorded, traced)
     return tuple([_joined(r, t) for r, t in zip(recorded, traced, strict=True)])
@@ -59,13 +62,13 @@ def _joined(recorded: Any, traced: Any) -> Any:
 
 
 class _Traced:
-    """One application: its arguments, and what its forward has left for its backward."""
+    """One application: its arguments, and the context that its forward leaves for its backward."""
 
     def __init__(self, cls: Any, args: tuple, places: list[int]):
         self.cls, self.args, self.places = cls, args, places
 
     def forward(self, arrays: tuple) -> tuple:
-        """The outputs' arrays, and those of what is saved."""
+        """Return the arrays of the outputs and of the saved tensors."""
         from jtorch.autograd.function import run_forward
         given = list(self.args)
         for i, array in zip(self.places, arrays, strict=True):
@@ -79,7 +82,10 @@ class _Traced:
         return outs, [None if t is None else _array(t) for t in ctx.to_save or ()]
 
     def backward(self, saved: list, cts: list) -> tuple:
-        """The gradients of the inputs, by the user's backward; JAX's cotangents are PyTorch's conjugated."""
+        """Return the gradients of the inputs, computed by the user's backward.
+
+        JAX's cotangents are the conjugates of PyTorch's gradients.
+        """
         self.ctx._saved = [None if a is None else _Kept(a) for a in saved]
         rest = iter(cts)
         given = [_cotangent(next(rest)) if isinstance(o, Tensor) else None for o in self.outs]

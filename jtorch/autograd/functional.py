@@ -1,4 +1,4 @@
-"""torch.autograd.functional: products with, and whole, Jacobians and Hessians of functions of tensors.
+"""torch.autograd.functional: Jacobians and Hessians of functions of tensors, and products with them.
 
 Products "from the right" (jvp, hvp) differentiate twice backward: the backward is linear in the gradient it is given, and
 the gradient of that linear function is the product that is wanted.
@@ -20,7 +20,7 @@ Tensors = Tensor | tuple[Tensor, ...]
 # ---------------------------------------------------------------- arguments and results
 
 def _as_tuple(given: Any, what: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Whether a tuple was given, and the tensors in one."""
+    """Return whether a tuple was given, and the tensors as a tuple."""
     is_tuple = isinstance(given, tuple)
     tensors = given if is_tuple else (given,)
     for i, t in enumerate(tensors):
@@ -32,7 +32,7 @@ def _as_tuple(given: Any, what: str, function: str) -> tuple[bool, tuple[Tensor,
 
 
 def _fresh(inputs: tuple, create_graph: bool, needed: bool) -> tuple:
-    """New tensors for the inputs, so that those the function captured count as constants."""
+    """Return new tensors for the inputs, so that inputs captured by the function count as constants."""
     return tuple([t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(needed)    # type: ignore[attr-defined]
                   for t in inputs])
 
@@ -52,7 +52,7 @@ def _called(func: Callable, inputs: tuple, name: str, strict: bool) -> tuple[boo
 
 
 def _vector(v: Any, like: tuple, is_tuple: bool, name: str, create_graph: bool) -> tuple:
-    """The given vector, of the lengths and sizes of ``like``."""
+    """Check that ``v`` has the lengths and sizes of ``like``, and return its tensors."""
     tensors = _fresh(_as_tuple(v, "v", name)[1], create_graph, False)
     if len(tensors) != len(like):
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(tensors)}." if is_tuple else
@@ -93,7 +93,7 @@ _CONSTANT = ("The {what} of the user-provided function is independent of input {
 
 
 def _require(tensors: tuple, strict: bool, message: str) -> None:
-    """In strict mode: RuntimeError where a tensor is missing or has no history."""
+    """Raise RuntimeError in strict mode if a tensor is missing or has no history."""
     for i, t in enumerate(tensors if strict else ()):
         if t is None:
             raise RuntimeError(_UNUSED.format(i=i))
@@ -102,7 +102,7 @@ def _require(tensors: tuple, strict: bool, message: str) -> None:
 
 
 def _filled(grads: tuple, like: tuple, strict: bool, create_graph: bool, missing: str, what: str = "jacobian") -> tuple:
-    """Zeros for missing gradients; in strict mode an error for them and for those without history."""
+    """Replace missing gradients by zeros; in strict mode raise for them and for gradients without history."""
     for i, g in enumerate(grads if strict else ()):
         if g is None:
             raise RuntimeError(missing.format(i=i))
@@ -112,7 +112,7 @@ def _filled(grads: tuple, like: tuple, strict: bool, create_graph: bool, missing
 
 
 def _grad(outputs: tuple, inputs: tuple, given: tuple | None = None, create_graph: bool = False, retain: bool | None = None):
-    """``grad`` of those outputs that have a gradient; None for the inputs they do not depend on."""
+    """Differentiate the outputs that require grad; return None for inputs that they do not depend on."""
     pairs = [(o, g) for o, g in zip(outputs, given or (None,) * len(outputs), strict=True) if o is not None and requires_grad(o)]
     if not pairs:
         return (None,) * len(inputs)
@@ -122,7 +122,7 @@ def _grad(outputs: tuple, inputs: tuple, given: tuple | None = None, create_grap
 # ---------------------------------------------------------------- products
 
 def vjp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(outputs, vᵀJ) at ``inputs``. See torch.autograd.functional.vjp.
+    """Return (outputs, vᵀJ) at ``inputs``. See torch.autograd.functional.vjp.
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
@@ -169,7 +169,7 @@ def _input_vector(v: Any, inputs: tuple, is_tuple: bool, name: str, create_graph
 
 
 def jvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(outputs, Jv) at ``inputs``. See torch.autograd.functional.jvp.
+    """Return (outputs, Jv) at ``inputs``. See torch.autograd.functional.jvp.
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
@@ -205,7 +205,7 @@ def jvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
 
 
 def _scalar_and_gradient(func: Callable, inputs: tuple, name: str, strict: bool) -> tuple[tuple, tuple]:
-    """The one number that the function returns, and its gradient with history."""
+    """Return the function's one number, and its gradient with history."""
     is_out_tuple, outputs = _called(func, inputs, name, strict)
     if is_out_tuple:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
@@ -217,7 +217,7 @@ def _scalar_and_gradient(func: Callable, inputs: tuple, name: str, strict: bool)
 
 
 def vhp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(output, vᵀH) of a function that returns one number. See torch.autograd.functional.vhp.
+    """Return (output, vᵀH) of a function that returns one number. See torch.autograd.functional.vhp.
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
@@ -251,7 +251,7 @@ def vhp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
 
 
 def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(output, Hv) of a function that returns one number; vhp is cheaper. See torch.autograd.functional.hvp.
+    """Return (output, Hv) of a function that returns one number; vhp is cheaper. See torch.autograd.functional.hvp.
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.
@@ -291,7 +291,7 @@ def hvp(func: Callable, inputs: Tensors, v: Tensors | None = None, create_graph:
 
 def jacobian(func: Callable, inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
              strategy: str = "reverse-mode") -> Any:
-    """The Jacobian of ``func``: a tensor of shape output + input for each pair. See torch.autograd.functional.jacobian.
+    """Return the Jacobian of ``func``: a tensor of shape output + input for each pair.
 
     Computed row by row, ``vectorize`` or not; with ``strategy="forward-mode"`` by forward mode, all columns at once.
 
@@ -341,7 +341,7 @@ def _forward(func: Callable, inputs: Tensors) -> Any:
         is_out_tuple, outputs = _as_tuple(func(*given), "outputs", "jacobian")
         return outputs
     rows = jacfwd(called, tuple(range(len(inputs))))(*inputs)
-    return _as_given([_as_given(list(r), is_tuple) for r in rows], is_out_tuple)        # lists, as PyTorch's
+    return _as_given([_as_given(list(r), is_tuple) for r in rows], is_out_tuple)        # PyTorch returns lists here.
 
 
 def _check_strategy(create_graph: bool, strict: bool, vectorize: bool, strategy: str) -> None:
@@ -365,7 +365,7 @@ def _check_strategy(create_graph: bool, strict: bool, vectorize: bool, strategy:
 
 
 def _rows(i: int, output: Tensor, inputs: tuple, create_graph: bool, strict: bool) -> tuple:
-    """The blocks of one output's rows, one for each input."""
+    """Return one output's rows of the Jacobian, as a block for each input."""
     flat = output.reshape(-1)       # type: ignore[attr-defined]
     rows = [_row(i, flat[j], inputs, create_graph, strict) for j in range(output.numel())]
     blocks = [stack(column) for column in zip(*rows, strict=True)] if rows else [zeros_like(t)[None][:0] for t in inputs]    # type: ignore[index]
@@ -384,7 +384,7 @@ def _row(i: int, element: Tensor, inputs: tuple, create_graph: bool, strict: boo
 
 def hessian(func: Callable, inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
             outer_jacobian_strategy: str = "reverse-mode") -> Any:
-    """The Hessian of a function that returns one number. See torch.autograd.functional.hessian.
+    """Return the Hessian of a function that returns one number. See torch.autograd.functional.hessian.
 
     Args:
         func: a function of Tensors that returns a Tensor or a tuple of them.

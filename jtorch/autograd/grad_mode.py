@@ -1,4 +1,4 @@
-"""torch.autograd.grad_mode: the grad modes, versions kept over a block, and two settings that change nothing here."""
+"""torch.autograd.grad_mode: the grad modes, and settings of autograd that jtorch accepts."""
 from __future__ import annotations
 
 from jtorch import storage, tape
@@ -6,7 +6,7 @@ from jtorch.no_grad import _Context, enable_grad, inference_mode, no_grad, set_g
 
 
 class set_multithreading_enabled(_Context):
-    """Accepted: backward runs in the thread that called it in any case.
+    """Accept the setting. Backward always runs in the thread that called it.
 
     Args:
         mode (bool): accepted.
@@ -23,12 +23,12 @@ class set_multithreading_enabled(_Context):
         pass
 
     def clone(self):
-        """A fresh context of the same kind."""
+        """Return a new context with the same arguments."""
         return type(self)(self.mode)
 
 
 class enforce_grad_layout_policy(set_multithreading_enabled):
-    """Accepted: the strides of gradients are their leaf's, or contiguous, in any case.
+    """Accept the setting. A gradient always has the strides of its leaf, or is contiguous.
 
     Args:
         mode (bool): accepted.
@@ -37,7 +37,7 @@ class enforce_grad_layout_policy(set_multithreading_enabled):
 
 
 class _unsafe_preserve_version_counter(_Context):
-    """Writes in this block are not noticed by autograd: the tensors' versions are set back at its end."""
+    """Hide writes in this block from autograd: the tensors' versions are restored at its end."""
 
     def __init__(self, tensors) -> None:
         self.tensors = tuple(tensors) if isinstance(tensors, (tuple, list)) else (tensors,)
@@ -53,11 +53,11 @@ class _unsafe_preserve_version_counter(_Context):
                 storage.untracked_writes[t._storage] = 0
 
     def clone(self):
-        """A fresh context of the same kind."""
+        """Return a new context with the same arguments."""
         return type(self)(self.tensors)
 
 
 __all__ = ["enable_grad", "enforce_grad_layout_policy", "inference_mode", "no_grad", "set_grad_enabled",
            "set_multithreading_enabled"]
 
-del _Context      # PyTorch's module has no such names
+del _Context      # PyTorch's module does not have this name.

@@ -1,4 +1,4 @@
-"""torch.autograd.gradcheck and gradgradcheck: gradients against finite differences."""
+"""torch.autograd.gradcheck and gradgradcheck, which compare gradients with finite differences."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def gradcheck(func: Callable, inputs: Any, *, eps: float = 1e-6, atol: float = 1
               check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
               check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
               masked: bool | None = None) -> bool:
-    """Compares the gradients of ``func`` at ``inputs`` with finite differences. See torch.autograd.gradcheck.
+    """Compare the gradients of ``func`` at ``inputs`` with finite differences. See torch.autograd.gradcheck.
 
     Inputs that require grad should be double precision. ``fast_mode`` compares one random projection instead of the whole
     Jacobian. Batched gradients are computed row by row here, so ``check_batched_grad`` has nothing to add.
@@ -95,7 +95,7 @@ def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, *, eps:
                   nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
                   check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
                   fast_mode: bool = False, masked: bool = False) -> bool:
-    """Compares the second gradients of ``func`` at ``inputs`` and ``grad_outputs`` with finite differences.
+    """Compare the second gradients of ``func`` at ``inputs`` and ``grad_outputs`` with finite differences.
 
     Args:
         func: as in ``gradcheck``.
@@ -134,7 +134,8 @@ def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, *, eps:
     given = as_tuple(grad_outputs) if grad_outputs is not None else _random_gradients(func, tensors)
 
     def gradients(*args):
-        for t, like in zip(args, (*tensors, *given), strict=True):      # forward mode is given others
+        # Forward mode passes dual tensors, which do not require grad yet.
+        for t, like in zip(args, (*tensors, *given), strict=True):
             if isinstance(like, Tensor) and like.requires_grad:
                 t.requires_grad_()
         own = args[:len(args) - len(given)]
@@ -190,7 +191,7 @@ def _check_inputs(inputs: tuple) -> None:
 
 
 def _check_constant(func: Callable, inputs: tuple, check: _gradcheck_settings.Check) -> bool:
-    """An output without history must not change with the inputs."""
+    """Raise if an output without history changes with the inputs."""
     for t in needing_grad(inputs):
         for column in columns(func, inputs, t, check.eps, lambda o: o, all_outputs=True):
             if any(np.any(c) for c in column):
@@ -220,9 +221,11 @@ def _mismatch(i: int, j: int, numerical: Any, analytical: Any, output: Tensor, p
 
 
 def _analytical(output: Tensor, needing: list[Tensor], unit: complex, check: _gradcheck_settings.Check) -> list[np.ndarray]:
-    """The Jacobian by backward, computed twice to see that it comes out the same."""
+    """Compute the Jacobian by backward, and check that a second run gives the same."""
     last = _rows(output, needing, unit, check)
-    for _ in range(3):      # what runs may be compiled between two of them, first kernels and then all of it: rounded otherwise
+    # Compare up to three pairs of runs. Compiling a kernel, and then the trace, may change the rounding between two
+    # runs.
+    for _ in range(3):
         first, last = last, _rows(output, needing, unit, check)
         if not any([np.any(np.abs(a - b) > check.nondet_tol) for a, b in zip(first, last, strict=True)]):
             return first
@@ -252,7 +255,7 @@ def _vjp(output: Tensor, needing: list[Tensor], given: np.ndarray, check: _gradc
 
 
 def _compare_projections(func: Callable, inputs: tuple, outputs: tuple, part: tuple, check: _gradcheck_settings.Check) -> None:
-    """vᵀJu by differences and by backward, for one random u per input and v per output."""
+    """Compare vᵀJu by differences and by backward, for one random u per input and v per output."""
     random = np.random.Generator(np.random.PCG64(2147483647))
     needing = needing_grad(inputs)
     vs = [random.uniform(size=o.numel()) for o in outputs]
@@ -277,7 +280,7 @@ def _compare_projections(func: Callable, inputs: tuple, outputs: tuple, part: tu
 # ---------------------------------------------------------------- what every backward must do
 
 def _check_zero(outputs: tuple, inputs: tuple) -> None:
-    """Gradients of zero must give gradients of zero, of the inputs' dtypes, devices and sizes."""
+    """Check that gradients of zero give zeros with the inputs' dtypes, devices and sizes."""
     needing = needing_grad(inputs)
     found = grad(outputs, needing, [zeros_like(o) for o in outputs], retain_graph=True, allow_unused=True)
     for g, t in zip(found, needing, strict=True):
@@ -294,7 +297,7 @@ def _check_zero(outputs: tuple, inputs: tuple) -> None:
 
 
 def _check_missing(outputs: tuple, inputs: tuple) -> None:
-    """A backward must do without the gradient of any one output."""
+    """Check that backward works without the gradient of any one output."""
     needing = needing_grad(inputs)
     for i in range(len(outputs)):
         rest = [o for k, o in enumerate(outputs) if k != i]

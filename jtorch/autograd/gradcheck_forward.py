@@ -1,4 +1,4 @@
-"""What gradcheck does for forward mode: tangents against finite differences, alone and in a batch."""
+"""The part of gradcheck that compares tangents with finite differences, singly and in a batch."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -25,7 +25,9 @@ _PARTS = ((1.0, "real"), (1j, "imaginary"))
 
 
 def check_forward(func: Callable, inputs: tuple, check: Any) -> None:
-    """GradcheckError where a tangent differs from what finite differences give, or zeros from no tangent at all."""
+    """Raise GradcheckError if a tangent differs from finite differences, or if a missing tangent does not act as
+    zeros.
+    """
     for j, t in enumerate(needing_grad(inputs)):
         for unit, part in _PARTS if t.is_complex() else _PARTS[:1]:
             for step in _steps(t, unit, check.fast_mode):
@@ -35,7 +37,7 @@ def check_forward(func: Callable, inputs: tuple, check: Any) -> None:
 
 
 def _steps(t: Tensor, unit: complex, fast: bool) -> list[np.ndarray]:
-    """The directions along which an input is changed: each element's, or one by chance."""
+    """Return the directions in which to vary an input: one per element, or a single random one."""
     if fast:
         random = np.random.Generator(np.random.PCG64(2147483647))
         chosen = random_array(random, t, 0.0).real
@@ -64,7 +66,15 @@ def _floats(outputs: Any) -> tuple:
 
 
 def tangents_of(func: Callable, inputs: tuple, directions: dict[int, Tensor], plain: Any = None) -> list[Tensor | None]:
-    """The outputs' tangents for those of some inputs (by id; zeros for others that require grad, none for ``plain``)."""
+    """Return the outputs' tangents for given tangents of some inputs.
+
+    Args:
+        func: the function to differentiate.
+        inputs: its arguments.
+        directions: maps the id of an input to its tangent. Other inputs that require grad get zeros.
+        plain: an input that gets no tangent at all.
+
+    """
     with forward_ad.dual_level():
         given = []
         for t in inputs:
@@ -76,7 +86,7 @@ def tangents_of(func: Callable, inputs: tuple, directions: dict[int, Tensor], pl
 
 
 def _check_undefined(func: Callable, inputs: tuple) -> None:
-    """An input without a tangent counts as one whose tangent is zero."""
+    """Check that an input without a tangent acts like one whose tangent is zero."""
     random = np.random.Generator(np.random.PCG64(0))
     all_of = {id(t): tensor_like(t, random_array(random, t, 0.0)) for t in needing_grad(inputs)}
     for t in needing_grad(inputs):
@@ -89,7 +99,7 @@ def _check_undefined(func: Callable, inputs: tuple) -> None:
 
 
 def check_batched(func: Callable, inputs: tuple) -> None:
-    """GradcheckError where tangents in a batch give others than one by one."""
+    """Raise GradcheckError if tangents in a batch differ from those computed one by one."""
     from jtorch.func import vmap
     random = np.random.Generator(np.random.PCG64(0))
     for j, t in enumerate(needing_grad(inputs)):

@@ -1,4 +1,4 @@
-"""torch.autograd.graph: the nodes of the graph, edges, hooks on several gradients and on what is saved."""
+"""torch.autograd.graph: nodes and edges of the graph, hooks on several gradients, and hooks on saved tensors."""
 from __future__ import annotations
 
 import functools
@@ -40,7 +40,7 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Where the gradient of a tensor goes, for ``grad`` and ``backward`` to use in the tensor's place.
+    """Return the edge on which a tensor's gradient arrives, for use in ``grad`` and ``backward`` in the tensor's place.
 
     Args:
         tensor (Tensor): one that requires grad.
@@ -62,13 +62,13 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not requires_grad(tensor):
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     edge = edge_of(tensor)
-    if edge is None:        # a view made under no_grad
+    if edge is None:        # The tensor is a view made under no_grad.
         raise AssertionError("Expected gradient function to be set")
     return GradientEdge(*edge)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Tells autograd that a tensor's elements were changed behind its back.
+    """Tell autograd that a tensor's elements were changed without its knowledge.
 
     Args:
         tensor (Tensor or iterable of Tensors): what was written to.
@@ -102,7 +102,7 @@ class _MultiHandle(RemovableHandle):
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: str = "all") -> RemovableHandle:
-    """Calls ``fn`` once per backward: with all gradients when the last is known, or (``"any"``) with the first.
+    """Call ``fn`` once per backward, with all gradients or (``"any"``) with the first.
 
     Args:
         tensors (sequence of Tensors): that require grad.
@@ -132,7 +132,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: s
 
 
 class _Gather:
-    """Collects the gradients of one backward until all that will come have come."""
+    """Collects the gradients of one backward until all expected ones have arrived."""
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable):
         self.fn, self.lock = fn, threading.Lock()
@@ -141,10 +141,11 @@ class _Gather:
             edge = edge_of(t) if requires_grad(t) else None
             assert edge is not None, "Expected gradient function to be set"
             self.nodes.append(edge[0])
-        self.waiting: dict[int, list] = {}      # by backward: [how many are still to come, the gradients]
+        # Maps the id of a backward to [number of gradients to come, gradients].
+        self.waiting: dict[int, list] = {}
 
     def arrive(self, i: int, grad: Tensor) -> None:
-        """The hook of one tensor."""
+        """Receive one tensor's gradient, as its hook."""
         task = tape.running.task
         with self.lock:
             state = self.waiting.get(task.id)       # type: ignore[union-attr]
@@ -153,7 +154,8 @@ class _Gather:
                 state = self.waiting[task.id] = [expected, [None] * len(self.nodes)]        # type: ignore[union-attr]
             state[0] -= 1
             state[1][i] = grad
-            if state[0]:        # below 0 where PyTorch does not count on the node that backward starts from
+            # The count is negative if backward starts at one of these nodes: PyTorch does not count that node.
+            if state[0]:
                 return
             del self.waiting[task.id]       # type: ignore[union-attr]
         self.fn(state[1])
@@ -174,7 +176,7 @@ def _any_hook(tensors: Sequence[Tensor], fn: Callable) -> RemovableHandle:
 # ---------------------------------------------------------------- hooks on what is saved
 
 class saved_tensors_hooks:
-    """A context in which what is saved for backward goes through ``pack_hook``, and comes back through ``unpack_hook``.
+    """A context in which tensors saved for backward pass through ``pack_hook``, and through ``unpack_hook`` when read.
 
     ``pack_hook(tensor)`` may return anything; ``unpack_hook`` gets that and must return a tensor with the same content.
     Which tensors an operation saves can differ from PyTorch: its arguments, where its backward uses them.
@@ -214,7 +216,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """A context in which what is saved for backward is kept on the CPU, and moved back when it is used.
+    """A context in which tensors saved for backward are kept on the CPU and moved back when they are used.
 
     Args:
         pin_memory (bool): accepted.
@@ -262,7 +264,7 @@ def disable_saved_tensors_hooks(error_message: str):
 
 @contextmanager
 def allow_mutation_on_saved_tensors():
-    """A context in which what is saved for backward may be written to: backward uses what was saved.
+    """A context in which saved tensors may be written to: backward uses the values that were saved.
 
     Values never change here, so nothing needs to be cloned; calls recorded in the context are merely not checked.
 

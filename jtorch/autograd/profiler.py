@@ -1,4 +1,4 @@
-"""torch.autograd.profiler: the older names of torch.profiler."""
+"""torch.autograd.profiler: older names for torch.profiler."""
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["profile", "record_function"]
 
 
 class _NotBuilt:
-    """A part of PyTorch's profiler that JAX's has no counterpart of."""
+    """A part of PyTorch's profiler without a counterpart in JAX's."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         raise NotImplementedError(f"torch.autograd.profiler.{type(self).__name__} is not built; torch.profiler.profile writes a "
@@ -23,15 +23,17 @@ class _NotBuilt:
 
 
 class emit_nvtx(_NotBuilt):  # noqa: N801
-    """Marks each call for NVIDIA's tools: not built."""
+    """Marks each call for NVIDIA's tools. Not built."""
 
 
 class emit_itt(_NotBuilt):  # noqa: N801
-    """Marks each call for Intel's tools: not built."""
+    """Marks each call for Intel's tools. Not built."""
 
 
 class profile(profiler.profile):  # noqa: N801
-    """Traces what runs in a ``with`` block, if ``enabled``. See torch.autograd.profiler.profile and torch.profiler.profile."""
+    """Traces what runs in a ``with`` block, if ``enabled``. See torch.autograd.profiler.profile and
+    torch.profiler.profile.
+    """
 
     def __init__(self, enabled: bool = True, *, use_cuda: bool = False, record_shapes: bool = False, with_flops: bool = False,
                  profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False, **others: Any):
@@ -39,23 +41,25 @@ class profile(profiler.profile):  # noqa: N801
 
     @property
     def function_events(self) -> EventList:
-        """What ran, one by one. See torch.autograd.profiler.profile."""
+        """Return each event. See torch.autograd.profiler.profile."""
         return self.events()
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all that ran, in microseconds. See torch.autograd.profiler.profile.self_cpu_time_total."""
+        """Return the total time of all events, in microseconds. See
+        torch.autograd.profiler.profile.self_cpu_time_total.
+        """
         return self.events().self_cpu_time_total
 
     def total_average(self) -> FunctionEventAvg:
-        """All that ran, taken together. See torch.autograd.profiler.profile.total_average."""
+        """Return all events as a single average. See torch.autograd.profiler.profile.total_average."""
         return self.events().total_average()
 
     def table(self, *args: Any, **kwargs: Any) -> str:
-        """What ran, by name, as a table. See torch.autograd.profiler.profile.table."""
+        """Return a table of the events. See torch.autograd.profiler.profile.table."""
         return self.events().table(*args, **kwargs)
 
     def __str__(self) -> str:
         return self.table() if self._timeline is not None and not self._running else "<unfinished torch.autograd.profile>"
 
-del _NotBuilt      # PyTorch's module has no such names
+del _NotBuilt      # PyTorch's module does not have this name.

@@ -1,4 +1,4 @@
-"""torch.autograd.profiler_util: what a profiler has seen, as lists and tables. The source is ``jtorch.engine.trace()``."""
+"""torch.autograd.profiler_util: a profiler's events as lists and tables. The source is ``jtorch.engine.trace()``."""
 from __future__ import annotations
 
 import json
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from jtorch.engine.timeline import Happening, Timeline
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]
-# A record or a departure takes no time of its own.
+# The kinds of events to list. Records and departures have no duration.
 SHOWN = ("call", "program", "compile", "catching up", "wait", "user", "collective")
 
 
 class FunctionEvent:
-    """One thing that ran: times in microseconds. See torch.autograd.profiler_util.FunctionEvent."""
+    """One event, with times in microseconds. See torch.autograd.profiler_util.FunctionEvent."""
 
     def __init__(self, happening: Happening):
         self.name = self.key = happening.name
@@ -30,7 +30,7 @@ class FunctionEvent:
 
     @property
     def end(self) -> float:
-        """When it was over."""
+        """Return the time at which the event ended, in microseconds."""
         return self.start + self.cpu_time_total
 
     cpu_time = property(lambda self: self.cpu_time_total / self.count, doc="On average.")
@@ -40,7 +40,7 @@ class FunctionEvent:
 
 
 class FunctionEventAvg:
-    """All runs of one name together. See torch.autograd.profiler_util.FunctionEventAvg."""
+    """All events of one name. See torch.autograd.profiler_util.FunctionEventAvg."""
 
     def __init__(self, key: str, events: list[FunctionEvent]):
         self.key, self.count = key, sum(e.count for e in events)
@@ -56,11 +56,11 @@ class FunctionEventAvg:
 
 
 class EventList(list):
-    """Events, or their averages. See torch.autograd.profiler_util.EventList."""
+    """A list of events, or of averages of events. See torch.autograd.profiler_util.EventList."""
 
     def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:
-        """The events by their names; by shapes and lines too, where that is wanted."""
+        """Group the events by name, and by shapes and lines if asked."""
         groups: dict[tuple, list[FunctionEvent]] = {}
         for e in self:
             key = (e.name, str(e.input_shapes) if group_by_input_shapes else "", str(e.stack) if group_by_stack_n else "")
@@ -68,7 +68,7 @@ class EventList(list):
         return EventList(FunctionEventAvg(key[0], events) for key, events in groups.items())
 
     def total_average(self) -> FunctionEventAvg:
-        """All of it as one."""
+        """Average over all events."""
         return FunctionEventAvg("Total", list(self))
 
     @property
@@ -80,7 +80,7 @@ class EventList(list):
               max_name_column_width: int = 55,
               max_shapes_column_width: int = 80, header: str | None = None, top_level_events_only: bool = False,
               time_unit: str | None = None) -> str:
-        """The events as a table, the longest first where ``sort_by`` names a time."""
+        """Format the events as a table, the longest first if ``sort_by`` names a time."""
         rows = sorted(self, key=lambda e: -getattr(e, sort_by)) if sort_by else list(self)
         total = self.self_cpu_time_total or 1.0
         titles = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls"]
@@ -97,7 +97,7 @@ class EventList(list):
     __str__ = table
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes the events for Perfetto or chrome://tracing."""
+        """Write the events for Perfetto or chrome://tracing."""
         made = [{"ph": "X", "name": e.name, "cat": e.kind, "pid": os.getpid(), "tid": e.thread, "ts": e.start,
                  "dur": e.cpu_time_total,
                  "args": e.details} for e in self]
@@ -106,7 +106,7 @@ class EventList(list):
 
 
 def events_of(timeline: Timeline) -> EventList:
-    """The events of a timeline, with what each took without those inside of it."""
+    """Return a timeline's events, with nested events subtracted from each event's own time."""
     seen = sorted(timeline.happenings, key=lambda h: (h.start, -h.seconds))
     made = EventList(FunctionEvent(h) for h in seen if h.kind in SHOWN)
     _nest(made)
@@ -139,7 +139,7 @@ def _cut(name: str, width: int) -> str:
 
 
 def stacks_of(events: Iterable[FunctionEvent], metric: str, write: Callable[[str], object]) -> None:
-    """Writes ``line;name microseconds`` for each event, as flame graphs are made of."""
+    """Write a line ``line;name microseconds`` for each event, the format of flame graphs."""
     for e in events:
         if e.stack and (us := int(getattr(e, metric, 0))) > 0:
             write(f"{e.stack[0]};{e.name.replace(' ', '_')} {us}\n")

@@ -1,4 +1,4 @@
-"""What a node has saved as an object that takes hooks: ``y.grad_fn._raw_saved_self.register_hooks(pack, unpack)``."""
+"""Saved tensors as objects that take hooks: ``y.grad_fn._raw_saved_self.register_hooks(pack, unpack)``."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class SavedTensor:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
     def register_hooks(self, pack_hook: Callable, unpack_hook: Callable, /) -> None:
-        """Send the tensor through ``pack_hook`` now, and what that returns through ``unpack_hook`` when it is used.
+        """Pass the tensor through ``pack_hook`` now, and its result through ``unpack_hook`` when the tensor is used.
 
         Args:
             pack_hook: a function of the tensor.

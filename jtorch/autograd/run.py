@@ -38,7 +38,7 @@ def _as_tuple(x: Any) -> tuple:
 
 
 def _gradients_of(tensors: tuple, given: Any) -> tuple:
-    """What was given as the gradients of ``tensors``, one for each: RuntimeError where there are too few."""
+    """Return one gradient for each tensor; raise RuntimeError if there are too few."""
     if given is None:
         return (None,) * len(tensors)
     found = (given,) if isinstance(given, Tensor) else tuple(given)
@@ -52,7 +52,13 @@ def _aval(t: Any) -> Aval:
 
 
 def _inputs(inputs: Any, function: str) -> tuple:
-    """What gradients are asked for, as a tuple; TypeError and RuntimeError where it can't be."""
+    """Return the tensors or edges to differentiate with respect to, as a tuple.
+
+    Raises:
+        TypeError: for a mapping that is not a dict.
+        RuntimeError: if there are none.
+
+    """
     if type(inputs) is not dict and isinstance(inputs, Mapping):
         raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping "
                         "types are not supported.")
@@ -79,7 +85,7 @@ def _edge(t: Any) -> Edge:
 # ---------------------------------------------------------------- where backward starts
 
 def _root_gradients(tensors: tuple, given: tuple, batched: bool = False) -> list:
-    """A gradient for each root: the given one, checked, or 1 for a scalar; None for a root that needs none."""
+    """Return a gradient for each root: the given one, checked, or 1 for a scalar; None for a root that needs none."""
     out: list = []
     for i, (t, g) in enumerate(zip(tensors, given, strict=True)):
         if not isinstance(t, (Tensor, GradientEdge)):
@@ -137,7 +143,7 @@ def _roots(tensors: tuple, gradients: list, create_graph: bool) -> list:
         if isinstance(g, Tensor) and g.dtype is not _aval(t).dtype:
             g = g.to(_aval(t).dtype)        # type: ignore[attr-defined]
         edge = _edge(t)
-        if edge is None:        # a view made under no_grad
+        if edge is None:        # The tensor is a view made under no_grad.
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         out.append((*edge, as_tensor(g) if create_graph else g))
     return out
@@ -155,7 +161,7 @@ _CYCLE = ("Using backward() with create_graph=True will create a reference cycle
 
 def backward(tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
              grad_variables: Any = None, inputs: Any = None) -> None:
-    """Accumulates the gradients of ``tensors`` into the leaves they were made from. See torch.autograd.backward.
+    """Accumulate the gradients of ``tensors`` in the leaves that they were computed from. See torch.autograd.backward.
 
     ``inputs`` limits it to some leaves (or non-leaves, which then keep their gradient).
 
@@ -217,7 +223,7 @@ def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
 
 
 def _is_plain(t: Any) -> TypeGuard[Tensor]:
-    """Whether it is what training loops call backward of, which needs none of the other checks: a loss with a node."""
+    """Return whether ``t`` is a loss as training loops have it, for which ``backward`` needs no further checks."""
     if t.__class__ is not Tensor or t._node is None or t._base is not None or not t._requires_grad:
         return False
     aval = storage.aval_of(t)
@@ -227,7 +233,7 @@ def _is_plain(t: Any) -> TypeGuard[Tensor]:
 def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
          create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
          is_grads_batched: bool = False, materialize_grads: bool = False) -> Any:
-    """The gradients of ``outputs`` with respect to ``inputs``, accumulating nothing. See torch.autograd.grad.
+    """Return the gradients of ``outputs`` with respect to ``inputs`` without accumulating. See torch.autograd.grad.
 
     Args:
         outputs (Tensor, GradientEdge or a sequence): what is differentiated.
@@ -262,7 +268,8 @@ def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: 
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")
     outputs, wanted = _as_tuple(outputs), _inputs(inputs, "grad")
-    given, wanted = wanted, tuple([getattr(t, "entries", t) for t in wanted])      # of a sparse tensor, its values
+    # A sparse tensor is differentiated with respect to its values.
+    given, wanted = wanted, tuple([getattr(t, "entries", t) for t in wanted])
     if not only_inputs:
         warned.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
                     "other parts of the graph, please use torch.autograd.backward.", FutureWarning)
@@ -278,7 +285,7 @@ def grad(outputs: Tensors, inputs: Any, grad_outputs: Any = None, retain_graph: 
 
 
 def _materialized(found: tuple, inputs: tuple, create_graph: bool) -> tuple:
-    """Zeros for the gradients that are not there."""
+    """Replace missing gradients by zeros."""
     if any([g is None and not isinstance(t, Tensor) for g, t in zip(found, inputs, strict=True)]):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     return tuple([functions.zeros_like(t, requires_grad=create_graph) if g is None else g
@@ -302,7 +309,7 @@ def _gradients(outputs: tuple, inputs: tuple, gradients: list, retain: bool, cre
 
 
 def _batched(outputs: tuple, inputs: tuple, gradients: list, retain: bool, create_graph: bool, allow_unused: bool) -> tuple:
-    """One backward per row of the batched gradients, stacked."""
+    """Run backward once per row of the batched gradients, and stack the results."""
     sizes = [g.shape[0] for g in gradients if g is not None]
     n = sizes[0]
     if set(sizes) != {n}:

@@ -1,4 +1,4 @@
-"""What a custom function saves for backward, and the hooks that see what is saved (torch.autograd.graph)."""
+"""Tensors that a custom function saves for backward, and the hooks on saved tensors (torch.autograd.graph)."""
 from __future__ import annotations
 
 from typing import Any
@@ -18,8 +18,9 @@ from jtorch.tensor import Tensor, alias, wrap
 
 
 class Saved:
-    """A tensor that a custom function has saved, with the version it had. An output is kept without its history,
-    which is the function's own node: it would be a cycle.
+    """A tensor that a custom function has saved, with its version at that time.
+
+    An output is kept without its history. The history is the function's own node, so keeping it would make a cycle.
     """
 
     __slots__ = ("kept", "number", "version")
@@ -35,7 +36,7 @@ class Saved:
             self.kept = t if number is None else alias(t)
 
     def unpack(self, node: Node) -> Tensor:
-        """The tensor, with its history; an error if it was written to since it was saved."""
+        """Return the tensor with its history; raise if it was written to since it was saved."""
         edge = (node, self.number) if self.number is not None else None
         if self.kept.__class__ is tuple:
             kept, own = self.kept
@@ -52,7 +53,7 @@ class Saved:
 
 
 class Packed:
-    """What a pack hook has made of a saved value, and the unpack hook that gives it back."""
+    """The result of a pack hook on a saved value, with the unpack hook that restores the value."""
 
     __slots__ = ("aval", "packed", "unpack")
 
@@ -60,7 +61,7 @@ class Packed:
         pack, self.unpack = pair or mode.saved_hooks[-1]
         given, self.aval = alias(t), aval_of(t)
         version = tape.counter_of(given).version
-        hooks, mode.saved_hooks = mode.saved_hooks, ()      # what the hook itself computes is not packed
+        hooks, mode.saved_hooks = mode.saved_hooks, ()      # Calls in the hook are not packed.
         try:
             with no_grad():
                 self.packed = pack(given)
@@ -72,7 +73,7 @@ class Packed:
                                "Please open an issue if you need to perform in-place operations on the input to a pack hook.")
 
     def value(self) -> Value:
-        """The value again."""
+        """Restore the value by the unpack hook."""
         t = self.unpack(self.packed)
         if not isinstance(t, Tensor):
             raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -81,7 +82,7 @@ class Packed:
 
 
 class PackedNode(OpNode):
-    """The node of a call made while saved-tensor hooks were on: what its backward uses went through the pack hook."""
+    """The node of a call made under saved-tensor hooks: the values that its backward uses are packed."""
 
     __slots__ = ()
 
@@ -106,12 +107,12 @@ class PackedNode(OpNode):
 def pack_node(node: OpNode, flat) -> None:
     """Send what a new node saves through the pack hook. Arguments that its backward does not use stay as they are."""
     saves = node.call.op.saves
-    if saves.anything and not saves.result:     # of the others the result is to come
+    if saves.anything and not saves.result:     # If the node saves its result too, ``pack_result`` packs it later.
         _pack(node, flat)
 
 
 def pack_result(node: OpNode, result: Tensor) -> None:
-    """Send what a new node saves through the pack hook, with the result in place of arguments where PyTorch's node has it."""
+    """Send what a new node saves through the pack hook, with the result in place of arguments as in PyTorch's node."""
     values = [v for v in node.saved if v.__class__ is Value]
     if node.call.op.saves.idempotent:
         _pack(node, [result.detach()])
@@ -124,7 +125,7 @@ def pack_result(node: OpNode, result: Tensor) -> None:
 
 
 def keep_result(node: OpNode) -> int:
-    """Let a node take its derivative from its result, which it keeps from now on; return the place of that."""
+    """Make a node take its derivative from its result, which it keeps from now on; return the result's place."""
     if node.call.op is not OPS["_along_result"] and not node.call.op.saves.idempotent:
         if not untracked_writes.has_change(node):
             raise NotImplementedError(f"hooks on the result that {node.name()} has saved are not built")

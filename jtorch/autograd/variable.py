@@ -9,17 +9,17 @@ from jtorch.tensor import Tensor, alias
 
 
 class Engine:
-    """What runs backwards."""
+    """The part of PyTorch's autograd engine that queues callbacks."""
 
     def queue_callback(self, fn: Callable[[], Any]) -> None:
-        """Calls ``fn`` at the end of the backward that is running. RuntimeError outside of one."""
+        """Call ``fn`` at the end of the running backward; raise RuntimeError if none runs."""
         if running.task is None:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
         running.task.queue_callback(fn)
 
 
 class VariableMeta(type):
-    """Every tensor is a Variable."""
+    """The metaclass by which every tensor is a Variable."""
 
     def __instancecheck__(cls, other):
         return isinstance(other, Tensor)
@@ -51,4 +51,4 @@ class Variable(metaclass=VariableMeta):
 
 __all__ = ["Variable", "VariableMeta"]
 
-del Engine      # PyTorch's module has no such names
+del Engine      # PyTorch's module does not have this name.

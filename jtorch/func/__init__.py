@@ -1,4 +1,4 @@
-"""torch.func: functions of functions, and modules as functions."""
+"""torch.func: transforms of functions, and modules as functions."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from jtorch.func._vmap import vmap
 
 
 def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
-    """The function itself: in-place operations are already functional underneath. See torch.func.functionalize.
+    """Return the function itself, since in-place operations are already functional. See torch.func.functionalize.
 
     Args:
         func: any function.

@@ -1,4 +1,4 @@
-"""jvp, linearize, jacfwd and hessian: functions that differentiate functions forward. See torch.func.
+"""jvp, linearize, jacfwd and hessian: transforms that use forward mode. See torch.func.
 
 Each opens a level of forward mode and calls the function on dual tensors. Levels nest, and go together with ``backward``.
 """
@@ -29,17 +29,17 @@ def _level() -> Iterator[int]:
 
 
 def jvp(func: Callable, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> tuple:
-    """(output, its change along the tangents), by forward mode. See torch.func.jvp.
+    """Return (output, its tangent) by forward mode. See torch.func.jvp.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
         primals (tuple): the arguments where it is differentiated.
         tangents (tuple): their changes, of the same form, shapes and dtypes.
         strict (bool): an output that does not depend on the arguments is an error, not a zero.
-        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+        has_aux (bool): ``func`` returns (output, aux); aux is returned unchanged.
 
     Returns:
-        (output, change of the output), of the output's form, shapes and dtypes; with ``has_aux`` what is more
+        (output, change of the output), with the output's structure, shapes and dtypes; with ``has_aux``, aux
             follows.
 
     Raises:
@@ -99,7 +99,7 @@ def _check_primals(primals: Any, tangents: Any) -> None:
 
 
 def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
-    """(output, a function from tangents to the output's change). See torch.func.linearize.
+    """Return (output, a function from the primals' tangents to the output's tangent). See torch.func.linearize.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
@@ -122,13 +122,14 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
 # ---------------------------------------------------------------- Jacobians
 
 def jacfwd(func: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable:
-    """What jacrev gives, computed for all elements of the argument at once by ``vmap`` of ``jvp``. See torch.func.jacfwd.
+    """Return a function that computes the Jacobian by ``vmap`` of ``jvp``; results are as by jacrev. See
+    torch.func.jacfwd.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
         argnums (int or tuple of ints): the positional arguments to differentiate by; their Tensors are of a
             floating or complex dtype.
-        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+        has_aux (bool): ``func`` returns (output, aux); aux is returned unchanged.
         randomness (str): as in ``vmap``.
 
     Returns:
@@ -160,7 +161,7 @@ def jacfwd(func: Callable, argnums: Argnums = 0, has_aux: bool = False, *, rando
 
 
 def _basis(inputs: list) -> list:
-    """For each input, along a first dim that goes over all elements of all inputs, the direction of that element."""
+    """Return, for each input, one direction per element of all inputs, stacked along a new first dim."""
     total, start, made = sum([t.numel() for t in inputs]), 0, []
     for t in inputs:
         rows = t.detach().new_zeros((total, t.numel()))
@@ -171,13 +172,13 @@ def _basis(inputs: list) -> list:
 
 
 def _blocks(column: Tensor, inputs: list, form: Any) -> Any:
-    """One output's changes, first dim last, as blocks of the inputs' shapes."""
+    """Split one output's tangents into blocks with the inputs' shapes; their first dim becomes the last."""
     parts = column.movedim(0, -1).split([t.numel() for t in inputs], -1)        # type: ignore[attr-defined]
     return unflatten([p.reshape((*p.shape[:-1], *t.shape)) for p, t in zip(parts, inputs, strict=True)], form)
 
 
 def hessian(func: Callable, argnums: Argnums = 0) -> Callable:
-    """A function that gives the Jacobian of the Jacobian. See torch.func.hessian.
+    """Return a function that computes the Hessian: the Jacobian of the Jacobian. See torch.func.hessian.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.

@@ -1,4 +1,4 @@
-"""What the transforms share: inputs to differentiate by, and whether anybody outside wants a gradient of the results.
+"""Shared parts of the transforms: inputs to differentiate, and whether a surrounding graph wants their results.
 
 A transform runs the function on inputs of its own, differentiates on the ordinary tape, and lets go of the graph unless a
 tensor from outside that requires a gradient is part of it. So transforms nest, and ``backward`` goes through them.
@@ -18,13 +18,13 @@ from jtorch.tensor import Tensor
 
 
 def tracking() -> bool:
-    """Whether what is computed now is recorded for somebody outside."""
+    """Return whether calls are recorded for code outside the transform."""
     return mode.grad and not mode.inference
 
 
 @contextlib.contextmanager
 def recording(tree: Any = (), grad: bool = True) -> Iterator[None]:
-    """What a transform calls on ``tree`` is recorded (or not) whatever the modes outside, inference mode too.
+    """Record the calls of a transform on ``tree`` (or do not), whatever the outer modes are; inference mode too.
 
     Inference tensors may be part of it where the record does not outlast the transform.
     """
@@ -44,12 +44,12 @@ def _own_leaf(t: Tensor) -> Tensor:
 
 
 def zeros_like(t: Any) -> Any:
-    """Zeros of a tensor's form."""
+    """Return zeros with a tensor's shape, dtype and device."""
     return functions.zeros_like(t)
 
 
 class Inputs:
-    """Inputs to differentiate by: views of what was given where that has history, else tensors of their own."""
+    """The inputs that a transform differentiates: views of inputs with history, and new leaves for the others."""
 
     def __init__(self, tree: Any):
         given, self.form = flatten(tree)
@@ -60,21 +60,23 @@ class Inputs:
         self.leaves = [t.view_as(t) if t.requires_grad else _own_leaf(t) for t in given]
 
     def tree(self) -> Any:
-        """The inputs in the form that they were given in."""
+        """Return the inputs in their original tree structure."""
         return unflatten(self.leaves, self.form)
 
     def have_company(self, outputs: list) -> bool:
-        """Whether a tensor from outside is part of the outputs' graph."""
+        """Return whether the outputs' graph contains a tensor from outside the transform."""
         return self.watched or _reaches_others(outputs, self.leaves)
 
     def gradients(self, outputs: list, given: list | None, *, keep: bool, retain: bool) -> Any:
-        """The gradients in the inputs' form; zeros for those that the outputs do not depend on."""
+        """Return the gradients in the inputs' tree structure, with zeros for inputs that the outputs do not depend
+        on.
+        """
         found = gradients(outputs, self.leaves, given, keep=keep, retain=retain)
         return unflatten([zeros_like(t) if g is None else g for g, t in zip(found, self.leaves, strict=True)], self.form)
 
 
 def gradients(outputs: list, inputs: list, given: list | None, *, keep: bool, retain: bool) -> tuple:
-    """``autograd.grad`` of those outputs that have a graph; None for inputs without a gradient."""
+    """Call ``autograd.grad`` on the outputs that have a graph; return None for inputs without a gradient."""
     pairs = [(o, g) for o, g in zip(outputs, given or [None] * len(outputs), strict=True) if o is not None and o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
@@ -82,7 +84,7 @@ def gradients(outputs: list, inputs: list, given: list | None, *, keep: bool, re
 
 
 def _reaches_others(outputs: list, own: list) -> bool:
-    """Whether a leaf other than ``own`` is part of the outputs' graph."""
+    """Return whether the outputs' graph contains a leaf other than ``own``."""
     mine, seen = {id(t) for t in own}, set()
     todo = [t.grad_fn for t in outputs if isinstance(t, Tensor) and t.grad_fn is not None]
     if any([isinstance(t, Tensor) and t.requires_grad and t.grad_fn is None and id(t) not in mine for t in outputs]):
@@ -100,7 +102,7 @@ def _reaches_others(outputs: list, own: list) -> bool:
 
 
 def released(tree: Any, keep: bool) -> Any:
-    """Results as the caller gets them: without history unless somebody outside wants it."""
+    """Return the results for the caller, without history unless ``keep`` is true."""
     return tree if keep else tree_map(_without_history, tree)
 
 

@@ -11,7 +11,7 @@ from jtorch.nn.utils import stateless
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:
-    """``module(*args, **kwargs)`` with other tensors in the place of its own, given by name. See torch.func.functional_call.
+    """Call a module with tensors in place of its parameters and buffers, given by name. See torch.func.functional_call.
 
     One dict, or several without a common name. A tensor that the module has under several names is replaced under all of
     them if ``tie_weights``; ``strict`` wants all names and no others. What forward assigns to a buffer is in the dict
@@ -58,7 +58,7 @@ def _merged(dicts: Any) -> dict[str, Any]:
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of models of one class, stacked along a new first dimension. See torch.func.stack_module_state.
+    """Stack the (parameters, buffers) of models of one class along a new first dim. See torch.func.stack_module_state.
 
     Args:
         models (list of Modules): of one class and mode, with parameters of the same shapes.
@@ -97,7 +97,7 @@ def _stacked(tensors: list, name: str) -> Any:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Makes all batch norms use the batch's statistics only, in place. See torch.func.replace_all_batch_norm_modules_.
+    """Make all batch norms use only the batch's statistics, in place. See torch.func.replace_all_batch_norm_modules_.
 
     Args:
         root (Module): it and its children.

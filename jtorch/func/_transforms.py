@@ -1,4 +1,4 @@
-"""grad, vjp and jacrev: functions that differentiate functions backward. See torch.func."""
+"""grad, vjp and jacrev: transforms that use backward. See torch.func."""
 from __future__ import annotations
 
 import functools
@@ -17,7 +17,7 @@ Argnums = int | tuple[int, ...]
 # ---------------------------------------------------------------- arguments and results
 
 def positions(argnums: Any, n: int) -> tuple[int, ...]:
-    """Which of ``n`` arguments are meant."""
+    """Return the indices that ``argnums`` names among ``n`` arguments, checked."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if argnums == ():
@@ -35,13 +35,13 @@ def positions(argnums: Any, n: int) -> tuple[int, ...]:
 
 
 def pick(args: tuple, argnums: Any) -> Any:
-    """The arguments meant: one, or a tuple."""
+    """Return the arguments that ``argnums`` names: one argument, or a tuple."""
     at = positions(argnums, len(args))
     return args[at[0]] if isinstance(argnums, int) else tuple([args[i] for i in at])
 
 
 def put(args: tuple, argnums: Any, new: Any) -> tuple:
-    """The arguments with other ones in the places meant."""
+    """Return the arguments with those that ``argnums`` names replaced."""
     out = list(args)
     for i, value in zip(positions(argnums, len(args)), (new,) if isinstance(argnums, int) else new, strict=True):
         out[i] = value
@@ -58,7 +58,7 @@ def split_aux(out: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 
 
 def tensors_of(out: Any, name: str) -> tuple[list, Any]:
-    """The tensors that a function has returned, and their form."""
+    """Return the tensors that a function has returned, and their tree structure."""
     leaves, form = flatten(out)
     if not leaves or (len(leaves) == 1 and leaves[0] is None):
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
@@ -71,13 +71,13 @@ def tensors_of(out: Any, name: str) -> tuple[list, Any]:
 # ---------------------------------------------------------------- grad
 
 def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
-    """A function that gives (gradient, value) of one that gives a scalar. See torch.func.grad_and_value.
+    """Return a function that computes (gradient, value) of a scalar function. See torch.func.grad_and_value.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them, that returns a Tensor of shape ().
         argnums (int or tuple of ints): the positional arguments to differentiate by; their Tensors are of a
             floating or complex dtype.
-        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+        has_aux (bool): ``func`` returns (output, aux); aux is returned unchanged.
 
     Returns:
         a function of ``func``'s arguments that returns (gradient, value), or with ``has_aux`` (gradient, (value,
@@ -117,7 +117,7 @@ def _check_scalar(out: Any) -> None:
 
 
 def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
-    """A function that gives the gradient of one that gives a scalar. See torch.func.grad.
+    """Return a function that computes the gradient of a scalar function. See torch.func.grad.
 
     The gradient has the form of the argument (or of the tuple of arguments) that ``argnums`` names, nested tuples, lists and
     dicts included. It nests, and goes together with ``backward`` of tensors that ``func`` captures.
@@ -126,11 +126,11 @@ def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callabl
         func: a function of Tensors, or of nested tuples, lists and dicts of them, that returns a Tensor of shape ().
         argnums (int or tuple of ints): the positional arguments to differentiate by; their Tensors are of a
             floating or complex dtype.
-        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+        has_aux (bool): ``func`` returns (output, aux); aux is returned unchanged.
 
     Returns:
         a function of ``func``'s arguments that returns the gradient: the argument's shapes and dtypes; with
-            ``has_aux`` a pair of it and what is more.
+            ``has_aux`` a pair of the gradient and aux.
 
     Raises:
         RuntimeError: when it is called, where the output is no Tensor of shape () or an argument is not
@@ -154,17 +154,17 @@ def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callabl
 # ---------------------------------------------------------------- vjp
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
-    """(output, a function from its cotangents to the primals'). See torch.func.vjp.
+    """Return (output, a function from its cotangents to the primals' cotangents). See torch.func.vjp.
 
     The function may be called several times; RuntimeError where its argument has not the output's form.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
         primals: the arguments where it is differentiated.
-        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+        has_aux (bool): ``func`` returns (output, aux); aux is returned unchanged.
 
     Returns:
-        (output, function); with ``has_aux`` what is more follows. The function takes a cotangent of the output's
+        (output, function); with ``has_aux``, aux follows. The function takes a cotangent of the output's
             form, shapes and dtypes, and returns a tuple with one for each primal.
 
     Raises:
@@ -205,15 +205,16 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 def jacrev(func: Callable, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
            _preallocate_and_copy: bool = False) -> Callable:
-    """A function that gives the Jacobian: for each output the form of the argument, of shape output + input.
+    """Return a function that computes the Jacobian. See torch.func.jacrev.
 
-    Computed one element of the output at a time; ``chunk_size`` changes nothing. See torch.func.jacrev.
+    For each output it gives the argument's tree structure, with tensors of shape output + input. One backward runs for each
+    element of the output; ``chunk_size`` changes nothing.
 
     Args:
         func: a function of Tensors, or of nested tuples, lists and dicts of them.
         argnums (int or tuple of ints): the positional arguments to differentiate by; their Tensors are of a
             floating or complex dtype.
-        has_aux (bool): ``func`` returns (output, more), and what is more is returned as it is.
+        has_aux (bool): ``func`` returns (output, aux); aux is returned unchanged.
         chunk_size (int or None): accepted.
 
     Returns:
@@ -242,7 +243,7 @@ def jacrev(func: Callable, argnums: Argnums = 0, *, has_aux: bool = False, chunk
 
 
 def _rows(back: Callable, outputs: list, form: Any, i: int) -> Any:
-    """The Jacobian of one output."""
+    """Return the Jacobian of one output."""
     columns: list[list] = []
     for k in range(outputs[i].numel()):
         unit = [zeros_like(o) for o in outputs]

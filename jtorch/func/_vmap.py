@@ -1,4 +1,4 @@
-"""vmap: a function of one sample as a function of a batch. See torch.func.vmap.
+"""vmap makes a function of one sample a function of a batch. See torch.func.vmap.
 
 Where nobody wants a gradient of the result, the function is called once, on tensors that stand for all samples: see
 ``engine/mapped.py``; or on tracers of ``jax.vmap``, where it calls what only JAX can map (``Tensor.jax``, a custom function).
@@ -33,12 +33,12 @@ def _name(func: Any) -> str:
 
 
 def _is_part_of_more(t: Tensor) -> bool:
-    """Whether somebody outside wants a gradient, backward or forward, of a tensor."""
+    """Return whether a surrounding graph or forward-mode level needs derivatives of a tensor."""
     return (tracking() and t.requires_grad) or is_dual(t)
 
 
 class _Batch:
-    """The arguments of one call, and along which dimension each is mapped."""
+    """The arguments of one call, and the dim along which each is mapped."""
 
     def __init__(self, func: Callable, in_dims: Any, args: tuple):
         self.where = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
@@ -80,7 +80,7 @@ class _Batch:
         return sizes[0]
 
     def part(self, index: Any) -> tuple:
-        """The arguments of a sample (an int) or of some of them (a slice)."""
+        """Return the arguments of one sample (an int) or of several (a slice)."""
         def of(d, x):
             if d is None:
                 return x
@@ -88,13 +88,13 @@ class _Batch:
         return unflatten([of(d, x) for d, x in zip(self.dims, self.leaves, strict=True)], self.form)
 
     def wants_gradient(self) -> bool:
-        """Whether somebody outside wants a gradient of an argument."""
+        """Return whether a surrounding graph or forward-mode level needs derivatives of an argument."""
         return any([isinstance(x, Tensor) and _is_part_of_more(x) for x in self.leaves])
 
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
          chunk_size: int | None = None) -> Callable:
-    """A function of batches from one of samples. See torch.func.vmap.
+    """Return a function of batches, given a function of samples. See torch.func.vmap.
 
     ``in_dims`` says along which dimension each argument is mapped (None: not at all), ``out_dims`` where the batch is in the
     results. ``randomness`` is ``error``, ``same`` (all samples draw the same numbers) or ``different``. Inside, the values of
@@ -147,7 +147,7 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
 # ---------------------------------------------------------------- results
 
 def _out_dims(out_dims: Any, leaves: list, form: Any, func: Callable) -> list:
-    """Where the batch goes in each result."""
+    """Return the dim along which each result has the batch."""
     if isinstance(out_dims, tuple) and len(out_dims) == 1 and len(leaves) == 1 and form.is_leaf():
         out_dims = out_dims[0]
     dims = spread(out_dims, form)
@@ -177,7 +177,7 @@ def _in_chunks(func: Callable, batch: _Batch, out_dims: Any, randomness: str, si
 # ---------------------------------------------------------------- the three ways
 
 def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
-    """The results of calls that are recorded for all samples; None where a captured tensor turns out to require a gradient."""
+    """Return the results of calls recorded for all samples; None if a captured tensor requires a gradient."""
     with mapped.Level() as level, random.restricted(randomness):
         leaves = [x if d is None else wrap(mapped.of_samples(value_of(_led(x.detach(), d)), level))
                   for d, x in zip(batch.dims, batch.leaves, strict=True)]
@@ -189,12 +189,12 @@ def _recorded(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, random
 
 
 def _led(t: Tensor, dim: int) -> Tensor:
-    """The tensor with a dim in front of the others."""
+    """Move a dim to the front."""
     return t if dim == 0 else t.movedim(dim, 0)
 
 
 def _of_all(t: Any, dim: int | None, level: mapped.Level, size: int, func: Callable) -> Any:
-    """A result for all samples, the batch along ``dim``."""
+    """Return a result for all samples, with the batch along ``dim``."""
     found = mapped.samples_of(value_of(t.detach()), level) if isinstance(t, Tensor) else None
     if dim is None:
         if found is not None:
@@ -204,7 +204,7 @@ def _of_all(t: Any, dim: int | None, level: mapped.Level, size: int, func: Calla
 
 
 def _traced(func: Callable, batch: _Batch, kwargs: dict, out_dims: Any, randomness: str) -> Any:
-    """The results of ``jax.vmap``; None where a captured tensor turns out to require a gradient."""
+    """Return the results of ``jax.vmap``; None if a captured tensor requires a gradient."""
     seen: dict[str, Any] = {}
     places = [i for i, d in enumerate(batch.dims) if d is not None]
 
