@@ -1,4 +1,4 @@
-"""torch.distributions: distributions of numbers, indices, vectors and matrices, and transforms between what they draw.
+"""torch.distributions: distributions of numbers, indices, vectors and matrices, and transforms of samples.
 
 Samples are PyTorch's for the same seed.
 """
@@ -83,7 +83,7 @@ from jtorch.distributions.vectors import Independent as Independent
 from jtorch.distributions.vectors import LowRankMultivariateNormal as LowRankMultivariateNormal
 from jtorch.distributions.vectors import MultivariateNormal as MultivariateNormal
 
-# PyTorch has a module per class: the names it has them under.
+# Maps each of PyTorch's module names to the classes in the module.
 _MODULES: dict[str, tuple[Any, ...]] = {
     "exp_family": (ExponentialFamily,),
     "half_cauchy": (HalfCauchy,), "half_normal": (HalfNormal,), "inverse_gamma": (InverseGamma,),
@@ -105,7 +105,8 @@ _MODULES: dict[str, tuple[Any, ...]] = {
 def _make_modules() -> None:
     for name, classes in _MODULES.items():
         full = f"{__name__}.{name}"
-        module = sys.modules.setdefault(full, ModuleType(full, f"torch.distributions.{name}"))      # one of them is a file
+        # multivariate_normal is a file here
+        module = sys.modules.setdefault(full, ModuleType(full, f"torch.distributions.{name}"))
         vars(module).update({c.__name__: c for c in classes}, __all__=[c.__name__ for c in classes])
         globals()[name] = module
 

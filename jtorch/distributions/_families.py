@@ -1,4 +1,4 @@
-"""Bases that several families of distributions have, and PyTorch has no names for."""
+"""Base classes of several families of distributions, which PyTorch does not have."""
 from __future__ import annotations
 
 from typing import Any
@@ -7,23 +7,23 @@ from jtorch.distributions.distribution import Distribution, Number, broadcast_al
 
 
 class AtLoc:
-    """The mean and the mode of what is symmetric about ``loc``."""
+    """The mean and the mode of a distribution that is symmetric about ``loc``."""
 
     loc: Any
 
     @property
     def mean(self) -> Any:
-        """loc."""
+        """Return ``loc``."""
         return self.loc
 
     @property
     def mode(self) -> Any:
-        """loc."""
+        """Return ``loc``."""
         return self.loc
 
 
 class Parametrized(Distribution):
-    """A distribution whose parameters are tensors of the shape of its batch: the names in ``arg_constraints``."""
+    """A distribution whose parameters, the names in ``arg_constraints``, are tensors of its batch shape."""
 
     def _set(self, validate_args: bool | None, **given: Any) -> None:
         values = broadcast_all(*given.values())

@@ -1,4 +1,4 @@
-"""From a constraint to a transform of unconstrained numbers to what satisfies it. See torch.distributions.biject_to."""
+"""biject_to and transform_to: transforms from unconstrained numbers to values that satisfy a constraint."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,17 +11,25 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Calls, for a constraint, what was registered for its class. See torch.distributions.constraint_registry.
+    """A table from constraint classes to functions that make a transform for a constraint of the class.
 
-    >>> torch.distributions.biject_to(torch.distributions.constraints.positive)
-    ExpTransform()
+    See torch.distributions.constraint_registry.
+
+    Example::
+
+        >>> torch.distributions.biject_to(torch.distributions.constraints.positive)
+        ComposeTransform(
+            ExpTransform(),
+            AffineTransform()
+        )
+
     """
 
     def __init__(self) -> None:
         self._registry: dict[type, Callable] = {}
 
     def register(self, constraint: Any, factory: Callable | None = None) -> Callable:
-        """Says what makes the transform of a constraint, a class of them or one of the class; also as a decorator."""
+        """Register the function that makes the transform for a constraint's class; also works as a decorator."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         kind = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
@@ -41,7 +49,7 @@ biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()
 
 
 def _register(registries: tuple, *kinds: Any) -> Callable:
-    """A decorator for (registry, constraint) -> transform."""
+    """Return a decorator that registers a function (registry, constraint) -> transform."""
     def decorate(make: Callable) -> Callable:
         for registry in registries:
             for kind in kinds:

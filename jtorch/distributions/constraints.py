@@ -1,4 +1,4 @@
-"""What parameters and samples have to be. See torch.distributions.constraints."""
+"""Conditions on parameters and samples. See torch.distributions.constraints."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -17,17 +17,22 @@ __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_
 
 
 class Constraint:
-    """A condition, for each event: ``check`` gives a bool tensor without the event's dimensions.
+    """A condition on values: ``check`` returns a bool tensor without the dims of an event.
 
-    >>> torch.distributions.constraints.positive.check(torch.tensor([1.0, -1.0]))
-    tensor([ True, False])
+    See torch.distributions.constraints.Constraint.
+
+    Example::
+
+        >>> torch.distributions.constraints.positive.check(torch.tensor([1.0, -1.0]))
+        tensor([ True, False])
+
     """
 
     is_discrete: Any = False
     event_dim: Any = 0
 
     def check(self, value: Any) -> Any:
-        """Where it holds."""
+        """Return a bool tensor that is True where the condition holds."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -47,19 +52,19 @@ def _constraint(given: Any, name: str) -> Any:
 # ---- known only of an object ---------------------------------------------------------------------------------------
 
 class _Dependent(Constraint):
-    """A condition that depends on another parameter, or on the object asked."""
+    """A condition that depends on another parameter, so that only an instance knows the exact constraint."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
     @property
     def is_discrete(self) -> bool:          # type: ignore[override]
-        """Whether it is about integers."""
+        """Return whether the constraint is on integers."""
         return self._known("is_discrete")
 
     @property
     def event_dim(self) -> int:             # type: ignore[override]
-        """The number of dimensions of an event."""
+        """Return the number of dims of an event."""
         return self._known("event_dim")
 
     def _known(self, name: str) -> Any:
@@ -78,12 +83,12 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint is known only of an object."""
+    """Return whether only an instance of the distribution knows the exact constraint."""
     return isinstance(constraint, _Dependent)
 
 
 class _DependentProperty(property, _Dependent):
-    """A property whose value is a constraint, and that is itself one of the class."""
+    """A property whose value is a constraint; on the class, the property itself is a dependent constraint."""
 
     def __init__(self, fn: Callable | None = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         property.__init__(self, fn)
@@ -101,12 +106,12 @@ class _OfBase(Constraint):
 
     @property
     def is_discrete(self) -> bool:          # type: ignore[override]
-        """As the base."""
+        """Return the base constraint's value."""
         return self.base_constraint.is_discrete
 
     @property
     def event_dim(self) -> int:             # type: ignore[override]
-        """As the base."""
+        """Return the base constraint's value."""
         return self.base_constraint.event_dim
 
 
@@ -116,7 +121,7 @@ def _deep_enough(have: int, need: int, value: Any, expected: int) -> None:
 
 
 class _IndependentConstraint(_OfBase):
-    """The base for all elements of the last dimensions."""
+    """A base constraint that must hold for all elements of the last dims."""
 
     def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int):
         super().__init__(base_constraint)
@@ -126,7 +131,7 @@ class _IndependentConstraint(_OfBase):
 
     @property
     def event_dim(self) -> int:             # type: ignore[override]
-        """The base's and these dimensions."""
+        """Return the base's number of event dims plus the reinterpreted batch dims."""
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Any) -> Any:
@@ -140,7 +145,10 @@ class _IndependentConstraint(_OfBase):
 
 
 class MixtureSameFamilyConstraint(_OfBase):
-    """The base for all components of a mixture. See torch.distributions.constraints.MixtureSameFamilyConstraint."""
+    """A base constraint that must hold for all components of a mixture.
+
+    See torch.distributions.constraints.MixtureSameFamilyConstraint.
+    """
 
     def check(self, value: Any) -> Any:
         """See Constraint.check."""
@@ -161,7 +169,7 @@ class _Several(Constraint):
 
     @property
     def is_discrete(self) -> bool:          # type: ignore[override]
-        """Whether one of them is."""
+        """Return whether one of the constraints is on integers."""
         return any([c.is_discrete for c in self.cseq])
 
     def _has_dim(self, value: Any) -> None:
@@ -176,7 +184,7 @@ class _Cat(_Several):
 
     @property
     def event_dim(self) -> int:             # type: ignore[override]
-        """The most of one of them."""
+        """Return the largest number of event dims of the constraints."""
         return max([c.event_dim for c in self.cseq])
 
     def check(self, value: Any) -> Any:
@@ -190,7 +198,7 @@ class _Cat(_Several):
 class _Stack(_Several):
     @property
     def event_dim(self) -> int:             # type: ignore[override]
-        """The most of one of them, and ``dim`` if it is in the event."""
+        """Return the largest number of event dims, plus 1 if ``dim`` is one of the event's dims."""
         most = max([c.event_dim for c in self.cseq])
         return most + 1 if self.dim + most < 0 else most
 
@@ -212,11 +220,11 @@ class _Boolean(Constraint):
 
 class _Real(Constraint):
     def check(self, value: Any) -> Any:
-        return value == value       # not nan
+        return value == value       # nan fails
 
 
 class _Bounded(Constraint):
-    """The limits are attributes, which the repr shows."""
+    """A constraint whose repr shows the limits, which are its attributes."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}({', '.join([f'{k}={v}' for k, v in vars(self).items()])})"
@@ -319,7 +327,7 @@ class _LowerCholesky(_LowerTriangular):
 
 
 class _CorrCholesky(_LowerCholesky):
-    """A factor of a matrix of correlations: rows of length 1, within a tolerance."""
+    """A Cholesky factor of a correlation matrix: rows have length 1 within a tolerance."""
 
     def check(self, value: Any) -> Any:
         away = (value.detach().norm(dim=-1) - 1.0).abs()
@@ -366,4 +374,4 @@ lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerChol
 square, symmetric = _Square(), _Symmetric()
 positive_semidefinite, positive_definite = _PositiveSemidefinite(), _PositiveDefinite()
 
-del _OfBase, _Several, _Bounded, _Below, _Above, _Between      # PyTorch's module has no such names
+del _OfBase, _Several, _Bounded, _Below, _Above, _Between      # PyTorch's module does not have these names

@@ -15,7 +15,7 @@ EULER = 0.57721566490153286060
 
 
 class _Located(AtLoc, Parametrized):
-    """A density moved by ``loc`` and stretched by ``scale``."""
+    """A distribution with a location and a scale."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support: Any = constraints.real
@@ -28,22 +28,35 @@ class _Located(AtLoc, Parametrized):
 
 
 class Normal(_Located, ExponentialFamily):
-    """The normal distribution of mean ``loc`` and standard deviation ``scale``. See torch.distributions.Normal.
+    """The normal distribution with mean ``loc`` and standard deviation ``scale``. See torch.distributions.Normal.
 
-    >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
-    tensor(-0.9189)
+    The parameters broadcast to ``batch_shape``. Samples have their dtype.
+
+    Args:
+        loc (float or Tensor): the mean; any shape, floating dtype.
+        scale (float or Tensor): the standard deviation, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
+        tensor(-0.9189)
+
     """
 
     _mean_carrier_measure = 0
 
     @property
     def stddev(self) -> Any:
-        """scale."""
+        """Return ``scale``."""
         return self.scale
 
     @property
     def variance(self) -> Any:
-        """scale ** 2."""
+        """Return scale ** 2."""
         return self.stddev.pow(2)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -83,16 +96,33 @@ class Normal(_Located, ExponentialFamily):
 
 
 class Laplace(_Located):
-    """The Laplace distribution. See torch.distributions.Laplace."""
+    """The Laplace distribution: exp(-|x - loc| / scale) / (2 scale). See torch.distributions.Laplace.
+
+    The parameters broadcast to ``batch_shape``. Samples have their dtype.
+
+    Args:
+        loc (float or Tensor): the mean; any shape, floating dtype.
+        scale (float or Tensor): the scale, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Laplace(0.0, 1.0).log_prob(torch.tensor(0.0))
+        tensor(-0.6931)
+
+    """
 
     @property
     def stddev(self) -> Any:
-        """The standard deviation."""
+        """Return the standard deviation."""
         return 2 ** 0.5 * self.scale
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return 2 * self.scale.pow(2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -123,16 +153,33 @@ class Laplace(_Located):
 
 
 class Cauchy(_Located):
-    """The Cauchy distribution; it has no mean and no variance. See torch.distributions.Cauchy."""
+    """The Cauchy distribution. Its mean is nan and its variance inf. See torch.distributions.Cauchy.
+
+    The parameters broadcast to ``batch_shape``. Samples have their dtype.
+
+    Args:
+        loc (float or Tensor): the median; any shape, floating dtype.
+        scale (float or Tensor): half the width at half the maximum, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
+        tensor(0.7500)
+
+    """
 
     @property
     def mean(self) -> Any:
-        """nan."""
+        """Return nan."""
         return functions.full_like(self.loc, math.nan)
 
     @property
     def variance(self) -> Any:
-        """inf."""
+        """Return inf."""
         return functions.full_like(self.loc, math.inf)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -160,7 +207,23 @@ class Cauchy(_Located):
 
 
 class Exponential(Parametrized, ExponentialFamily):
-    """The exponential distribution. See torch.distributions.Exponential."""
+    """The exponential distribution: rate exp(-rate x) for x >= 0. See torch.distributions.Exponential.
+
+    Samples have the dtype of ``rate``.
+
+    Args:
+        rate (float or Tensor): 1 over the mean, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Exponential(2.0).mean
+        tensor(0.5000)
+
+    """
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
@@ -173,22 +236,22 @@ class Exponential(Parametrized, ExponentialFamily):
 
     @property
     def mean(self) -> Any:
-        """1 / rate."""
+        """Return 1 / rate."""
         return self.rate.reciprocal()
 
     @property
     def mode(self) -> Any:
-        """0."""
+        """Return 0."""
         return functions.zeros_like(self.rate)
 
     @property
     def stddev(self) -> Any:
-        """1 / rate."""
+        """Return 1 / rate."""
         return self.rate.reciprocal()
 
     @property
     def variance(self) -> Any:
-        """rate ** -2."""
+        """Return rate ** -2."""
         return self.rate.pow(-2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -223,7 +286,24 @@ class Exponential(Parametrized, ExponentialFamily):
 
 
 class Uniform(Parametrized):
-    """Evenly from ``low`` to ``high``. See torch.distributions.Uniform."""
+    """The uniform distribution on [low, high). See torch.distributions.Uniform.
+
+    The parameters broadcast to ``batch_shape``. Samples have their dtype.
+
+    Args:
+        low (float or Tensor): the lower limit; any shape, floating dtype.
+        high (float or Tensor): the upper limit, above ``low``; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Uniform(0.0, 4.0).variance
+        tensor(1.3333)
+
+    """
 
     has_rsample = True
     low: Any
@@ -234,32 +314,32 @@ class Uniform(Parametrized):
 
     @property
     def arg_constraints(self) -> dict:      # type: ignore[override]
-        """low below high."""
+        """Return the constraints: low below high."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:       # type: ignore[override]
-        """From low to high."""
+        """Return the interval from low to high."""
         return constraints.interval(self.low, self.high)
 
     @property
     def mean(self) -> Any:
-        """The middle."""
+        """Return the center of the interval."""
         return (self.high + self.low) / 2
 
     @property
     def mode(self) -> Any:
-        """nan: all are as likely."""
+        """Return nan, since all values are equally likely."""
         return math.nan * self.high
 
     @property
     def stddev(self) -> Any:
-        """The standard deviation."""
+        """Return the standard deviation."""
         return (self.high - self.low) / 12 ** 0.5
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return (self.high - self.low).pow(2) / 12
 
     def rsample(self, sample_shape: Any = ()) -> Any:

@@ -1,4 +1,4 @@
-"""Distributions of how often something happens."""
+"""Distributions over counts of successes."""
 from __future__ import annotations
 
 import math
@@ -13,7 +13,7 @@ from jtorch.no_grad import no_grad
 
 
 class _Trials(Binary):
-    """``total_count`` with the chance ``probs``, or of the log odds ``logits``."""
+    """``total_count`` trials that succeed with probability ``probs``, or with the log odds ``logits``."""
 
     total_count: Any
 
@@ -27,10 +27,25 @@ class _Trials(Binary):
 
 
 class Binomial(_Trials):
-    """How many of ``total_count`` trials succeed, each with the chance ``probs``. See torch.distributions.Binomial.
+    """The binomial distribution: the number of successes in ``total_count`` trials of probability ``probs``.
 
-    >>> torch.distributions.Binomial(4, torch.tensor(0.5)).mean
-    tensor(2.)
+    The parameters broadcast to ``batch_shape``. Samples have their dtype. See torch.distributions.Binomial.
+
+    Args:
+        total_count (int or Tensor): the number of trials, nonnegative.
+        probs (float or Tensor): the probability of 1, in [0, 1]; any shape, floating dtype.
+        logits (float or Tensor): the log odds log(probs / (1 - probs)), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if a parameter is outside its
+            constraint.
+
+    Example::
+
+        >>> torch.distributions.Binomial(4, torch.tensor(0.5)).mean
+        tensor(2.)
+
     """
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, **Binary.arg_constraints}
@@ -41,22 +56,22 @@ class Binomial(_Trials):
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:           # type: ignore[override]
-        """0 to total_count."""
+        """Return the constraint: integers from 0 to total_count."""
         return constraints.integer_interval(0, self.total_count)
 
     @property
     def mean(self) -> Any:
-        """total_count * probs."""
+        """Return total_count * probs."""
         return self.total_count * self.probs
 
     @property
     def mode(self) -> Any:
-        """The likeliest count."""
+        """Return the most likely count."""
         return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     @property
     def variance(self) -> Any:
-        """total_count * probs * (1 - probs)."""
+        """Return total_count * probs * (1 - probs)."""
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -68,7 +83,7 @@ class Binomial(_Trials):
     def log_prob(self, value: Any) -> Any:
         n, odds = self.total_count, self.logits
         ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
-        above = (odds.clamp(min=0) + odds - odds.clamp(max=0)) / 2      # max(odds, 0), with half the gradient at 0
+        above = (odds.clamp(min=0) + odds - odds.clamp(max=0)) / 2      # This is max(odds, 0) with gradient 1/2 at 0.
         return value * odds + ways - n * above - n * (-odds.abs()).exp().log1p()
 
     def _one_count(self, method: str) -> int:
@@ -83,13 +98,32 @@ class Binomial(_Trials):
         return -(log_prob.exp() * log_prob).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """0 to total_count, which has to be the same everywhere."""
+        """Return 0 to total_count, which must be the same for the whole batch."""
         count = self._one_count("enumerate_support")
         return self._enumerated(functions.arange(1 + count, dtype=self.total_count.dtype, device=self.total_count.device), expand)
 
 
 class NegativeBinomial(_Trials):
-    """How many trials of the chance ``probs`` succeed before ``total_count`` fail. See torch.distributions.NegativeBinomial."""
+    """The negative binomial distribution: the number of successes before ``total_count`` failures.
+
+    The parameters broadcast to ``batch_shape``. Samples have their dtype. See torch.distributions.NegativeBinomial.
+
+    Args:
+        total_count (float or Tensor): the number of failures, nonnegative.
+        probs (float or Tensor): the probability of success, in [0, 1); any shape, floating dtype.
+        logits (float or Tensor): the log odds, instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if a parameter is outside its
+            constraint.
+
+    Example::
+
+        >>> torch.distributions.NegativeBinomial(3, torch.tensor(0.5)).mean
+        tensor(3.)
+
+    """
 
     arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
                        "logits": constraints.real}
@@ -100,17 +134,17 @@ class NegativeBinomial(_Trials):
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         return self.total_count * self.logits.exp()
 
     @property
     def mode(self) -> Any:
-        """The likeliest count."""
+        """Return the most likely count."""
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return self.mean / (-self.logits).sigmoid()
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -126,7 +160,26 @@ class NegativeBinomial(_Trials):
 
 
 class Multinomial(OfCategorical):
-    """How often each of Categorical's indices is drawn in ``total_count`` draws. See torch.distributions.Multinomial."""
+    """The multinomial distribution: how often ``total_count`` draws of a Categorical give each index.
+
+    Samples have the shape (*sample, *batch, K) and the parameter's dtype. See torch.distributions.Multinomial.
+
+    Args:
+        total_count (int): the number of draws.
+        probs (Tensor): the categories' weights along the last dim, (*batch, K), nonnegative; they are normalized.
+        logits (Tensor): unnormalized log probabilities, (*batch, K), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        NotImplementedError: if ``total_count`` is no int.
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if it is outside its constraint.
+
+    Example::
+
+        >>> torch.distributions.Multinomial(4, torch.tensor([0.25, 0.75])).mean
+        tensor([1., 3.])
+
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -138,17 +191,17 @@ class Multinomial(OfCategorical):
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:           # type: ignore[override]
-        """Counts of the sum total_count."""
+        """Return the constraint: counts with sum total_count."""
         return constraints.multinomial(self.total_count)
 
     @property
     def mean(self) -> Any:
-        """total_count * probs."""
+        """Return total_count * probs."""
         return self.probs * self.total_count
 
     @property
     def variance(self) -> Any:
-        """total_count * probs * (1 - probs)."""
+        """Return total_count * probs * (1 - probs)."""
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Any:

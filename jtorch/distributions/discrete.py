@@ -27,7 +27,7 @@ def _cross_entropy(logits: Any, probs: Any) -> Any:
 
 
 class Binary(Parametrized):
-    """A distribution over the chance of a yes, given as ``probs`` or as ``logits``."""
+    """A distribution with one probability, given as ``probs`` or as ``logits``."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
 
@@ -38,39 +38,57 @@ class Binary(Parametrized):
 
     @lazy_property
     def logits(self) -> Any:
-        """log odds."""
+        """Return the log odds."""
         return logits_of(self.probs, binary=True)
 
     @lazy_property
     def probs(self) -> Any:
-        """The chance."""
+        """Return the probability."""
         return probs_of(self.logits, binary=True)
 
     @property
     def param_shape(self) -> Size:
-        """The shape of the parameter."""
+        """Return the shape of the parameter."""
         return (vars(self).get("probs", vars(self).get("logits"))).size()     # type: ignore[union-attr]
 
 
 class Bernoulli(Binary, ExponentialFamily):
-    """1 with the probability ``probs``, else 0. See torch.distributions.Bernoulli."""
+    """The Bernoulli distribution: 1 with probability ``probs``, else 0. See torch.distributions.Bernoulli.
+
+    Samples have the parameter's dtype.
+
+    Args:
+        probs (float or Tensor): the probability of 1, in [0, 1]; any shape, floating dtype.
+        logits (float or Tensor): the log odds log(probs / (1 - probs)), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if a parameter is outside its
+            constraint.
+
+    Example::
+
+        >>> torch.distributions.Bernoulli(torch.tensor(0.25)).log_prob(torch.tensor(1.0))
+        tensor(-1.3863)
+
+    """
 
     support = constraints.boolean
     has_enumerate_support = True
 
     @property
     def mean(self) -> Any:
-        """probs."""
+        """Return ``probs``."""
         return self.probs
 
     @property
     def mode(self) -> Any:
-        """The likelier one; nan at 1/2."""
+        """Return the more likely of 0 and 1; nan where both are equally likely."""
         return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -95,28 +113,46 @@ class Bernoulli(Binary, ExponentialFamily):
         return x.exp().log1p()
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """0 and 1."""
+        """Return 0 and 1."""
         return self._enumerated(functions.arange(2, dtype=self.probs.dtype, device=self.probs.device), expand)
 
 
 class Geometric(Binary):
-    """How many noes come before the first yes. See torch.distributions.Geometric."""
+    """The geometric distribution: the number of failures before the first success. See torch.distributions.Geometric.
+
+    Samples have the parameter's dtype.
+
+    Args:
+        probs (float or Tensor): the probability of 1, in [0, 1]; any shape, floating dtype.
+        logits (float or Tensor): the log odds log(probs / (1 - probs)), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if a parameter is outside its
+            constraint.
+
+    Example::
+
+        >>> torch.distributions.Geometric(torch.tensor(0.25)).mean
+        tensor(3.)
+
+    """
 
     support = constraints.nonnegative_integer
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         return 1.0 / self.probs - 1.0
 
     @property
     def mode(self) -> Any:
-        """0."""
+        """Return 0."""
         return functions.zeros_like(self.probs)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return (1.0 / self.probs - 1.0) / self.probs
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -139,7 +175,23 @@ class Geometric(Binary):
 
 
 class Poisson(Parametrized, ExponentialFamily):
-    """How often something happens that happens ``rate`` times on average. See torch.distributions.Poisson."""
+    """The Poisson distribution: the number of independent events that occur ``rate`` times on average.
+
+    Samples have the dtype of ``rate``. They carry no gradient. See torch.distributions.Poisson.
+
+    Args:
+        rate (float or Tensor): the mean, nonnegative; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Poisson(3.0).variance
+        tensor(3.)
+
+    """
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -150,17 +202,17 @@ class Poisson(Parametrized, ExponentialFamily):
 
     @property
     def mean(self) -> Any:
-        """rate."""
+        """Return ``rate``."""
         return self.rate
 
     @property
     def mode(self) -> Any:
-        """The integer at or below rate."""
+        """Return the integer part of ``rate``."""
         return self.rate.floor()
 
     @property
     def variance(self) -> Any:
-        """rate."""
+        """Return ``rate``."""
         return self.rate
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -183,12 +235,23 @@ class Poisson(Parametrized, ExponentialFamily):
 
 
 class Categorical(Distribution):
-    """One of the indices of the last dimension, with the probabilities ``probs`` or e to ``logits``.
+    """The categorical distribution: an index 0 to K - 1 with the probabilities ``probs``.
 
-    Neither has to sum to 1. See torch.distributions.Categorical.
+    Samples are int64. See torch.distributions.Categorical.
+
+    Args:
+        probs (Tensor): the categories' weights along the last dim, (*batch, K), nonnegative; they are normalized.
+        logits (Tensor): unnormalized log probabilities, (*batch, K), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one parameter is given, or if it has no dims or is outside its constraint.
+
+    Example::
 
         >>> torch.distributions.Categorical(torch.tensor([0.25, 0.75])).log_prob(torch.tensor(1))
         tensor(-0.2877)
+
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -208,34 +271,34 @@ class Categorical(Distribution):
 
     @lazy_property
     def logits(self) -> Any:
-        """The logarithms of the probabilities."""
+        """Return the logarithms of the probabilities."""
         return logits_of(self.probs)
 
     @lazy_property
     def probs(self) -> Any:
-        """The probabilities."""
+        """Return the probabilities."""
         return probs_of(self.logits)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:       # type: ignore[override]
-        """The indices."""
+        """Return the indices 0 to K - 1."""
         return constraints.integer_interval(0, self._num_events - 1)
 
     @property
     def param_shape(self) -> Size:
-        """The shape of the parameter."""
+        """Return the shape of the parameter."""
         return Size((*self._batch_shape, self._num_events))
 
     @property
     def mean(self) -> Any:
-        """nan: indices have none."""
+        """Return nan, since indices have no mean."""
         return functions.full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     variance = mean
 
     @property
     def mode(self) -> Any:
-        """The likeliest index."""
+        """Return the most likely index."""
         return self.probs.argmax(dim=-1)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -255,12 +318,12 @@ class Categorical(Distribution):
         return -(self.logits.clamp(min=finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """The indices."""
+        """Return the indices 0 to K - 1."""
         return self._enumerated(functions.arange(self._num_events, device=self.probs.device), expand)
 
 
 class OfCategorical(Distribution):
-    """A distribution over vectors with the probabilities, or logits, of a Categorical."""
+    """A distribution over vectors that has the parameters of a Categorical."""
 
     def _set(self, probs: Any, logits: Any, validate_args: bool | None) -> None:
         self._categorical = Categorical(probs, logits)
@@ -268,22 +331,39 @@ class OfCategorical(Distribution):
 
     @property
     def probs(self) -> Any:
-        """The probabilities."""
+        """Return the probabilities."""
         return self._categorical.probs
 
     @property
     def logits(self) -> Any:
-        """The logarithms of the probabilities."""
+        """Return the logarithms of the probabilities."""
         return self._categorical.logits
 
     @property
     def param_shape(self) -> Any:
-        """The shape of the parameter."""
+        """Return the shape of the parameter."""
         return self._categorical.param_shape
 
 
 class OneHotCategorical(OfCategorical):
-    """Categorical's index as a vector with a 1 at it. See torch.distributions.OneHotCategorical."""
+    """The categorical distribution over one-hot vectors. See torch.distributions.OneHotCategorical.
+
+    Samples have the shape (*sample, *batch, K) and the parameter's dtype.
+
+    Args:
+        probs (Tensor): the categories' weights along the last dim, (*batch, K), nonnegative; they are normalized.
+        logits (Tensor): unnormalized log probabilities, (*batch, K), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one parameter is given, or if it has no dims or is outside its constraint.
+
+    Example::
+
+        >>> torch.distributions.OneHotCategorical(torch.tensor([0.25, 0.75])).mode
+        tensor([0., 1.])
+
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -294,17 +374,17 @@ class OneHotCategorical(OfCategorical):
 
     @property
     def mean(self) -> Any:
-        """The probabilities."""
+        """Return the probabilities."""
         return self.probs
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return self.probs * (1 - self.probs)
 
     @property
     def mode(self) -> Any:
-        """The likeliest."""
+        """Return the one-hot vector of the most likely index."""
         return self._one_hot(self._categorical.mode)
 
     def _one_hot(self, index: Any) -> Any:
@@ -324,12 +404,32 @@ class OneHotCategorical(OfCategorical):
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """The unit vectors."""
+        """Return all one-hot vectors."""
         return self._enumerated(functions.eye(self.event_shape[0], dtype=self.probs.dtype, device=self.probs.device), expand)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """OneHotCategorical whose samples pass gradients on to ``probs``. See torch.distributions."""
+    """OneHotCategorical whose samples pass gradients to ``probs`` by the straight-through estimator.
+
+    See torch.distributions.OneHotCategoricalStraightThrough.
+
+    Args:
+        probs (Tensor): the categories' weights along the last dim, (*batch, K), nonnegative; they are normalized.
+        logits (Tensor): unnormalized log probabilities, (*batch, K), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one parameter is given, or if it has no dims or is outside its constraint.
+
+    Source: Bengio, Leonard and Courville 2013, Estimating or Propagating Gradients Through Stochastic Neurons,
+    arXiv:1308.3432.
+
+    Example::
+
+        >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0.5, 0.5])).has_rsample
+        True
+
+    """
 
     has_rsample = True
 

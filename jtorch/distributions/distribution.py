@@ -1,4 +1,4 @@
-"""The base of all distributions, and what they share."""
+"""The base classes of distributions, and helpers that distributions share."""
 from __future__ import annotations
 
 import functools
@@ -19,7 +19,25 @@ Number = (int, float, bool, complex)
 
 
 def broadcast_all(*values: Any) -> tuple:
-    """Tensors of one shape; numbers become tensors of the dtype and on the device of the first tensor."""
+    """Broadcast numbers and tensors to tensors of one shape. See torch.distributions.utils.broadcast_all.
+
+    Numbers take the dtype and device of the first tensor, or the default dtype.
+
+    Args:
+        values (numbers or Tensors): shapes that broadcast.
+
+    Returns:
+        a tuple of Tensors.
+
+    Raises:
+        ValueError: for values of other types.
+
+    Example::
+
+        >>> torch.distributions.utils.broadcast_all(1.0, torch.zeros(2))
+        (tensor([1., 1.]), tensor([0., 0.]))
+
+    """
     if not all([isinstance(v, (Tensor, *Number)) for v in values]):
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
                          "__torch_function__.")
@@ -29,34 +47,34 @@ def broadcast_all(*values: Any) -> tuple:
 
 
 def standard_normal(like: Any, shape: Any) -> Any:
-    """Standard normal numbers."""
+    """Draw standard normal numbers with the dtype and device of ``like``."""
     return functions.empty(shape, dtype=like.dtype, device=like.device).normal_()
 
 
 def probs_of(logits: Any, binary: bool = False) -> Any:
-    """Probabilities from log odds, or from logarithms along the last dimension."""
+    """Return probabilities, given log odds or unnormalized log probabilities along the last dim."""
     return logits.sigmoid() if binary else logits.softmax(-1)
 
 
 def clamp_probs(probs: Any) -> Any:
-    """Probabilities, away from 0 and 1 by the rounding of their dtype."""
+    """Clamp probabilities away from 0 and 1 by the epsilon of their dtype."""
     eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def logits_of(probs: Any, binary: bool = False) -> Any:
-    """The reverse of ``probs_of``."""
+    """Return log odds or log probabilities, given probabilities: the inverse of ``probs_of``."""
     inside = clamp_probs(probs)
     return inside.log() - (-inside).log1p() if binary else inside.log()
 
 
 def sum_last(x: Any, n: int) -> Any:
-    """The sum over the last ``n`` dimensions."""
+    """Sum over the last ``n`` dims."""
     return x.sum(tuple(range(-n, 0))) if n else x
 
 
 class _NotSaid:
-    """Stands for what a class of distributions has to say and does not."""
+    """A class attribute that raises NotImplementedError on instances whose class does not define it."""
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -65,7 +83,7 @@ class _NotSaid:
 
 
 class lazy_property(functools.cached_property):  # noqa: N801
-    """An attribute that is computed, with its graph, when it is first asked for."""
+    """An attribute that is computed, with its graph, on first access."""
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         with enable_grad():
@@ -73,14 +91,29 @@ class lazy_property(functools.cached_property):  # noqa: N801
 
 
 def _built_in(cls: type) -> type:
-    """The class of this package that a class of distributions is, or is made from; it may name PyTorch's module as its own."""
+    """Return the first class in ``cls.__mro__`` that this package defines."""
     return next(c for c in cls.__mro__ if c.__module__.startswith((__package__, "torch.distributions.")))
 
 
 class Distribution:
-    """A distribution: ``sample``, ``log_prob``, ``entropy`` and moments, over ``batch_shape``. See torch.distributions.
+    """The base class of distributions, with ``sample``, ``log_prob``, ``entropy`` and moments.
 
-    ValueError where a parameter, or a value in ``log_prob``, is not allowed, unless ``validate_args=False``.
+    A subclass gives the methods, ``arg_constraints`` and ``support``. Samples have the shape sample_shape +
+    batch_shape + event_shape. See torch.distributions.Distribution.
+
+    Args:
+        batch_shape (sequence of ints): the shape of the parameters of independent draws.
+        event_shape (sequence of ints): the shape of one draw.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Normal(torch.zeros(2), 1.0).batch_shape
+        torch.Size([2])
+
     """
 
     has_rsample = False
@@ -90,11 +123,11 @@ class Distribution:
     mean: Any = _NotSaid()
     variance: Any = _NotSaid()
     _validate_args = __debug__
-    _not_of_batch: tuple[str, ...] = ()     # attributes that ``expand`` leaves as they are
+    _not_of_batch: tuple[str, ...] = ()     # attributes that ``expand`` does not expand
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions check their arguments unless they are told otherwise."""
+        """Set whether distributions check their arguments by default."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
@@ -127,26 +160,26 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
-        """The shape of what is drawn at once, without that of one event."""
+        """Return the shape of the parameters of independent draws."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one event."""
+        """Return the shape of one draw."""
         return self._event_shape
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest."""
+        """Return the value of highest density."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def stddev(self) -> Any:
-        """The root of the variance."""
+        """Return the square root of the variance."""
         return self.variance.sqrt()
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distribution over a larger batch; nothing is copied.
+        """Return the same distribution over a larger batch; nothing is copied.
 
         NotImplementedError for a subclass with an ``__init__`` of its own: it has to say what ``expand`` is, and may give
         this one the ``_instance`` to fill.
@@ -159,7 +192,7 @@ class Distribution:
         return new
 
     def _larger(self, value: Any, batch_shape: Any) -> Any:
-        """An attribute of the distribution over a larger batch."""
+        """Expand an attribute to a larger batch, if it has batch dims."""
         if isinstance(value, Distribution):
             return value.expand(batch_shape)
         n = len(self._batch_shape)
@@ -168,40 +201,75 @@ class Distribution:
         return value
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """``_instance``, or an empty one of the distribution's class if that is made as ``cls`` is."""
+        """Return ``_instance``, or an empty instance of the class if its ``__init__`` is that of ``cls``."""
         if _instance is None and type(self).__init__ != cls.__init__:       # type: ignore[misc]
             raise NotImplementedError(f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method "
                                       "must also define a custom .expand() method.")
         return self.__new__(type(self)) if _instance is None else _instance
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Numbers of shape ``sample_shape + batch_shape + event_shape``, without history."""
+        """Draw samples without history.
+
+        Args:
+            sample_shape (sequence of ints): the shape of the independent draws.
+
+        Returns:
+            a Tensor of shape sample_shape + batch_shape + event_shape.
+
+        """
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Numbers that are functions of the parameters, so that gradients reach these."""
+        """Draw samples as differentiable functions of the parameters.
+
+        Args:
+            sample_shape (sequence of ints): the shape of the independent draws.
+
+        Returns:
+            a Tensor of shape sample_shape + batch_shape + event_shape.
+
+        Raises:
+            NotImplementedError: if the distribution has no such sampler (``has_rsample`` is False).
+
+        """
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Any:
-        """``sample((n,))``."""
+        """Return ``sample((n,))``."""
         warned.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density, or of the probability, at ``value``."""
+        """Return the logarithm of the density, or of the probability, at ``value``.
+
+        Args:
+            value (Tensor): of a shape that broadcasts with batch_shape + event_shape.
+
+        Returns:
+            a Tensor of the broadcast shape without the event's dims.
+
+        Raises:
+            ValueError: for a value outside the support, if arguments are validated.
+
+        """
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
+        """Return the probability of at most ``value``, a Tensor that broadcasts with batch_shape."""
         raise NotImplementedError
 
     def icdf(self, value: Any) -> Any:
-        """The reverse of ``cdf``."""
+        """Return the value whose ``cdf`` is ``value``: the inverse of ``cdf``."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """All values that a discrete distribution can take, along a first dimension."""
+        """Return all values of a discrete distribution along a new first dim.
+
+        Args:
+            expand (bool): expand the result to batch_shape; otherwise the batch dims have size 1.
+
+        """
         raise NotImplementedError
 
     def _enumerated(self, values: Any, expand: bool) -> Any:
@@ -209,11 +277,11 @@ class Distribution:
         return values.expand((-1, *self._batch_shape, *self._event_shape)) if expand else values
 
     def entropy(self) -> Any:
-        """The entropy, of the shape of the batch."""
+        """Return the entropy, of shape batch_shape."""
         raise NotImplementedError
 
     def perplexity(self) -> Any:
-        """e to the entropy."""
+        """Return exp(entropy)."""
         return self.entropy().exp()
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
@@ -243,7 +311,7 @@ class Distribution:
 
 
 def checked(method: Callable) -> Callable:
-    """A method of a value that is validated first."""
+    """Wrap a method so that its value is validated first."""
     @functools.wraps(method)
     def wrapper(self: Any, value: Any) -> Any:
         if self._validate_args:
@@ -253,11 +321,27 @@ def checked(method: Callable) -> Callable:
 
 
 class ExponentialFamily(Distribution):
-    """A distribution of the density h(x) exp(sum of parameter * t(x) - log_normalizer(parameters)).
+    """The base class for densities h(x) exp(sum of parameter * t(x) - log_normalizer(parameters)).
 
-    Its entropy, and its divergence from another of its class, follow from ``_natural_params``, ``_log_normalizer`` and
-    ``_mean_carrier_measure`` (the mean of log h), which a subclass gives: Nielsen and Nock, Entropies and Cross-entropies of
-    Exponential Families (2010). See torch.distributions.ExponentialFamily.
+    A subclass gives ``_natural_params``, ``_log_normalizer`` and ``_mean_carrier_measure`` (the mean of log h). The
+    entropy, and the divergence from a distribution of the same class, follow from them. See
+    torch.distributions.ExponentialFamily.
+
+    Args:
+        batch_shape (sequence of ints): the shape of the parameters of independent draws.
+        event_shape (sequence of ints): the shape of one draw.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Source: Nielsen and Nock 2010, Entropies and Cross-entropies of Exponential Families.
+
+    Example::
+
+        >>> isinstance(torch.distributions.Gamma(1.0, 1.0), torch.distributions.ExponentialFamily)
+        True
+
     """
 
     _natural_params: Any = _NotSaid()
@@ -267,7 +351,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def _normalizer_and_slopes(self) -> tuple:
-        """The natural parameters, the log normalizer at them, and its gradients, which are the means of t(x)."""
+        """Return the natural parameters, their log normalizer, and its gradients, which are the means of t(x)."""
         given = [p.detach().requires_grad_() for p in self._natural_params]
         value = self._log_normalizer(*given)
         return given, value, autograd.grad(value.sum(), given, create_graph=True)
@@ -281,8 +365,8 @@ class ExponentialFamily(Distribution):
 
 
 def one_of(probs: Any, logits: Any) -> None:
-    """ValueError unless exactly one is given."""
+    """Raise ValueError unless exactly one is given."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
 
-del _NotSaid      # PyTorch's module has no such names
+del _NotSaid      # PyTorch's module does not have this name

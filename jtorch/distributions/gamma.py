@@ -1,4 +1,4 @@
-"""Gamma and Dirichlet distributions, and those made of them."""
+"""Gamma and Dirichlet distributions, and distributions derived from them."""
 from __future__ import annotations
 
 import math
@@ -13,12 +13,24 @@ from jtorch.distributions.distribution import ExponentialFamily, Number, broadca
 
 
 class Gamma(Parametrized, ExponentialFamily):
-    """The gamma distribution of the shape ``concentration``, over ``rate``; samples carry gradients to both.
+    """The gamma distribution with shape ``concentration`` and ``rate``. See torch.distributions.Gamma.
 
-    The gradient by ``concentration`` is implicit: see jtorch/ops/random_gradients.py. See torch.distributions.Gamma.
+    The parameters broadcast to ``batch_shape``. Samples have their dtype. Samples carry gradients to both parameters;
+    the gradient by ``concentration`` is implicit: see jtorch/ops/random_gradients.py.
 
-    >>> torch.distributions.Gamma(2.0, 0.5).mean
-    tensor(4.)
+    Args:
+        concentration (float or Tensor): the shape, positive; any shape, floating dtype.
+        rate (float or Tensor): 1 over the scale, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Gamma(2.0, 0.5).mean
+        tensor(4.)
+
     """
 
     arg_constraints: Any = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -33,23 +45,24 @@ class Gamma(Parametrized, ExponentialFamily):
 
     @property
     def mean(self) -> Any:
-        """concentration / rate."""
+        """Return concentration / rate."""
         return self.concentration / self.rate
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest."""
+        """Return the value of highest density."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
     def variance(self) -> Any:
-        """concentration / rate ** 2."""
+        """Return concentration / rate ** 2."""
         return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         value = functions._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=finfo(value.dtype).tiny)      # the value alone, so that gradients stay
+        # The clamp changes only the elements: the gradient stays that of the unclamped value.
+        value.detach().clamp_(min=finfo(value.dtype).tiny)
         return value
 
     def log_prob(self, value: Any) -> Any:
@@ -76,7 +89,23 @@ class Gamma(Parametrized, ExponentialFamily):
 
 
 class Chi2(Gamma):
-    """The sum of the squares of ``df`` standard normal numbers. See torch.distributions.Chi2."""
+    """The chi-squared distribution: the sum of ``df`` squared standard normal numbers. See torch.distributions.Chi2.
+
+    It is a gamma distribution of concentration df / 2 and rate 1/2.
+
+    Args:
+        df (float or Tensor): the degrees of freedom, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Chi2(torch.tensor(3.0)).mean
+        tensor(3.)
+
+    """
 
     arg_constraints = {"df": constraints.positive}
 
@@ -85,12 +114,31 @@ class Chi2(Gamma):
 
     @property
     def df(self) -> Any:
-        """How many squares."""
+        """Return the degrees of freedom."""
         return self.concentration * 2
 
 
 class StudentT(AtLoc, Parametrized):
-    """Student's distribution of ``df`` degrees of freedom. See torch.distributions.StudentT."""
+    """Student's t-distribution with ``df`` degrees of freedom. See torch.distributions.StudentT.
+
+    The mean is nan for df <= 1. The variance is nan for df <= 1 and inf for 1 < df <= 2. The parameters broadcast to
+    ``batch_shape``. Samples have their dtype.
+
+    Args:
+        df (float or Tensor): the degrees of freedom, positive; any shape, floating dtype.
+        loc (float or Tensor): the center; any shape, floating dtype.
+        scale (float or Tensor): the scale, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.StudentT(4.0).variance
+        tensor(2.)
+
+    """
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -104,12 +152,12 @@ class StudentT(AtLoc, Parametrized):
 
     @property
     def mean(self) -> Any:
-        """loc; nan up to df 1."""
+        """Return ``loc``, or nan where df <= 1."""
         return self.loc.masked_fill(self.df <= 1, math.nan)
 
     @property
     def variance(self) -> Any:
-        """The variance; inf up to df 2, nan up to df 1."""
+        """Return the variance: inf where df <= 2, nan where df <= 1."""
         df = self.df
         many = self.scale.pow(2) * df / (df.masked_fill(df <= 2, math.nan) - 2)
         return many.masked_fill(df <= 2, math.inf).masked_fill(df <= 1, math.nan)
@@ -131,7 +179,25 @@ class StudentT(AtLoc, Parametrized):
 
 
 class FisherSnedecor(Parametrized):
-    """The ratio of two Chi2 numbers, each over its degrees of freedom. See torch.distributions.FisherSnedecor."""
+    """The F-distribution: the ratio of two chi-squared numbers, each divided by its degrees of freedom.
+
+    The mean is nan for df2 <= 2, and the variance is nan for df2 <= 4. The parameters broadcast to ``batch_shape``.
+    Samples have their dtype. See torch.distributions.FisherSnedecor.
+
+    Args:
+        df1 (float or Tensor): the numerator's degrees of freedom, positive; any shape, floating dtype.
+        df2 (float or Tensor): the denominator's degrees of freedom, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.FisherSnedecor(2.0, 4.0).mean
+        tensor(2.)
+
+    """
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
@@ -149,18 +215,18 @@ class FisherSnedecor(Parametrized):
 
     @property
     def mean(self) -> Any:
-        """The mean; nan up to df2 2."""
+        """Return the mean, or nan where df2 <= 2."""
         df2 = self._df2_above(2)
         return df2 / (df2 - 2)
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest; nan up to df1 2."""
+        """Return the value of highest density, or nan where df1 <= 2."""
         return ((self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)).masked_fill(self.df1 <= 2, math.nan)
 
     @property
     def variance(self) -> Any:
-        """The variance; nan up to df2 4."""
+        """Return the variance, or nan where df2 <= 4."""
         df2 = self._df2_above(4)
         return 2 * df2.pow(2) * (self.df1 + df2 - 2) / (self.df1 * (df2 - 2).pow(2) * (df2 - 4))
 
@@ -176,9 +242,22 @@ class FisherSnedecor(Parametrized):
 
 
 class Dirichlet(ExponentialFamily):
-    """Vectors of positive numbers of sum 1; samples carry gradients to ``concentration``.
+    """The Dirichlet distribution over vectors of positive numbers with sum 1. See torch.distributions.Dirichlet.
 
-    The gradient is the implicit one of each element's beta distribution. See torch.distributions.Dirichlet.
+    Samples carry gradients to ``concentration``: the implicit gradient of each element's beta distribution.
+
+    Args:
+        concentration (Tensor): (*batch, n), positive, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: if ``concentration`` has no dims or is not positive, or for a value outside the simplex.
+
+    Example::
+
+        >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
+        tensor([0.2500, 0.7500])
+
     """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
@@ -193,12 +272,12 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest; the first corner where all concentrations are below 1."""
+        """Return the point of highest density; if all concentrations are below 1, the first corner."""
         above = (self.concentration - 1).clamp(min=0.0)
         corner = functions.zeros_like(above)
         corner[..., 0] = 1
@@ -206,7 +285,7 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def variance(self) -> Any:
-        """The variance of each element."""
+        """Return the variance of each element."""
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
@@ -232,9 +311,23 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """Numbers from 0 to 1 of the density x ** (concentration1 - 1) (1 - x) ** (concentration0 - 1), normalized.
+    """The beta distribution on [0, 1], proportional to x ** (concentration1 - 1) (1 - x) ** (concentration0 - 1).
 
-    See torch.distributions.Beta.
+    The parameters broadcast to ``batch_shape``. Samples have their dtype. See torch.distributions.Beta.
+
+    Args:
+        concentration1 (float or Tensor): positive; any shape, floating dtype.
+        concentration0 (float or Tensor): positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Beta(1.0, 3.0).mean
+        tensor(0.2500)
+
     """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
@@ -251,27 +344,27 @@ class Beta(ExponentialFamily):
 
     @property
     def concentration1(self) -> Any:
-        """The power of x, and 1."""
+        """Return the first parameter: the exponent of x plus 1."""
         return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Any:
-        """The power of 1 - x, and 1."""
+        """Return the second parameter: the exponent of 1 - x plus 1."""
         return self._dirichlet.concentration[..., 1]
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest."""
+        """Return the value of highest density."""
         return self._dirichlet.mode[..., 0]
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
@@ -292,4 +385,4 @@ class Beta(ExponentialFamily):
     def _log_normalizer(self, x: Any, y: Any) -> Any:       # type: ignore[override]
         return x.lgamma() + y.lgamma() - (x + y).lgamma()
 
-del AtLoc, Parametrized      # PyTorch's module has no such names
+del AtLoc, Parametrized      # PyTorch's module does not have these names

@@ -1,4 +1,4 @@
-"""The Kullback-Leibler divergence of two distributions of one class. See torch.distributions.kl_divergence."""
+"""The Kullback-Leibler divergence: its registry, and the formulas for pairs of one class."""
 from __future__ import annotations
 
 import math
@@ -25,7 +25,30 @@ _KL_REGISTRY: dict[tuple[type, type], Callable] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable:
-    """A decorator for the function that ``kl_divergence`` calls for these classes. See torch.distributions.kl.register_kl."""
+    """Return a decorator that registers a function as ``kl_divergence`` for two classes.
+
+    Subclasses use it too, unless a closer pair is registered. See torch.distributions.kl.register_kl.
+
+    Args:
+        type_p (type): the first distribution's class.
+        type_q (type): the second distribution's class.
+
+    Returns:
+        a decorator of (p, q) -> Tensor.
+
+    Example::
+
+        >>> class Coin(torch.distributions.Bernoulli):
+        ...     pass
+        ...
+        >>> @torch.distributions.register_kl(Coin, Coin)
+        ... def _coins(p, q):
+        ...     return torch.tensor(0.0)
+        ...
+        >>> torch.distributions.kl_divergence(Coin(0.5), Coin(0.25))
+        tensor(0.)
+
+    """
     def decorator(fun: Callable) -> Callable:
         _KL_REGISTRY[type_p, type_q] = fun
         return fun
@@ -33,7 +56,25 @@ def register_kl(type_p: type, type_q: type) -> Callable:
 
 
 def kl_divergence(p: Any, q: Any) -> Any:
-    """KL(p ‖ q), of the shape of the batch; NotImplementedError for classes without a formula."""
+    """Return the Kullback-Leibler divergence KL(p ‖ q). See torch.distributions.kl_divergence.
+
+    Args:
+        p (Distribution): the distribution over which the mean is taken.
+        q (Distribution): the distribution that is compared.
+
+    Returns:
+        a Tensor of shape batch_shape.
+
+    Raises:
+        NotImplementedError: for a pair of classes without a registered formula.
+
+    Example::
+
+        >>> D = torch.distributions
+        >>> D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(1.0, 1.0))
+        tensor(0.5000)
+
+    """
     found = [pair for pair in _KL_REGISTRY if isinstance(p, pair[0]) and isinstance(q, pair[1])]
     if not found:
         raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
@@ -49,7 +90,7 @@ def kl_divergence(p: Any, q: Any) -> Any:
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _exponential_family(p: Any, q: Any) -> Any:
-    """The Bregman divergence of the log normalizer."""
+    """Return the Bregman divergence of the log normalizer."""
     if type(p) is not type(q):
         raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using "
                                   "Bregman divergences")

@@ -37,7 +37,7 @@ _MEAN_LOG: dict[type, Callable] = {
     Uniform: lambda p: _mean_log_of_uniform(p.low, p.high),
 }
 
-# Of exp(-t x).
+# The mean of exp(-t x) under p.
 _MEAN_EXP: dict[type, Callable] = {
     Exponential: lambda p, t: p.rate / (p.rate + t),
     Gamma: lambda p, t: (1 + t / p.rate).pow(-p.concentration),
@@ -57,7 +57,7 @@ def _mean_log(p: Any) -> Any:
 # ---- the mean of q's log density -----------------------------------------------------------------------------------
 
 def _log_beta(p: Any, q: Any) -> Any:
-    """For a uniform p, of which 1 - x is uniform too."""
+    """Return the mean of Beta's log density under a uniform p: 1 - x is then uniform too."""
     a, b = q.concentration1, q.concentration0
     norm = a.lgamma() + b.lgamma() - (a + b).lgamma()
     return (a - 1) * _mean_log(p) + (b - 1) * _mean_log_of_uniform(1 - p.high, 1 - p.low) - norm
@@ -86,11 +86,11 @@ _LOG_DENSITY: dict[type, Callable] = {
     Gumbel: _log_gumbel,
     Normal: _log_normal,
     Pareto: lambda p, q: q.alpha.log() + q.alpha * q.scale.log() - (q.alpha + 1) * _mean_log(p),
-    Poisson: lambda p, q: p.mean * q.rate.log() - q.rate,       # of 0 and 1, whose factorial is 1
+    Poisson: lambda p, q: p.mean * q.rate.log() - q.rate,       # p is Bernoulli, so x is 0 or 1 and x! is 1
     Uniform: lambda p, q: -(q.high - q.low).log(),
 }
 
-# Where p has mass outside q's support. ContinuousBernoulli's is open here, as in PyTorch.
+# Whether p has mass outside q's support. PyTorch takes ContinuousBernoulli's support as open here.
 _OUTSIDE: dict[tuple[type, type], Callable] = {
     (Beta, Uniform): lambda p, q: (q.low > 0) | (q.high < 1),
     (ContinuousBernoulli, Uniform): lambda p, q: (q.low >= 0) | (q.high <= 1),

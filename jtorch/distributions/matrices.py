@@ -18,10 +18,28 @@ _LOG_2 = math.log(2)
 
 
 class Wishart(OfCovariance, ExponentialFamily):
-    """Sums of ``df`` outer products of normally distributed vectors with themselves, by Bartlett's decomposition.
+    """The Wishart distribution: sums of ``df`` outer products x x^T of normally distributed vectors x.
 
-    Exactly one of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril`` is given. A sample is PyTorch's second try,
-    as there, where the test for singular samples takes the good ones. See torch.distributions.Wishart.
+    Exactly one of the three matrices is given. Samples, (*sample, *batch, n, n), use Bartlett's decomposition. See
+    torch.distributions.Wishart.
+
+    Args:
+        df (float or Tensor): the degrees of freedom, above n - 1; shape (*batch).
+        covariance_matrix (Tensor or None): positive definite, (*batch, n, n).
+        precision_matrix (Tensor or None): the inverse of the covariance, (*batch, n, n).
+        scale_tril (Tensor or None): the lower Cholesky factor of the covariance, (*batch, n, n).
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        AssertionError: unless exactly one matrix is given.
+        ValueError: if ``df`` is too small, or a parameter is outside its constraint.
+
+    Example::
+
+        >>> torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)).mean
+        tensor([[3., 0.],
+                [0., 3.]])
+
     """
 
     support = constraints.positive_definite
@@ -52,30 +70,30 @@ class Wishart(OfCovariance, ExponentialFamily):
 
     @property
     def arg_constraints(self) -> dict:      # type: ignore[override]
-        """What the parameters have to be, by the size of the matrices."""
+        """Return the parameters' constraints, which depend on the matrices' size."""
         return {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
                 "scale_tril": constraints.lower_cholesky, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
     def _counts(self) -> Any:
-        """df, df - 1 …: one per row."""
+        """Return df, df - 1, …, one for each row."""
         tril = self._unbroadcasted_scale_tril
         rows = functions.arange(self._event_shape[-1], dtype=tril.dtype, device=tril.device)
         return self.df.unsqueeze(-1) - rows
 
     @property
     def mean(self) -> Any:
-        """df times the covariance."""
+        """Return df times the covariance."""
         return self.df[..., None, None] * self.covariance_matrix
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest; nan up to df n + 1."""
+        """Return the matrix of highest density, or nan where df <= n + 1."""
         factor = self.df - self._event_shape[-1] - 1
         return factor.masked_fill(factor <= 0, math.nan)[..., None, None] * self.covariance_matrix
 
     @property
     def variance(self) -> Any:
-        """The variance of each element."""
+        """Return the variance of each element."""
         diagonal = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
         return self.df[..., None, None] * (self.covariance_matrix.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
@@ -121,10 +139,27 @@ class Wishart(OfCovariance, ExponentialFamily):
 
 
 class LKJCholesky(Distribution):
-    """Lower Cholesky factors of matrices of correlations of ``dim`` numbers; at concentration 1 all are as likely.
+    """The LKJ distribution over lower Cholesky factors of correlation matrices. See torch.distributions.LKJCholesky.
 
-    By the onion method: Lewandowski, Kurowicka and Joe, Generating random correlation matrices (2009), section 3.2. See
-    torch.distributions.LKJCholesky.
+    Concentration 1 is uniform over correlation matrices; larger ones favor the identity. Samples have the shape
+    (*sample, *batch, dim, dim).
+
+    Args:
+        dim (int): the number of rows, at least 2.
+        concentration (float or Tensor): positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: if ``dim`` is below 2 or ``concentration`` is not positive.
+
+    Source: Lewandowski, Kurowicka and Joe 2009, Generating random correlation matrices, section 3.2 (the onion
+    method).
+
+    Example::
+
+        >>> torch.distributions.LKJCholesky(3).log_prob(torch.eye(3))
+        tensor(-1.5963)
+
     """
 
     arg_constraints = {"concentration": constraints.positive}
@@ -138,7 +173,7 @@ class LKJCholesky(Distribution):
         super().__init__(self.concentration.size(), (dim, dim), validate_args)
 
     def _radii(self) -> Any:
-        """The distribution of the squared length of each row without its last element."""
+        """Return the distribution of each row's squared length without its diagonal element."""
         c = self.concentration
         row = (functions.arange(self.dim, dtype=c.dtype, device=c.device) - 1).clamp(min=0)
         return Beta(row + 0.5, (c + 0.5 * (self.dim - 2)).unsqueeze(-1) - 0.5 * row)

@@ -1,4 +1,6 @@
-"""torch.distributions.multivariate_normal: the algebra of matrices in batches. The distribution is in ``vectors.py``."""
+"""torch.distributions.multivariate_normal: the algebra of matrices in batches. The distribution is in
+``vectors.py``.
+"""
 from __future__ import annotations
 
 from typing import Any
@@ -29,7 +31,9 @@ def _batch_mahalanobis(bL: Any, bx: Any) -> Any:
 
 
 def _precision_to_scale_tril(P: Any) -> Any:
-    """Return the lower Cholesky factor of the inverse of ``P``, from the Cholesky factor of ``P`` with reversed axes."""
+    """Return the lower Cholesky factor of the inverse of ``P``, from the Cholesky factor of ``P`` with reversed
+    axes.
+    """
     upper = functions.linalg.cholesky(P.flip(-2, -1)).flip(-2, -1).mT
     unit = functions.eye(P.size(-1), dtype=P.dtype, device=P.device)
     return functions.linalg.solve_triangular(upper.mT, unit.expand_as(upper), upper=True).mT.tril()

@@ -1,4 +1,4 @@
-"""Angles, tails and mixtures: the von Mises and the generalized Pareto distribution, and mixtures of one family."""
+"""The von Mises and generalized Pareto distributions, and mixtures of one family."""
 from __future__ import annotations
 
 import math
@@ -14,10 +14,25 @@ from jtorch.no_grad import no_grad
 
 
 class VonMises(AtLoc, Parametrized):
-    """Angles from -pi to pi, about ``loc``: the normal distribution of a circle. See torch.distributions.VonMises.
+    """The von Mises distribution: the analogue of a normal distribution for angles in [-pi, pi].
 
-    Samples, without gradient, by Best and Fisher, Efficient Simulation of the von Mises Distribution (1979). The Bessel
-    functions are JAX's, to full precision.
+    Samples carry no gradient. See torch.distributions.VonMises.
+
+    Args:
+        loc (float or Tensor): the mean angle in radians; any shape, floating dtype.
+        concentration (float or Tensor): the inverse spread, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Source of the sampler: Best and Fisher 1979, Efficient Simulation of the von Mises Distribution.
+
+    Example::
+
+        >>> torch.distributions.VonMises(0.0, 1.0).log_prob(torch.tensor(0.0))
+        tensor(-1.0738)
+
     """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
@@ -29,12 +44,12 @@ class VonMises(AtLoc, Parametrized):
         self._set(validate_args, loc=loc, concentration=concentration)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """See Distribution.expand; subclasses with an ``__init__`` of their own have it too."""
+        """See Distribution.expand. It also works for subclasses that define ``__init__``."""
         return super().expand(batch_shape, self.__new__(type(self)) if _instance is None else _instance)
 
     @property
     def variance(self) -> Any:
-        """1 - the mean's distance from the circle's centre."""
+        """Return the circular variance: 1 - the length of the mean unit vector."""
         special = functions.special
         return 1 - special.i1e(self.concentration) / special.i0e(self.concentration)
 
@@ -69,9 +84,26 @@ class VonMises(AtLoc, Parametrized):
 
 
 class GeneralizedPareto(Parametrized):
-    """What exceeds a high threshold: a tail of any weight, exponential at concentration 0.
+    """The generalized Pareto distribution: the amount by which numbers exceed a high threshold.
 
-    See torch.distributions.GeneralizedPareto.
+    Concentration 0 gives the exponential distribution. The mean is nan for concentration >= 1, the variance for >=
+    1/2. The parameters broadcast to ``batch_shape``. Samples have their dtype. See
+    torch.distributions.GeneralizedPareto.
+
+    Args:
+        loc (float or Tensor): the threshold; any shape, floating dtype.
+        scale (float or Tensor): the scale, positive; any shape, floating dtype.
+        concentration (float or Tensor): the shape of the tail; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_prob(torch.tensor(1.0))
+        tensor(-1.)
+
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
@@ -84,30 +116,30 @@ class GeneralizedPareto(Parametrized):
         self._set(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     def _tail(self) -> tuple:
-        """Where the concentration is 0, and the concentration with 1 there, so that nothing is divided by 0."""
+        """Return where the concentration is 0, and the concentration with 1 there to avoid a division by 0."""
         c = self.concentration
         exponential = functions.isclose(c, functions.zeros_like(c))
         return exponential, c.masked_fill(exponential, 1.0)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:           # type: ignore[override]
-        """From loc on, up to where the density ends if the concentration is negative."""
+        """Return the interval from loc to inf, or to loc - scale / concentration if that is negative."""
         c = self.concentration
         return constraints.interval(self.loc, functions.where(c < 0, self.loc - self.scale / c, math.inf))
 
     @property
     def mean(self) -> Any:
-        """The mean; nan from concentration 1 on."""
+        """Return the mean, or nan where concentration >= 1."""
         return self.loc + self.scale / (1 - self.concentration.masked_fill(self.concentration >= 1, math.nan))
 
     @property
     def mode(self) -> Any:
-        """loc."""
+        """Return ``loc``."""
         return self.loc
 
     @property
     def variance(self) -> Any:
-        """The variance; nan from concentration 1/2 on."""
+        """Return the variance, or nan where concentration >= 1/2."""
         c = self.concentration.masked_fill(self.concentration >= 0.5, math.nan)
         return self.scale ** 2 / ((1 - c) ** 2 * (1 - 2 * c))
 
@@ -123,13 +155,13 @@ class GeneralizedPareto(Parametrized):
 
     @checked
     def log_survival_function(self, value: Any) -> Any:
-        """The logarithm of the probability of more than ``value``."""
+        """Return the logarithm of the probability of more than ``value``."""
         exponential, c = self._tail()
         z = (value - self.loc) / self.scale
         return functions.where(exponential, -z, -(c * z).log1p() / c)
 
     def log_cdf(self, value: Any) -> Any:
-        """The logarithm of ``cdf``."""
+        """Return the logarithm of ``cdf``."""
         return (-self.log_survival_function(value).exp()).log1p()
 
     def cdf(self, value: Any) -> Any:
@@ -146,13 +178,25 @@ class GeneralizedPareto(Parametrized):
 
 
 class MixtureSameFamily(Distribution):
-    """One of the components along the last dimension of a batch, chosen by a Categorical.
+    """A mixture whose components are the last batch dim of one distribution.
 
     See torch.distributions.MixtureSameFamily.
 
-    >>> D = torch.distributions
-    >>> D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Normal(torch.tensor([-1.0, 1.0]), 1.0)).mean
-    tensor(0.)
+    Args:
+        mixture_distribution (Categorical): chooses among K components; its batch shape broadcasts with
+            ``batch_shape``.
+        component_distribution (Distribution): the components, of batch shape (*batch, K).
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for arguments of other types, or shapes that do not fit together.
+
+    Example::
+
+        >>> D = torch.distributions
+        >>> D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Normal(torch.tensor([-1.0, 1.0]), 1.0)).mean
+        tensor(0.)
+
     """
 
     arg_constraints = {}
@@ -177,21 +221,21 @@ class MixtureSameFamily(Distribution):
 
     @constraints.dependent_property
     def support(self) -> Any:           # type: ignore[override]
-        """That of the components."""
+        """Return the components' support."""
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property
     def mixture_distribution(self) -> Any:
-        """What chooses the component."""
+        """Return the distribution that chooses the component."""
         return self._mixture_distribution
 
     @property
     def component_distribution(self) -> Any:
-        """The components."""
+        """Return the components."""
         return self._component_distribution
 
     def _mixed(self, values: Any) -> Any:
-        """The mean of what the components say, weighed by their probabilities."""
+        """Average values of the components, weighted by their probabilities."""
         probs, n = self._mixture_distribution.probs, self._event_ndims
         missing = len(self._batch_shape) - len(self._mixture_distribution.batch_shape)
         if len(self._mixture_distribution.batch_shape) == 1:
@@ -201,12 +245,12 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         return self._mixed(self._component_distribution.mean)
 
     @property
     def variance(self) -> Any:
-        """The mean of the variances and the variance of the means."""
+        """Return the mean of the variances plus the variance of the means."""
         away = self._component_distribution.mean - self._pad(self.mean)
         return self._mixed(self._component_distribution.variance) + self._mixed(away.pow(2.0))
 

@@ -1,4 +1,4 @@
-"""Numbers between 0 and 1 instead of choices, so that gradients reach the probabilities."""
+"""Relaxed discrete distributions: samples are continuous, so that gradients reach the probabilities."""
 from __future__ import annotations
 
 import math
@@ -28,7 +28,27 @@ def _uniform(like: Any, shape: Any) -> Any:
 
 
 class LogitRelaxedBernoulli(Binary):
-    """The log odds of RelaxedBernoulli. See torch.distributions.relaxed_bernoulli.LogitRelaxedBernoulli."""
+    """The log odds of a RelaxedBernoulli number. See torch.distributions.relaxed_bernoulli.LogitRelaxedBernoulli.
+
+    Samples have the parameter's dtype.
+
+    Args:
+        temperature (Tensor): the softness, positive; samples approach discrete choices as it goes to 0.
+        probs (float or Tensor): the probability of 1, in [0, 1]; any shape, floating dtype.
+        logits (float or Tensor): the log odds log(probs / (1 - probs)), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if a parameter is outside its
+            constraint.
+
+    Example::
+
+        >>> from jtorch.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
+        >>> LogitRelaxedBernoulli(torch.tensor(1.0), torch.tensor(0.5)).log_prob(torch.tensor(0.0))
+        tensor(-1.3863)
+
+    """
 
     support = constraints.real
     _not_of_batch = ("temperature",)
@@ -50,30 +70,48 @@ class LogitRelaxedBernoulli(Binary):
 
 
 class _Relaxed(TransformedDistribution):
-    """What a transform makes of a base with a temperature, probs and logits."""
+    """A transformed distribution whose base has a temperature, probs and logits."""
 
     has_rsample = True
 
     @property
     def temperature(self) -> Any:
-        """How far from a choice: 0 is one."""
+        """Return the temperature; samples approach discrete choices as it goes to 0."""
         return self.base_dist.temperature
 
     @property
     def probs(self) -> Any:
-        """The probabilities."""
+        """Return the probabilities."""
         return self.base_dist.probs
 
     @property
     def logits(self) -> Any:
-        """The log odds, or the logarithms of the probabilities."""
+        """Return the log odds, or the log probabilities."""
         return self.base_dist.logits
 
 
 class RelaxedBernoulli(_Relaxed):
-    """Bernoulli's choice between 0 and 1, softened by ``temperature``. See torch.distributions.RelaxedBernoulli.
+    """The relaxed Bernoulli distribution: Bernoulli's choice made continuous by ``temperature``.
 
-    Maddison, Mnih and Teh, The Concrete Distribution (2017); Jang, Gu and Poole, Gumbel-Softmax (2017).
+    Samples lie in (0, 1) and carry gradients to the parameter. See torch.distributions.RelaxedBernoulli.
+
+    Args:
+        temperature (Tensor): the softness, positive; samples approach discrete choices as it goes to 0.
+        probs (float or Tensor): the probability of 1, in [0, 1]; any shape, floating dtype.
+        logits (float or Tensor): the log odds log(probs / (1 - probs)), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if a parameter is outside its
+            constraint.
+
+    Source: Maddison, Mnih and Teh 2017, The Concrete Distribution; Jang, Gu and Poole 2017, Gumbel-Softmax.
+
+    Example::
+
+        >>> torch.distributions.RelaxedBernoulli(torch.tensor(1.0), torch.tensor(0.5)).log_prob(torch.tensor(0.5))
+        tensor(0.)
+
     """
 
     arg_constraints = Binary.arg_constraints
@@ -84,7 +122,26 @@ class RelaxedBernoulli(_Relaxed):
 
 
 class ExpRelaxedCategorical(OfCategorical):
-    """The logarithms of RelaxedOneHotCategorical. See torch.distributions.relaxed_categorical.ExpRelaxedCategorical."""
+    """The logarithms of a RelaxedOneHotCategorical vector.
+
+    Samples have the shape (*sample, *batch, K). See torch.distributions.relaxed_categorical.ExpRelaxedCategorical.
+
+    Args:
+        temperature (Tensor): the softness, positive; samples approach discrete choices as it goes to 0.
+        probs (Tensor): the categories' weights along the last dim, (*batch, K), nonnegative; they are normalized.
+        logits (Tensor): unnormalized log probabilities, (*batch, K), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if it is outside its constraint.
+
+    Example::
+
+        >>> from jtorch.distributions.relaxed_categorical import ExpRelaxedCategorical
+        >>> ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(3)).event_shape
+        torch.Size([3])
+
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
@@ -108,7 +165,28 @@ class ExpRelaxedCategorical(OfCategorical):
 
 
 class RelaxedOneHotCategorical(_Relaxed):
-    """OneHotCategorical's choice, softened by ``temperature``. See torch.distributions.RelaxedOneHotCategorical."""
+    """The relaxed one-hot categorical distribution: vectors with sum 1 instead of one-hot vectors.
+
+    Samples have the shape (*sample, *batch, K) and carry gradients to the parameter. See
+    torch.distributions.RelaxedOneHotCategorical.
+
+    Args:
+        temperature (Tensor): the softness, positive; samples approach discrete choices as it goes to 0.
+        probs (Tensor): the categories' weights along the last dim, (*batch, K), nonnegative; they are normalized.
+        logits (Tensor): unnormalized log probabilities, (*batch, K), instead of ``probs``.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if it is outside its constraint.
+
+    Source: Maddison, Mnih and Teh 2017, The Concrete Distribution; Jang, Gu and Poole 2017, Gumbel-Softmax.
+
+    Example::
+
+        >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(1.0), torch.ones(3)).event_shape
+        torch.Size([3])
+
+    """
 
     arg_constraints = ExpRelaxedCategorical.arg_constraints
     support = constraints.simplex
@@ -118,10 +196,28 @@ class RelaxedOneHotCategorical(_Relaxed):
 
 
 class ContinuousBernoulli(Binary, ExponentialFamily):
-    """Numbers x from 0 to 1 of the density probs ** x (1 - probs) ** (1 - x), normalized.
+    """The continuous Bernoulli distribution on [0, 1], proportional to probs ** x (1 - probs) ** (1 - x).
 
-    Near probs = 1/2, within ``lims``, its formulas are 0/0 and their Taylor series stand for them. Loaiza-Ganem and
-    Cunningham, The continuous Bernoulli (2019). See torch.distributions.ContinuousBernoulli.
+    Near probs = 1/2, within ``lims``, the formulas are 0/0; Taylor series replace them. See
+    torch.distributions.ContinuousBernoulli.
+
+    Args:
+        probs (float or Tensor): the probability of 1, in [0, 1]; any shape, floating dtype.
+        logits (float or Tensor): the log odds log(probs / (1 - probs)), instead of ``probs``.
+        lims (tuple of two floats): the interval of ``probs`` in which the series are used.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given, or if a parameter is outside its
+            constraint.
+
+    Source: Loaiza-Ganem and Cunningham 2019, The continuous Bernoulli.
+
+    Example::
+
+        >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean
+        tensor(0.5000)
+
     """
 
     support = constraints.unit_interval
@@ -142,14 +238,14 @@ class ContinuousBernoulli(Binary, ExponentialFamily):
 
     @lazy_property
     def probs(self) -> Any:
-        """The parameter, away from 0 and 1."""
+        """Return the parameter, clamped away from 0 and 1."""
         return clamp_probs(probs_of(self.logits, binary=True))
 
     def _stable(self) -> Any:
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _cut(self) -> Any:
-        """probs, and a number below ``lims`` where the series is used."""
+        """Return ``probs``, replaced by the lower limit where the series is used."""
         return functions.where(self._stable(), self.probs, self._lims[0])
 
     def _or_series(self, value: Any, series: Any) -> Any:
@@ -162,14 +258,14 @@ class ContinuousBernoulli(Binary, ExponentialFamily):
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         p, x = self._cut(), self.probs - 0.5
         value = p / (2.0 * p - 1.0) + 1.0 / ((-p).log1p() - p.log())
         return self._or_series(value, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         p, x = self._cut(), (self.probs - 0.5).pow(2)
         value = p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / ((-p).log1p() - p.log()).pow(2)
         return self._or_series(value, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)

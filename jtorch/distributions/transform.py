@@ -1,4 +1,4 @@
-"""The base of all transforms, and transforms made of others. See torch.distributions.transforms."""
+"""The base class of transforms, and transforms composed of others. See torch.distributions.transforms."""
 from __future__ import annotations
 
 import functools
@@ -13,20 +13,30 @@ from jtorch.distributions.distribution import sum_last
 
 
 class Transform:
-    """A function from ``domain`` to ``codomain`` with the logarithm of its volume's change, and with ``inv`` if it has one.
+    """A differentiable function from ``domain`` to ``codomain`` that knows the logarithm of its Jacobian's determinant.
 
-    ``cache_size=1`` remembers the last argument and result, so that the inverse of a result is found without computing.
-    A subclass gives ``_call``, ``_inverse`` and ``log_abs_det_jacobian``. See torch.distributions.transforms.Transform.
+    A subclass gives ``_call``, ``log_abs_det_jacobian`` and, if it has an inverse, ``_inverse``. See
+    torch.distributions.transforms.Transform.
 
-    >>> exp = torch.distributions.ExpTransform()
-    >>> exp.inv(exp(torch.tensor([0.0, 1.0])))
-    tensor([0., 1.])
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Raises:
+        ValueError: if ``cache_size`` is neither 0 nor 1.
+
+    Example::
+
+        >>> exp = torch.distributions.ExpTransform()
+        >>> exp.inv(exp(torch.tensor([0.0, 1.0])))
+        tensor([0.0000, 1.0000])
+
     """
 
     bijective: Any = False
     domain: Any
     codomain: Any
-    _cached: tuple = (None, None)       # in no pickle of PyTorch's
+    _cached: tuple = (None, None)       # class default, for pickles from PyTorch without the attribute
 
     def __init__(self, cache_size: int = 0):
         if cache_size not in (0, 1):
@@ -40,25 +50,25 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """The number of dimensions of an event, where the result's is the argument's."""
+        """Return the number of dims of an event, if argument and result have the same."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
     def inv(self) -> Any:
-        """The transform back; its own ``inv`` is this one."""
+        """Return the inverse transform, whose ``inv`` is this transform."""
         if self._inv is None:
             self._inv = _InverseTransform(self)
         return self._inv
 
     @property
     def sign(self) -> Any:
-        """1 where the function rises, -1 where it falls, of one number."""
+        """Return the sign of the derivative of a monotonic function of numbers: 1 or -1."""
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same transform with another ``cache_size``."""
+        """Return a transform that differs only in ``cache_size``."""
         return self if self._cache_size == cache_size else self._with_cache(cache_size)
 
     def _with_cache(self, cache_size: int) -> Any:
@@ -93,15 +103,15 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The logarithm of the absolute determinant of dy/dx, without the dimensions of an event."""
+        """Return log |det dy/dx|, of the shape of x without the dims of an event."""
         raise NotImplementedError
 
     def forward_shape(self, shape: Any) -> Any:
-        """The result's shape for an argument's."""
+        """Return the result's shape, given the argument's."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The argument's shape for a result's."""
+        """Return the argument's shape, given the result's."""
         return shape
 
     def __repr__(self) -> str:
@@ -109,7 +119,7 @@ class Transform:
 
 
 class OfItsKind(Transform):
-    """A transform that equals all others of its class."""
+    """A transform without parameters: all instances of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
@@ -118,7 +128,7 @@ class OfItsKind(Transform):
 
 
 class _InverseTransform(Transform):
-    """Another transform, backwards."""
+    """The inverse of another transform."""
 
     def __init__(self, transform: Transform):
         super().__init__(transform._cache_size)
@@ -168,13 +178,26 @@ class _InverseTransform(Transform):
 
 
 def _at_least(constraint: Any, event_dim: int) -> Any:
-    """A constraint of events of as many dimensions as said."""
+    """Return the constraint on events of at least ``event_dim`` dims."""
     more = event_dim - constraint.event_dim
     return constraints.independent(constraint, more) if more > 0 else constraint
 
 
 class ComposeTransform(Transform):
-    """Transforms one after the other. See torch.distributions.transforms.ComposeTransform."""
+    """Transforms applied one after the other. See torch.distributions.transforms.ComposeTransform.
+
+    Args:
+        parts (list of Transforms): in the order of application.
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> D = torch.distributions
+        >>> D.ComposeTransform([D.ExpTransform(), D.AffineTransform(1.0, 2.0)])(torch.zeros(2))
+        tensor([3., 3.])
+
+    """
 
     def __init__(self, parts: list, cache_size: int = 0):
         super().__init__(cache_size)
@@ -187,7 +210,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
-        """The first one's, of events as large as any of them needs."""
+        """Return the first transform's domain, with as many event dims as any transform needs."""
         if not self.parts:
             return constraints.real
         n = self.parts[-1].codomain.event_dim
@@ -197,7 +220,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
-        """The last one's, of events as large as any of them gives."""
+        """Return the last transform's codomain, with as many event dims as any transform gives."""
         if not self.parts:
             return constraints.real
         n = self.parts[0].domain.event_dim
@@ -207,7 +230,7 @@ class ComposeTransform(Transform):
 
     @property
     def bijective(self) -> Any:         # type: ignore[override]
-        """Whether all are."""
+        """Return whether all transforms are bijective."""
         return all([p.bijective for p in self.parts])
 
     @property
@@ -251,15 +274,32 @@ identity_transform = ComposeTransform([])
 
 
 def too_few(shape: Any, n: int) -> None:
-    """ValueError for a shape of less than ``n`` dimensions."""
+    """Raise ValueError for a shape with fewer than ``n`` dims."""
     if len(shape) < n:
         raise ValueError("Too few dimensions on input")
 
 
 class IndependentTransform(Transform):
-    """A transform whose last batch dimensions are taken as one event.
+    """A transform whose last batch dims count as dims of one event: its log determinant sums over them.
 
     See torch.distributions.transforms.IndependentTransform.
+
+    Args:
+        base_transform (Transform): the transform of the elements.
+        reinterpreted_batch_ndims (int): the number of dims to move into the event.
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Raises:
+        ValueError: for an argument with too few dims.
+
+    Example::
+
+        >>> D = torch.distributions
+        >>> x = torch.zeros(3)
+        >>> D.IndependentTransform(D.ExpTransform(), 1).log_abs_det_jacobian(x, x.exp())
+        tensor(0.)
+
     """
 
     def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0):
@@ -272,17 +312,17 @@ class IndependentTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
-        """The base's, of larger events."""
+        """Return the base's constraint, on larger events."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
-        """The base's, of larger events."""
+        """Return the base's constraint, on larger events."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
     def bijective(self) -> Any:         # type: ignore[override]
-        """As the base."""
+        """Return the base's value."""
         return self.base_transform.bijective
 
     @property
@@ -311,7 +351,7 @@ class IndependentTransform(Transform):
 
 
 class _OfParts(Transform):
-    """Transforms of the parts of a value along ``dim``; subclasses say which parts, and how they are put together."""
+    """Transforms of the parts of a value along ``dim``; subclasses split and join the parts."""
 
     def __init__(self, tseq: Sequence[Any], dim: int = 0, cache_size: int = 0):
         if not all([isinstance(t, Transform) for t in tseq]):
@@ -322,7 +362,7 @@ class _OfParts(Transform):
 
     @property
     def bijective(self) -> Any:         # type: ignore[override]
-        """Whether all are."""
+        """Return whether all transforms are bijective."""
         return all([t.bijective for t in self.transforms])
 
     def _call(self, x: Any) -> Any:
@@ -349,7 +389,25 @@ class _OfParts(Transform):
 
 
 class CatTransform(_OfParts):
-    """Transforms of pieces of ``lengths`` along ``dim``. See torch.distributions.transforms.CatTransform."""
+    """Transforms of consecutive pieces along ``dim``. See torch.distributions.transforms.CatTransform.
+
+    Args:
+        tseq (sequence of Transforms): one for each piece.
+        dim (int): the dim that is split.
+        lengths (sequence of ints or None): the pieces' lengths; None means 1 each.
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Raises:
+        AssertionError: for lengths that do not fit.
+
+    Example::
+
+        >>> D = torch.distributions
+        >>> D.CatTransform([D.ExpTransform(), D.AbsTransform()], 0, [1, 2])(torch.tensor([0.0, -1.0, -2.0]))
+        tensor([1., 1., 2.])
+
+    """
 
     def __init__(self, tseq: Sequence[Any], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0):
         super().__init__(tseq, dim, cache_size)
@@ -363,7 +421,7 @@ class CatTransform(_OfParts):
 
     @property
     def length(self) -> int:
-        """That of all pieces."""
+        """Return the total length of the pieces."""
         return sum(self.lengths)
 
     def _with_cache(self, cache_size: int) -> Any:
@@ -384,17 +442,34 @@ class CatTransform(_OfParts):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """Theirs."""
+        """Return the combination of the transforms' constraints."""
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """Theirs."""
+        """Return the combination of the transforms' constraints."""
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
 class StackTransform(_OfParts):
-    """Transforms of the slices along ``dim``. See torch.distributions.transforms.StackTransform."""
+    """Transforms of the slices along ``dim``. See torch.distributions.transforms.StackTransform.
+
+    Args:
+        tseq (sequence of Transforms): one for each slice.
+        dim (int): the dim that is split.
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Raises:
+        AssertionError: for a dim of another size.
+
+    Example::
+
+        >>> D = torch.distributions
+        >>> D.StackTransform([D.ExpTransform(), D.AbsTransform()])(torch.tensor([0.0, -1.0]))
+        tensor([1., 1.])
+
+    """
 
     def _with_cache(self, cache_size: int) -> Any:
         return StackTransform(self.transforms, self.dim, cache_size)
@@ -411,17 +486,34 @@ class StackTransform(_OfParts):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """Theirs."""
+        """Return the combination of the transforms' constraints."""
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """Theirs."""
+        """Return the combination of the transforms' constraints."""
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
 
 class ReshapeTransform(Transform):
-    """Events in another shape. See torch.distributions.transforms.ReshapeTransform."""
+    """A transform that gives events another shape. See torch.distributions.transforms.ReshapeTransform.
+
+    Args:
+        in_shape (sequence of ints): the events' shape in the argument.
+        out_shape (sequence of ints): the events' shape in the result.
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Raises:
+        ValueError: for shapes of different numbers of elements.
+
+    Example::
+
+        >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.arange(4.0))
+        tensor([[0., 1.],
+                [2., 3.]])
+
+    """
 
     bijective = True
 
@@ -433,12 +525,12 @@ class ReshapeTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """Arrays of numbers."""
+        """Return the constraint: arrays of real numbers."""
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """Arrays of numbers."""
+        """Return the constraint: arrays of real numbers."""
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def _with_cache(self, cache_size: int) -> Any:

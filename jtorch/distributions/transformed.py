@@ -1,4 +1,4 @@
-"""Distributions of functions of random numbers and vectors."""
+"""Distributions of transformed samples."""
 from __future__ import annotations
 
 import math
@@ -39,7 +39,7 @@ def _shape(d: Any) -> tuple[int, ...]:
 
 
 def _fitting(base: Any, whole: Any) -> Any:
-    """The base with as large a batch and as large events as the transform needs."""
+    """Expand the base's batch and event dims to those that the transform needs."""
     shape, n = _shape(base), len(base.event_shape)
     need = whole.domain.event_dim
     if len(shape) < need:
@@ -51,13 +51,24 @@ def _fitting(base: Any, whole: Any) -> Any:
 
 
 class TransformedDistribution(Distribution):
-    """What ``transforms`` make, one after the other, of what ``base_distribution`` draws.
+    """The distribution of samples of ``base_distribution`` after ``transforms``.
 
-    Its density is the base's, by the change of volume. See torch.distributions.TransformedDistribution.
+    Its density follows from the base's by the change of variables. See torch.distributions.TransformedDistribution.
 
-    >>> D = torch.distributions
-    >>> D.TransformedDistribution(D.Normal(0.0, 1.0), D.ExpTransform()).log_prob(torch.tensor(1.0))
-    tensor(-0.9189)
+    Args:
+        base_distribution (Distribution): draws the numbers that are transformed.
+        transforms (Transform or list of Transforms): applied in order.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for transforms of another type, or a base with too few dims for them.
+
+    Example::
+
+        >>> D = torch.distributions
+        >>> D.TransformedDistribution(D.Normal(0.0, 1.0), D.ExpTransform()).log_prob(torch.tensor(1.0))
+        tensor(-0.9189)
+
     """
 
     arg_constraints = {}
@@ -80,7 +91,7 @@ class TransformedDistribution(Distribution):
 
     @constraints.dependent_property(is_discrete=False)
     def support(self) -> Any:           # type: ignore[override]
-        """What the last transform gives."""
+        """Return the last transform's codomain."""
         if not self.transforms:
             return self.base_dist.support
         last = self.transforms[-1].codomain
@@ -89,7 +100,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:      # type: ignore[override]
-        """As the base."""
+        """Return the base's value."""
         return self.base_dist.has_rsample
 
     def _forward(self, x: Any) -> Any:
@@ -115,7 +126,7 @@ class TransformedDistribution(Distribution):
         return total + sum_last(self.base_dist.log_prob(value), n - len(self.base_dist.event_shape))
 
     def _risen(self, probability: Any) -> Any:
-        """The probability, or the rest to 1 where the transforms together fall."""
+        """Return the probability p, or 1 - p where the composed transform is decreasing."""
         sign = ComposeTransform(self.transforms).sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
@@ -133,7 +144,24 @@ class TransformedDistribution(Distribution):
 # ---- of a normal distribution --------------------------------------------------------------------------------------
 
 class LogNormal(TransformedDistribution):
-    """e to a normally distributed number. See torch.distributions.LogNormal."""
+    """The log-normal distribution: exp of a normally distributed number. See torch.distributions.LogNormal.
+
+    The parameters broadcast to ``batch_shape``. Samples have their dtype.
+
+    Args:
+        loc (float or Tensor): the mean of the logarithm; any shape, floating dtype.
+        scale (float or Tensor): the standard deviation of the logarithm, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.LogNormal(0.0, 1.0).mean
+        tensor(1.6487)
+
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
@@ -144,27 +172,27 @@ class LogNormal(TransformedDistribution):
 
     @property
     def loc(self) -> Any:
-        """The mean of that number."""
+        """Return the mean of the logarithm."""
         return self.base_dist.loc
 
     @property
     def scale(self) -> Any:
-        """The standard deviation of that number."""
+        """Return the standard deviation of the logarithm."""
         return self.base_dist.scale
 
     @property
     def mean(self) -> Any:
-        """e to (loc + half the variance of the logarithm)."""
+        """Return exp(loc + scale ** 2 / 2)."""
         return (self.loc + self.scale.pow(2) / 2).exp()
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest."""
+        """Return the value of highest density."""
         return (self.loc - self.scale.square()).exp()
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         square = self.scale.pow(2)
         return square.expm1() * (2 * self.loc + square).exp()
 
@@ -173,7 +201,24 @@ class LogNormal(TransformedDistribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """Vectors of sum 1, by stick breaking of normally distributed ones. See torch.distributions.LogisticNormal."""
+    """The logistic-normal distribution: normally distributed vectors mapped to the simplex by stick breaking.
+
+    Samples have one element more than ``loc``, and sum to 1. See torch.distributions.LogisticNormal.
+
+    Args:
+        loc (float or Tensor): the mean before the mapping, (*batch, n - 1), floating dtype.
+        scale (float or Tensor): the standard deviations before the mapping, (*batch, n - 1), positive.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
+        torch.Size([3])
+
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
@@ -185,17 +230,17 @@ class LogisticNormal(TransformedDistribution):
 
     @property
     def loc(self) -> Any:
-        """The mean of that vector."""
+        """Return the mean of the vector before the mapping."""
         return self.base_dist.base_dist.loc
 
     @property
     def scale(self) -> Any:
-        """The standard deviations of its elements."""
+        """Return the standard deviations before the mapping."""
         return self.base_dist.base_dist.scale
 
 
 class _Half(TransformedDistribution):
-    """The absolute value of what is symmetric about 0."""
+    """The absolute value of a number whose distribution is symmetric about 0."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
@@ -207,12 +252,12 @@ class _Half(TransformedDistribution):
 
     @property
     def scale(self) -> Any:
-        """That of the distribution on both sides."""
+        """Return the scale of the symmetric distribution."""
         return self.base_dist.scale
 
     @property
     def mode(self) -> Any:
-        """0."""
+        """Return 0."""
         return functions.zeros_like(self.scale)
 
     @checked
@@ -231,41 +276,92 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
-    """The absolute value of a normally distributed number of mean 0. See torch.distributions.HalfNormal."""
+    """The half-normal distribution: the absolute value of a normal number with mean 0.
+
+    Samples have the dtype of ``scale``. See torch.distributions.HalfNormal.
+
+    Args:
+        scale (float or Tensor): the normal distribution's standard deviation, positive; any shape, floating
+            dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.HalfNormal(1.0).mean
+        tensor(0.7979)
+
+    """
 
     _base = Normal
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return self.scale.pow(2) * (1 - 2 / math.pi)
 
 
 class HalfCauchy(_Half):
-    """The absolute value of a Cauchy distributed number of median 0; mean inf. See torch.distributions.HalfCauchy."""
+    """The half-Cauchy distribution: the absolute value of a Cauchy number with median 0. Its mean is inf.
+
+    Samples have the dtype of ``scale``. See torch.distributions.HalfCauchy.
+
+    Args:
+        scale (float or Tensor): the Cauchy distribution's scale, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
+        tensor(0.5000)
+
+    """
 
     _base = Cauchy
 
     @property
     def mean(self) -> Any:
-        """inf."""
+        """Return inf."""
         return functions.full_like(self.scale, math.inf)
 
     @property
     def variance(self) -> Any:
-        """inf."""
+        """Return inf."""
         return self.base_dist.variance
 
 
 # ---- of others -----------------------------------------------------------------------------------------------------
 
 class Gumbel(TransformedDistribution):
-    """loc - scale * log(-log(uniform numbers)): the largest of many. See torch.distributions.Gumbel."""
+    """The Gumbel distribution: loc - scale log(-log(u)) for a uniform number u. See torch.distributions.Gumbel.
+
+    It is the limit distribution of the largest of many numbers. The parameters broadcast to ``batch_shape``. Samples
+    have their dtype.
+
+    Args:
+        loc (float or Tensor): the mode; any shape, floating dtype.
+        scale (float or Tensor): the scale, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Gumbel(0.0, 1.0).mean
+        tensor(0.5772)
+
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -280,22 +376,22 @@ class Gumbel(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         return self.loc + self.scale * EULER
 
     @property
     def mode(self) -> Any:
-        """loc."""
+        """Return ``loc``."""
         return self.loc
 
     @property
     def stddev(self) -> Any:
-        """The standard deviation."""
+        """Return the standard deviation."""
         return (math.pi / math.sqrt(6)) * self.scale
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return self.stddev.pow(2)
 
     @checked
@@ -308,7 +404,25 @@ class Gumbel(TransformedDistribution):
 
 
 class InverseGamma(TransformedDistribution):
-    """1 over a gamma distributed number. See torch.distributions.InverseGamma."""
+    """The inverse gamma distribution: 1 over a gamma distributed number. See torch.distributions.InverseGamma.
+
+    The mean is inf for concentration <= 1, and the variance for concentration <= 2. The parameters broadcast to
+    ``batch_shape``. Samples have their dtype.
+
+    Args:
+        concentration (float or Tensor): the shape, positive; any shape, floating dtype.
+        rate (float or Tensor): the gamma distribution's rate, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.InverseGamma(3.0, 1.0).mean
+        tensor(0.5000)
+
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
@@ -320,27 +434,27 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def concentration(self) -> Any:
-        """That number's concentration."""
+        """Return the gamma distribution's concentration."""
         return self.base_dist.concentration
 
     @property
     def rate(self) -> Any:
-        """That number's rate."""
+        """Return the gamma distribution's rate."""
         return self.base_dist.rate
 
     @property
     def mean(self) -> Any:
-        """The mean; inf up to concentration 1."""
+        """Return the mean, or inf where concentration <= 1."""
         return functions.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest."""
+        """Return the value of highest density."""
         return self.rate / (self.concentration + 1)
 
     @property
     def variance(self) -> Any:
-        """The variance; inf up to concentration 2."""
+        """Return the variance, or inf where concentration <= 2."""
         a = self.concentration
         return functions.where(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
 
@@ -350,9 +464,24 @@ class InverseGamma(TransformedDistribution):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """Numbers from 0 to 1, much like Beta's, of the density a b x**(a-1) (1-x**a)**(b-1).
+    """The Kumaraswamy distribution on [0, 1], with density a b x**(a-1) (1-x**a)**(b-1).
 
-    See torch.distributions.Kumaraswamy.
+    It resembles the beta distribution; its ``cdf`` has a closed form. The parameters broadcast to ``batch_shape``.
+    Samples have their dtype. See torch.distributions.Kumaraswamy.
+
+    Args:
+        concentration1 (float or Tensor): a, positive; any shape, floating dtype.
+        concentration0 (float or Tensor): b, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Kumaraswamy(1.0, 1.0).mean
+        tensor(0.5000)
+
     """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
@@ -371,19 +500,19 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         return self._moment(1)
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest; nan where that is at an end."""
+        """Return the value of highest density, or nan if it lies at an end."""
         a, b = self.concentration1, self.concentration0
         log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
         return log_mode.masked_fill((b < 1) | (a < 1), math.nan).exp()
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return self._moment(2) - self.mean.pow(2)
 
     def entropy(self) -> Any:
@@ -392,7 +521,24 @@ class Kumaraswamy(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
-    """scale times a power 1 / concentration of an exponentially distributed number. See torch.distributions.Weibull."""
+    """The Weibull distribution: scale times an exponential number to the power 1 / concentration.
+
+    The parameters broadcast to ``batch_shape``. Samples have their dtype. See torch.distributions.Weibull.
+
+    Args:
+        scale (float or Tensor): the scale, positive; any shape, floating dtype.
+        concentration (float or Tensor): the shape, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Weibull(1.0, 1.0).mean
+        tensor(1.)
+
+    """
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
@@ -408,17 +554,17 @@ class Weibull(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """The mean."""
+        """Return the mean."""
         return self.scale * self._log_moment(1).exp()
 
     @property
     def mode(self) -> Any:
-        """Where the density is highest."""
+        """Return the value of highest density."""
         return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
 
     @property
     def variance(self) -> Any:
-        """The variance."""
+        """Return the variance."""
         return self.scale.pow(2) * (self._log_moment(2).exp() - (2 * self._log_moment(1)).exp())
 
     def entropy(self) -> Any:
@@ -427,7 +573,25 @@ class Weibull(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """Numbers above ``scale`` whose density falls with the power 1 + alpha. See torch.distributions.Pareto."""
+    """The Pareto distribution on [scale, inf), with density alpha scale ** alpha / x ** (alpha + 1).
+
+    The mean is inf for alpha <= 1, and the variance for alpha <= 2. The parameters broadcast to ``batch_shape``.
+    Samples have their dtype. See torch.distributions.Pareto.
+
+    Args:
+        scale (float or Tensor): the smallest value, positive; any shape, floating dtype.
+        alpha (float or Tensor): the tail's exponent, positive; any shape, floating dtype.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for a parameter outside its constraint, or for a value in ``log_prob`` outside the support.
+
+    Example::
+
+        >>> torch.distributions.Pareto(1.0, 3.0).mean
+        tensor(1.5000)
+
+    """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
@@ -438,23 +602,23 @@ class Pareto(TransformedDistribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:           # type: ignore[override]
-        """From scale on."""
+        """Return the interval from scale to inf."""
         return constraints.greater_than_eq(self.scale)
 
     @property
     def mean(self) -> Any:
-        """The mean; inf up to alpha 1."""
+        """Return the mean, or inf where alpha <= 1."""
         a = self.alpha.clamp(min=1)
         return a * self.scale / (a - 1)
 
     @property
     def mode(self) -> Any:
-        """scale."""
+        """Return ``scale``."""
         return self.scale
 
     @property
     def variance(self) -> Any:
-        """The variance; inf up to alpha 2."""
+        """Return the variance, or inf where alpha <= 2."""
         a = self.alpha.clamp(min=2)
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 

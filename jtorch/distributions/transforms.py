@@ -1,4 +1,4 @@
-"""Functions of random numbers and vectors, with the change of density they make. See torch.distributions.transforms."""
+"""Transforms of numbers, vectors and matrices, with their log determinants. See torch.distributions.transforms."""
 from __future__ import annotations
 
 import math
@@ -34,7 +34,7 @@ __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform"
 # ---- numbers -------------------------------------------------------------------------------------------------------
 
 class _Rising(OfItsKind):
-    """A rising function of all numbers."""
+    """An increasing function of all real numbers."""
 
     domain = constraints.real
     bijective = True
@@ -42,7 +42,18 @@ class _Rising(OfItsKind):
 
 
 class ExpTransform(_Rising):
-    """e to the number. See torch.distributions.transforms.ExpTransform."""
+    """The transform exp(x). See torch.distributions.transforms.ExpTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> torch.distributions.ExpTransform()(torch.zeros(2))
+        tensor([1., 1.])
+
+    """
 
     codomain = constraints.positive
 
@@ -62,12 +73,25 @@ def _inside_unit(x: Any) -> Any:
 
 
 def _clipped_sigmoid(x: Any) -> Any:
-    """1 / (1 + e to minus the number), not quite 0 or 1."""
+    """Return the sigmoid, clamped to the open interval (0, 1)."""
     return _inside_unit(x.sigmoid())
 
 
 class SigmoidTransform(_Rising):
-    """1 / (1 + e to minus the number), not quite 0 or 1. See torch.distributions.transforms.SigmoidTransform."""
+    """The transform 1 / (1 + exp(-x)), clamped to the open interval (0, 1).
+
+    See torch.distributions.transforms.SigmoidTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> torch.distributions.SigmoidTransform()(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+
+    """
 
     codomain = constraints.unit_interval
 
@@ -83,7 +107,18 @@ class SigmoidTransform(_Rising):
 
 
 class SoftplusTransform(_Rising):
-    """log(1 + e to the number). See torch.distributions.transforms.SoftplusTransform."""
+    """The transform log(1 + exp(x)). See torch.distributions.transforms.SoftplusTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> torch.distributions.SoftplusTransform()(torch.zeros(2))
+        tensor([0.6931, 0.6931])
+
+    """
 
     codomain = constraints.positive
 
@@ -98,7 +133,18 @@ class SoftplusTransform(_Rising):
 
 
 class TanhTransform(_Rising):
-    """The hyperbolic tangent. See torch.distributions.transforms.TanhTransform."""
+    """The transform tanh(x). See torch.distributions.transforms.TanhTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> torch.distributions.TanhTransform()(torch.zeros(2))
+        tensor([0., 0.])
+
+    """
 
     codomain = constraints.interval(-1.0, 1.0)
 
@@ -113,7 +159,20 @@ class TanhTransform(_Rising):
 
 
 class AbsTransform(OfItsKind):
-    """The absolute value; its inverse is the positive one. See torch.distributions.transforms.AbsTransform."""
+    """The transform abs(x). Its inverse returns the nonnegative number; it is not bijective.
+
+    See torch.distributions.transforms.AbsTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
+        tensor([1., 2.])
+
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -130,7 +189,19 @@ def _broadcast(shape: Any, *parameters: Any) -> Size:
 
 
 class PowerTransform(Transform):
-    """The number to the power of ``exponent``. See torch.distributions.transforms.PowerTransform."""
+    """The transform x ** exponent for positive x. See torch.distributions.transforms.PowerTransform.
+
+    Args:
+        exponent (float or Tensor): nonzero; broadcasts with the argument.
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> torch.distributions.PowerTransform(2.0)(torch.tensor([1.0, 3.0]))
+        tensor([1., 9.])
+
+    """
 
     domain = codomain = constraints.positive
     bijective = True
@@ -172,7 +243,21 @@ def _same(a: Any, b: Any) -> bool:
 
 
 class AffineTransform(Transform):
-    """loc + scale * number. See torch.distributions.transforms.AffineTransform."""
+    """The transform loc + scale x. See torch.distributions.transforms.AffineTransform.
+
+    Args:
+        loc (float or Tensor): broadcasts with the argument.
+        scale (float or Tensor): nonzero; broadcasts with the argument.
+        event_dim (int): the number of dims of an event, over which the log determinant sums.
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor([0.0, 1.0]))
+        tensor([1., 3.])
+
+    """
 
     bijective = True
 
@@ -186,7 +271,7 @@ class AffineTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
-        """Numbers, or arrays of them."""
+        """Return the constraint: real numbers, or arrays of them."""
         return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
 
     codomain = domain
@@ -228,7 +313,22 @@ class AffineTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """A distribution's ``cdf``: numbers from 0 to 1. See torch.distributions.transforms.CumulativeDistributionTransform."""
+    """The transform by a distribution's ``cdf``, to [0, 1].
+
+    See torch.distributions.transforms.CumulativeDistributionTransform.
+
+    Args:
+        distribution (Distribution): has ``cdf``, ``icdf`` and ``log_prob``.
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> D = torch.distributions
+        >>> D.CumulativeDistributionTransform(D.Normal(0.0, 1.0))(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+
+    """
 
     codomain = constraints.unit_interval
     bijective = True
@@ -240,7 +340,7 @@ class CumulativeDistributionTransform(Transform):
 
     @property
     def domain(self) -> Any:            # type: ignore[override]
-        """The distribution's support."""
+        """Return the distribution's support."""
         return self.distribution.support
 
     def _with_cache(self, cache_size: int) -> Any:
@@ -259,9 +359,22 @@ class CumulativeDistributionTransform(Transform):
 # ---- vectors -------------------------------------------------------------------------------------------------------
 
 class SoftmaxTransform(OfItsKind):
-    """Vectors of sum 1, of the exponentials; its inverse is the logarithm.
+    """The transform softmax(x) along the last dim. Its inverse is the logarithm; it is not bijective.
 
     See torch.distributions.transforms.SoftmaxTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Raises:
+        ValueError: for a shape without dims.
+
+    Example::
+
+        >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+
     """
 
     domain = constraints.real_vector
@@ -281,9 +394,23 @@ class SoftmaxTransform(OfItsKind):
 
 
 class StickBreakingTransform(OfItsKind):
-    """Vectors of sum 1, one element longer: each number says which part of what is left is the next element.
+    """The transform of n numbers to n + 1 positive numbers with sum 1, by stick breaking.
 
-    See torch.distributions.transforms.StickBreakingTransform.
+    The sigmoid of each number, shifted so that zeros give equal parts, is the fraction of the rest that the next
+    element takes. See torch.distributions.transforms.StickBreakingTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Raises:
+        ValueError: for a shape without dims.
+
+    Example::
+
+        >>> torch.distributions.StickBreakingTransform()(torch.zeros(1))
+        tensor([0.5000, 0.5000])
+
     """
 
     domain = constraints.real_vector
@@ -317,7 +444,7 @@ def _longer(shape: Any, by: int) -> Size:
 
 
 def _left(x: Any) -> Any:
-    """How many elements come after each one: n … 1."""
+    """Return n, n - 1, …, 1: the number of elements that follow each element."""
     n = x.shape[-1]
     return functions.arange(n, 0, -1, dtype=x.dtype, device=x.device)
 
@@ -325,7 +452,22 @@ def _left(x: Any) -> Any:
 # ---- matrices ------------------------------------------------------------------------------------------------------
 
 class LowerCholeskyTransform(OfItsKind):
-    """Lower triangles with a positive diagonal. See torch.distributions.transforms.LowerCholeskyTransform."""
+    """The transform of square matrices to lower triangular ones with a positive diagonal.
+
+    The diagonal goes through exp; elements above it are dropped. See
+    torch.distributions.transforms.LowerCholeskyTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -338,7 +480,21 @@ class LowerCholeskyTransform(OfItsKind):
 
 
 class PositiveDefiniteTransform(OfItsKind):
-    """Positive definite matrices, by their factor. See torch.distributions.transforms.PositiveDefiniteTransform."""
+    """The transform of square matrices to positive definite ones, by LowerCholeskyTransform's factor.
+
+    See torch.distributions.transforms.PositiveDefiniteTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Example::
+
+        >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
+        tensor([[1., 0.],
+                [0., 1.]])
+
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -352,10 +508,26 @@ class PositiveDefiniteTransform(OfItsKind):
 
 
 class CorrCholeskyTransform(Transform):
-    """The factor of a matrix of correlations from the n (n - 1) / 2 numbers below its diagonal.
+    """The transform of n (n - 1) / 2 numbers to the lower Cholesky factor of an n x n correlation matrix.
 
-    Each row is a vector of length 1, by stick breaking: Lewandowski, Kurowicka and Joe, Generating random correlation
-    matrices (2009). See torch.distributions.transforms.CorrCholeskyTransform.
+    Each row becomes a vector of length 1, by stick breaking. See
+    torch.distributions.transforms.CorrCholeskyTransform.
+
+    Args:
+        cache_size (int): 1 keeps the last argument and result, so that ``inv`` of the result is not computed; 0
+            does not.
+
+    Raises:
+        ValueError: for a number of elements that fills no triangle.
+
+    Source: Lewandowski, Kurowicka and Joe 2009, Generating random correlation matrices.
+
+    Example::
+
+        >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
+        tensor([[1., 0.],
+                [0., 1.]])
+
     """
 
     domain = constraints.real_vector
@@ -391,4 +563,4 @@ class CorrCholeskyTransform(Transform):
             raise ValueError("Input is not square")
         return Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
 
-del OfItsKind, _Rising      # PyTorch's module has no such names
+del OfItsKind, _Rising      # PyTorch's module does not have these names

@@ -1,4 +1,4 @@
-"""What programs that define distributions of their own use. See torch.distributions.utils."""
+"""Helpers for programs that define distributions. See torch.distributions.utils."""
 from __future__ import annotations
 
 from typing import Any
@@ -20,12 +20,44 @@ def _sum_rightmost(value: Any, dim: int) -> Any:
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
-    """Probabilities from log odds, or from logarithms along the last dimension."""
+    """Return probabilities, given log odds or log probabilities along the last dim.
+
+    See torch.distributions.utils.logits_to_probs.
+
+    Args:
+        logits (Tensor): any shape, floating dtype.
+        is_binary (bool): the logits are log odds of single probabilities.
+
+    Returns:
+        a Tensor of the same shape and dtype.
+
+    Example::
+
+        >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
+        tensor([0.5000, 0.5000])
+
+    """
     return probs_of(logits, is_binary)
 
 
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
-    """The reverse of ``logits_to_probs``."""
+    """Return log odds or log probabilities, given probabilities. See torch.distributions.utils.probs_to_logits.
+
+    Probabilities are clamped away from 0 and 1 by the dtype's epsilon.
+
+    Args:
+        probs (Tensor): any shape, floating dtype.
+        is_binary (bool): return log odds of single probabilities.
+
+    Returns:
+        a Tensor of the same shape and dtype.
+
+    Example::
+
+        >>> torch.distributions.utils.probs_to_logits(torch.tensor([0.5, 0.5]))
+        tensor([-0.6931, -0.6931])
+
+    """
     return logits_of(probs, is_binary)
 
 
@@ -35,7 +67,26 @@ def _triangle(n: int, diag: int) -> tuple:
 
 
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
-    """The elements up to a diagonal, row by row."""
+    """Return the elements of matrices on and below a diagonal, row by row.
+
+    See torch.distributions.utils.tril_matrix_to_vec.
+
+    Args:
+        mat (Tensor): (*, n, n).
+        diag (int): the diagonal; 0 is the main one.
+
+    Returns:
+        a Tensor (*, number of elements) of the same dtype.
+
+    Raises:
+        ValueError: for a diagonal outside the matrix.
+
+    Example::
+
+        >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1.0, 0.0], [2.0, 3.0]]))
+        tensor([1., 2., 3.])
+
+    """
     n = mat.shape[-1]
     if not -n <= diag < n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
@@ -43,7 +94,27 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
-    """The reverse of ``tril_matrix_to_vec``, with zeros above the diagonal."""
+    """Return lower triangular matrices filled row by row from vectors.
+
+    See torch.distributions.utils.vec_to_tril_matrix.
+
+    Args:
+        vec (Tensor): (*, number of elements).
+        diag (int): the last diagonal that is filled; 0 is the main one.
+
+    Returns:
+        a Tensor (*, n, n) of the same dtype, zero above the diagonal.
+
+    Raises:
+        ValueError: for a number of elements that fills no triangle.
+
+    Example::
+
+        >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1.0, 2.0, 3.0]))
+        tensor([[1., 0.],
+                [2., 3.]])
+
+    """
     count, more = vec.shape[-1], 1 + 2 * diag
     size = (-more + (more ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     n = round(size)

@@ -1,4 +1,4 @@
-"""Distributions of vectors: the multivariate normal, and batches seen as events."""
+"""Distributions over vectors: the multivariate normal, and batch dims taken as event dims."""
 from __future__ import annotations
 
 import math
@@ -13,14 +13,14 @@ from jtorch.distributions.multivariate_normal import _precision_to_scale_tril
 
 
 class OfCovariance(Distribution):
-    """A distribution with a positive definite matrix: given as it is, inverted, or by its lower Cholesky factor."""
+    """A distribution with a positive definite matrix, given directly, inverted, or as its Cholesky factor."""
 
     def _take(self, batch: Any, name: str, matrix: Any) -> None:
         vars(self)[name] = matrix.expand((*batch, -1, -1))
 
     @lazy_property
     def scale_tril(self) -> Any:
-        """The lower Cholesky factor of the covariance."""
+        """Return the lower Cholesky factor of the covariance."""
         return self._of_batch(self._unbroadcasted_scale_tril)
 
     def _of_batch(self, matrix: Any) -> Any:
@@ -32,18 +32,18 @@ class OfCovariance(Distribution):
             return self.scale_tril
         if "covariance_matrix" in vars(self):
             return functions.linalg.cholesky(self.covariance_matrix)
-        if "precision_matrix" not in vars(self):        # a subclass that is made another way has to say what this is
+        if "precision_matrix" not in vars(self):        # a subclass with another ``__init__`` must define it
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '_unbroadcasted_scale_tril'")
         return _precision_to_scale_tril(self.precision_matrix)
 
     @lazy_property
     def covariance_matrix(self) -> Any:
-        """The covariance."""
+        """Return the covariance."""
         return self._of_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
+        """Return the inverse of the covariance."""
         return self._of_batch(functions.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     def _half_log_det(self) -> Any:
@@ -51,22 +51,22 @@ class OfCovariance(Distribution):
 
 
 class Gaussian(AtLoc, Distribution):
-    """What the two multivariate normal distributions share: the density, by the covariance's determinant and inverse."""
+    """The density of a multivariate normal distribution, given the covariance's determinant and inverse."""
 
     support = constraints.real_vector
     has_rsample = True
     loc: Any
 
     def _half_log_det(self) -> Any:
-        """Half the logarithm of the covariance's determinant."""
+        """Return half the logarithm of the covariance's determinant."""
         raise NotImplementedError
 
     def _squares(self, columns: Any) -> Any:
-        """The trace of (columns' * inverse covariance * columns)."""
+        """Return the trace of columns^T @ inverse covariance @ columns."""
         raise NotImplementedError
 
     def _factors(self) -> list:
-        """Matrices whose products with their transposes sum up to the covariance."""
+        """Return matrices A whose products A @ A^T sum to the covariance."""
         raise NotImplementedError
 
     @checked
@@ -81,10 +81,26 @@ class Gaussian(AtLoc, Distribution):
 
 
 class MultivariateNormal(OfCovariance, Gaussian):
-    """Normally distributed vectors. See torch.distributions.MultivariateNormal.
+    """The multivariate normal distribution. See torch.distributions.MultivariateNormal.
 
-    Exactly one of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril`` (the lower Cholesky factor of the
-    covariance) has to be given, else ValueError.
+    Exactly one of the three matrices is given. The batch shapes of ``loc`` and the matrix broadcast.
+
+    Args:
+        loc (Tensor): the mean, (*batch, n), floating dtype.
+        covariance_matrix (Tensor or None): positive definite, (*batch, n, n).
+        precision_matrix (Tensor or None): the inverse of the covariance, (*batch, n, n).
+        scale_tril (Tensor or None): the lower Cholesky factor of the covariance, (*batch, n, n).
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: unless exactly one matrix is given, or for a parameter outside its constraint or with too few
+            dims.
+
+    Example::
+
+        >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
+        tensor(-1.8379)
+
     """
 
     arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
@@ -108,7 +124,7 @@ class MultivariateNormal(OfCovariance, Gaussian):
 
     @property
     def variance(self) -> Any:
-        """The variance of each element."""
+        """Return the variance of each element."""
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self.loc.shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -124,10 +140,27 @@ class MultivariateNormal(OfCovariance, Gaussian):
 
 
 class LowRankMultivariateNormal(Gaussian):
-    """Normally distributed vectors of the covariance cov_factor @ cov_factor.T + diag(cov_diag).
+    """The multivariate normal distribution with covariance cov_factor @ cov_factor.T + diag(cov_diag).
 
-    Only matrices of the factor's rank are decomposed: by Woodbury's identity and the matrix determinant lemma. See
+    Only matrices of the factor's rank are decomposed, by Woodbury's identity and the matrix determinant lemma. See
     torch.distributions.LowRankMultivariateNormal.
+
+    Args:
+        loc (Tensor): the mean, (*batch, n), floating dtype.
+        cov_factor (Tensor): (*batch, n, rank).
+        cov_diag (Tensor): (*batch, n), positive.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: for shapes that do not fit together, or a parameter outside its constraint.
+
+    Example::
+
+        >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2))
+        >>> d.covariance_matrix
+        tensor([[2., 1.],
+                [1., 2.]])
+
     """
 
     arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
@@ -153,7 +186,7 @@ class LowRankMultivariateNormal(Gaussian):
         super().__init__(batch, event, validate_args)
 
     def _weighed(self) -> Any:
-        """The factor's transpose over the diagonal."""
+        """Return cov_factor^T divided by the diagonal."""
         return self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
 
     @lazy_property
@@ -163,22 +196,22 @@ class LowRankMultivariateNormal(Gaussian):
 
     @property
     def variance(self) -> Any:
-        """The variance of each element."""
+        """Return the variance of each element."""
         return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @lazy_property
     def covariance_matrix(self) -> Any:
-        """The covariance."""
+        """Return the covariance."""
         return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
 
     @lazy_property
     def scale_tril(self) -> Any:
-        """The lower Cholesky factor of the covariance."""
+        """Return the lower Cholesky factor of the covariance."""
         return functions.linalg.cholesky(self.covariance_matrix)
 
     @lazy_property
     def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
+        """Return the inverse of the covariance."""
         inner = functions.linalg.solve_triangular(self._capacitance_tril, self._weighed(), upper=False)
         return self.cov_diag.reciprocal().diag_embed() - inner.mT @ inner
 
@@ -201,7 +234,25 @@ class LowRankMultivariateNormal(Gaussian):
 
 
 class Independent(Distribution):
-    """A distribution whose last batch dimensions are taken as one event. See torch.distributions.Independent."""
+    """A distribution whose last batch dims count as dims of one event. See torch.distributions.Independent.
+
+    ``log_prob`` and ``entropy`` sum over these dims.
+
+    Args:
+        base_distribution (Distribution): the distribution of the elements.
+        reinterpreted_batch_ndims (int): the number of batch dims to move into the event.
+        validate_args (bool or None): whether to check parameters and values; None takes the default.
+
+    Raises:
+        ValueError: if the base has fewer batch dims.
+
+    Example::
+
+        >>> D = torch.distributions
+        >>> D.Independent(D.Normal(torch.zeros(3), 1.0), 1).log_prob(torch.zeros(3))
+        tensor(-2.7568)
+
+    """
 
     arg_constraints = {}
     _not_of_batch = ("base_dist",)
@@ -217,17 +268,17 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:      # type: ignore[override]
-        """As the base."""
+        """Return the base's value."""
         return self.base_dist.has_rsample
 
     @property
     def has_enumerate_support(self) -> bool:        # type: ignore[override]
-        """As the base, where nothing is taken as one event."""
+        """Return the base's value if no batch dims are reinterpreted, else False."""
         return not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
     def support(self) -> Any:       # type: ignore[override]
-        """That of the base, of all elements."""
+        """Return the base's support, required of all elements of an event."""
         base, n = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(base, n) if n else base
 
@@ -239,17 +290,17 @@ class Independent(Distribution):
 
     @property
     def mean(self) -> Any:
-        """That of the base."""
+        """Return the base's value."""
         return self.base_dist.mean
 
     @property
     def mode(self) -> Any:
-        """That of the base."""
+        """Return the base's value."""
         return self.base_dist.mode
 
     @property
     def variance(self) -> Any:
-        """That of the base."""
+        """Return the base's value."""
         return self.base_dist.variance
 
     def sample(self, sample_shape: Any = ()) -> Any:

@@ -21,6 +21,8 @@ from jtorch.ops.registry import OPS
 SPACES: dict[str, tuple[str, ...] | None] = {
     "nn": None, "optim": None, "optim.lr_scheduler": None, "optim.swa_utils": None, "func": None, "amp": None,
     "autograd": None, "autograd.functional": None, "autograd.graph": None, "utils.checkpoint": None, "utils.data": None,
+    "distributions": None, "distributions.kl": ("kl_divergence", "register_kl"), "distributions.transforms": None,
+    "distributions.utils": ("broadcast_all", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec", "vec_to_tril_matrix"),
     "engine": ("forget", "get_cache_dir", "report", "set_cache_dir", "synchronize", "trace"),
 }
 OF_OTHERS = {"Any", "Callable", "Sequence", "Iterable", "NamedTuple", "Optimizer"}
@@ -119,7 +121,7 @@ def test_what_is_said_is_counted():
     assert sources >= LEAST["sources"]
 
 
-LEAST = {"objects": 293, "errors": 116, "sources": 22}
+LEAST = {"objects": 385, "errors": 182, "sources": 30}
 
 
 def test_no_exception_is_left_over():
