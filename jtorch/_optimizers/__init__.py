@@ -1,1 +1,1 @@
-"""The optimizers that torch.optim shows: bookkeeping here, update rules in ops/optimizer_rules.py."""
+"""The optimizers of torch.optim: bookkeeping is here, update rules are in ops/optimizer_rules.py."""

@@ -11,10 +11,10 @@ from jtorch.tensor import Tensor
 
 
 class AdamLike(MultiTensorOptimizer):
-    """An optimizer with a running average of the gradient, and of a power of its magnitude."""
+    """An optimizer with running averages of the gradient and of a power of its magnitude."""
 
     second = "exp_avg_sq"
-    _decoupled = False      # whether weight decay is, unless a group says so
+    _decoupled = False      # whether weight decay is decoupled by default
 
     def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {"step": scalar(0.0), "exp_avg": filled(p), self.second: filled(p)}
@@ -33,7 +33,7 @@ class AdamLike(MultiTensorOptimizer):
 
 
 class Adam(AdamLike):
-    """Adam. See torch.optim.Adam.
+    """Adam: steps scaled by running averages of the gradient and its square. See torch.optim.Adam.
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)

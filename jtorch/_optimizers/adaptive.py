@@ -9,12 +9,12 @@ from jtorch.tensor import Tensor
 
 
 def _both(p: Tensor, x: float) -> complex:
-    """The number that a state starts with; for a complex parameter in both parts."""
+    """Return a state's first value; a complex parameter has it in both parts."""
     return complex(x, x) if p.dtype.is_complex else x
 
 
 class Adagrad(MultiTensorOptimizer):
-    """Step sizes from the sum of squared gradients. See torch.optim.Adagrad.
+    """Adagrad: gradients divided by the root of the sum of their squares. See torch.optim.Adagrad.
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
@@ -76,7 +76,7 @@ class Adagrad(MultiTensorOptimizer):
 
 
 class Adadelta(MultiTensorOptimizer):
-    """Steps in proportion to past steps. See torch.optim.Adadelta.
+    """Adadelta: gradients scaled by the ratio of running averages of steps and gradients. See torch.optim.Adadelta.
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
@@ -128,7 +128,7 @@ class Adadelta(MultiTensorOptimizer):
 
 
 class RMSprop(MultiTensorOptimizer):
-    """Gradients over the root of their mean square. See torch.optim.RMSprop.
+    """RMSprop: gradients divided by the root of their mean square. See torch.optim.RMSprop.
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
@@ -189,7 +189,7 @@ class RMSprop(MultiTensorOptimizer):
 
 
 class Rprop(MultiTensorOptimizer):
-    """Steps from the signs of gradients alone. See torch.optim.Rprop.
+    """Rprop: step sizes that depend only on the signs of gradients. See torch.optim.Rprop.
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)
@@ -297,7 +297,7 @@ def _should(name: str, relation: str, value: Any, ok: bool) -> None:
 
 
 class Adafactor(MultiTensorOptimizer):
-    """Second moments kept as rows and columns. See torch.optim.Adafactor.
+    """Adafactor: second moments stored as one row and one column per matrix. See torch.optim.Adafactor.
 
     Args:
         params: an iterable of parameters (Tensors of a floating or complex dtype, any shapes), of (name, parameter)

@@ -1,4 +1,6 @@
-"""What an optimizer's step takes: the parameters that have gradients, and options that are numbers or tensors of one element."""
+"""The arguments of an optimizer's step: parameters with gradients, and options that are numbers or 1-element
+tensors.
+"""
 from __future__ import annotations
 
 import functools
@@ -11,12 +13,12 @@ from jtorch.tensor import Tensor
 
 
 def with_gradients(group: dict[str, Any]) -> list[Tensor]:
-    """The parameters of a group that have a gradient."""
+    """Return the parameters of a group that have a gradient."""
     return [p for p in group["params"] if p._grad is not None]
 
 
 def with_dense_gradients(optimizer: Any, group: dict[str, Any]) -> list[Tensor]:
-    """``with_gradients``; those whose gradient is sparse are updated here, by the optimizer's ``sparse_step``."""
+    """Return the parameters with dense gradients; update those with sparse gradients by ``sparse_step``."""
     params = with_gradients(group)
     sparse = [p for p in params if p._grad.layout in in_use] if in_use else []      # type: ignore[union-attr]
     if not sparse:
@@ -33,7 +35,7 @@ def with_dense_gradients(optimizer: Any, group: dict[str, Any]) -> list[Tensor]:
 
 
 def number(x: Any):
-    """(argument, marker) of an option that is a Python number or a tensor of one element."""
+    """Return (argument, marker) for an option that is a Python number or a 1-element tensor."""
     if isinstance(x, Tensor):
         return value_of(x if x.ndim == 0 else x.detach().reshape(())), T      # type: ignore[attr-defined]
     x = float(x)
@@ -41,7 +43,7 @@ def number(x: Any):
 
 
 def scalars(options: tuple) -> tuple[list | tuple, tuple]:
-    """The arguments and markers of several such options."""
+    """Return the arguments and the markers of several options."""
     if set(map(type, options)) == _FLOAT:
         return options, (NUMBERS[float],) * len(options)
     made = [number(x) for x in options]
@@ -52,12 +54,12 @@ _FLOAT = {float}
 
 
 def check_option(name: str, value: Any, ok: bool) -> None:
-    """ValueError ``Invalid learning rate: -1`` and the like."""
+    """Raise a ValueError such as ``Invalid learning rate: -1`` unless ``ok``."""
     if not ok:
         raise ValueError(f"Invalid {name}: {value}")
 
 
 @functools.lru_cache(1024)
 def tensor_marks(n: int) -> tuple:
-    """The markers of so many tensors."""
+    """Return the markers of ``n`` tensors."""
     return (T,) * n

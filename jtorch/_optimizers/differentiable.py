@@ -1,4 +1,4 @@
-"""Steps that autograd sees: what ``differentiable=True`` means.
+"""Differentiable steps, for ``differentiable=True``.
 
 The ops of the other steps, called on tensors instead of values, so that the new parameters and states have a history.
 """
@@ -17,14 +17,14 @@ from jtorch.tensor import Tensor
 
 
 def operand(x: Any) -> tuple[Any, Any]:
-    """(argument, marker) of an option that is a Python number or a tensor of one element, whose history is kept."""
+    """Return (argument, marker) for an option; a 1-element tensor keeps its history."""
     if isinstance(x, Tensor):
         return (x.reshape(()) if x.ndim else x), T      # type: ignore[attr-defined]
     return float(x), NUMBERS[float]
 
 
 def step(c: Call, flat: Sequence[Any], targets: Sequence[Tensor]) -> list[Tensor]:
-    """Calls the rule of an optimizer; ``targets`` take its first results with their history. Returns the others.
+    """Call an optimizer's rule, write its first results with history to ``targets``, and return the other results.
 
     RuntimeError where a target is a leaf that requires a gradient, as for any in-place call.
     """
@@ -32,14 +32,14 @@ def step(c: Call, flat: Sequence[Any], targets: Sequence[Tensor]) -> list[Tensor
         check_inplace(t, requires_grad(t))
     made = call(c, flat)
     if made[0]._node is not None:
-        made[0]._node.versions = ()     # what is written over now is kept by the node as it was
+        made[0]._node.versions = ()     # The node keeps the old values, so the writes below need no version check.
     for target, new in zip(targets, made, strict=False):
         write_with_history(target, value_of(new), new._node, new._output_nr)
     return made[len(targets):]
 
 
 def write_scalars(names: Sequence[str], scalars: Sequence[Tensor], new: Sequence[Tensor], options: Sequence[Any]) -> None:
-    """Writes new scalar states. But for steps, which only count, they have a history if what they are made of has one."""
+    """Write new scalar states, with history if an operand has one. Step counts never have a history."""
     tracked = any(requires_grad(t) for t in [*scalars, *options] if t.__class__ not in NUMBER_TYPES)
     for name, s, n in zip(names, scalars, new, strict=True):
         if tracked and name != "step":
@@ -49,7 +49,7 @@ def write_scalars(names: Sequence[str], scalars: Sequence[Tensor], new: Sequence
 
 
 def step_by_copies(c: Call, flat: Sequence[Any], targets: Sequence[Any], counters: Sequence[Any]) -> list[Tensor]:
-    """Calls the rule of an optimizer, and copies its results to its targets and counters. Returns the others."""
+    """Call an optimizer's rule, copy its results to targets and counters, and return the other results."""
     with no_grad():
         made = call(c, flat)
         made = made if made.__class__ is list else [made]

@@ -1,4 +1,4 @@
-"""Private names of torch.optim.optimizer that optimizers of packages import: parts of docstrings, and checks."""
+"""Private names of torch.optim.optimizer that other packages' optimizers import: docstring parts and checks."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,33 +23,33 @@ _foreach_supported_types = [Tensor, Parameter]
 
 
 def _get_fused_kernels_supported_devices() -> list[str]:
-    """Return the types of devices on which PyTorch has fused steps."""
+    """Return the device types on which PyTorch has fused steps."""
     return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
 
 
 def _get_foreach_kernels_supported_devices() -> list[str]:
-    """Return the types of devices on which PyTorch's steps take all parameters at once."""
+    """Return the device types on which PyTorch updates all parameters at once."""
     return ["cuda", "xpu", "mtia", "privateuseone"]
 
 
 def _get_scalar_dtype(is_fused: bool | None = None) -> dtypes.dtype:
-    """Return the dtype of a count of steps."""
+    """Return the dtype of step counts."""
     wide = not is_fused and dtypes.get_default_dtype() is dtypes.float64
     return dtypes.float64 if wide else dtypes.float32
 
 
 def _stack_if_compiling(x: list) -> list:
-    """Return the list: nothing is compiled by Dynamo."""
+    """Return the list unchanged: there is no Dynamo."""
     return x
 
 
 def _to_scalar(x: Any) -> Any:
-    """Return a tensor of one element without dims; other values as they are."""
+    """Return a 1-element tensor as a 0-dim tensor; return other values unchanged."""
     return x.squeeze() if isinstance(x, Tensor) and x.dim() != 0 else x
 
 
 def _view_as_real(params: list, *state_and_grads: list) -> None:
-    """Replace complex tensors in the lists by views of their parts."""
+    """Replace complex tensors in the lists by real views."""
     for i, p in enumerate(params):
         if p.is_complex():
             for tensors in (params, *state_and_grads):
@@ -57,7 +57,7 @@ def _view_as_real(params: list, *state_and_grads: list) -> None:
 
 
 def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> None:
-    """RuntimeError unless PyTorch has a fused step for the parameter."""
+    """Raise RuntimeError unless PyTorch has a fused step for the parameter."""
     supported = [kind for kind in _get_fused_kernels_supported_devices() if kind != "cuda" or not cuda_unsupported]
     if p.device.type not in supported or not p.dtype.is_floating_point:
         raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of "
@@ -65,5 +65,5 @@ def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> 
 
 
 def _disable_dynamo_if_unsupported(single_tensor_fn: Callable | None = None) -> Callable[[Callable], Callable]:
-    """Return a decorator that leaves the function as it is: nothing is compiled by Dynamo."""
+    """Return a decorator that returns the function unchanged: there is no Dynamo."""
     return lambda func: func

@@ -1,4 +1,4 @@
-"""Groups of parameters as an optimizer keeps them, and states as it loads them: what is checked, filled in and cast."""
+"""Parameter groups, and loaded states: checks, defaults and casts."""
 from __future__ import annotations
 
 import copy
@@ -19,7 +19,7 @@ class _Required:
 
 required = _Required()
 
-# What groups lack that were saved before an option existed.
+# Defaults for options that a group saved by an older PyTorch does not have.
 _LATER_OPTIONS = {"amsgrad": False, "nesterov": False, "maximize": False, "foreach": None, "capturable": False,
                   "differentiable": False, "fused": None, "decoupled_weight_decay": False}
 
@@ -30,7 +30,7 @@ def _name_of(x: Any) -> str:
 
 
 def add_group(given: dict[str, Any], defaults: dict[str, Any], groups: list[dict[str, Any]]) -> None:
-    """Completes a group, in place as PyTorch does, and appends it; raises before anything has changed."""
+    """Fill in a group's defaults in place, as PyTorch does, and append it. Errors are raised before any change."""
     if not isinstance(given, dict):
         raise TypeError(f"param_group must be a dict, but got {type(given)}")
     new = {"params": _as_list(given["params"])}
@@ -58,7 +58,7 @@ def _as_list(params: Any) -> list:
 
 
 def _split_names(group: dict[str, Any]) -> None:
-    """(name, parameter) pairs become ``params`` and ``param_names``."""
+    """Split (name, parameter) pairs into ``params`` and ``param_names``."""
     pairs = [p for p in group["params"] if isinstance(p, tuple)]
     if not pairs:
         return
@@ -87,7 +87,7 @@ def _check_against(new: dict[str, Any], groups: list[dict[str, Any]]) -> None:
 
 
 def check_flags(group: dict[str, Any], defaults: dict[str, Any]) -> None:
-    """AssertionError where ``capturable`` or ``foreach`` meets what it cannot work with, as PyTorch finds out in a step."""
+    """Raise AssertionError for combinations of ``capturable`` or ``foreach`` that PyTorch refuses in a step."""
     if group.get("foreach") and group.get("differentiable"):
         raise AssertionError("_foreach ops don't support autograd")
     if group.get("capturable") and any(p.device.type == "cpu" for p in group["params"] if p._grad is not None):
@@ -96,7 +96,7 @@ def check_flags(group: dict[str, Any], defaults: dict[str, Any]) -> None:
 
 
 def check_fused(defaults: dict[str, Any]) -> None:
-    """RuntimeError where ``fused`` is asked for with what excludes it."""
+    """Raise RuntimeError if ``fused`` is combined with an option that excludes it."""
     if defaults.get("fused") and defaults.get("differentiable"):
         raise RuntimeError("`fused` does not support `differentiable`")
     if defaults.get("fused") and defaults.get("foreach"):
@@ -104,7 +104,7 @@ def check_fused(defaults: dict[str, Any]) -> None:
 
 
 def check_tensor(x: Any, name: str, *, foreach: Any = False) -> None:
-    """ValueError for an option that is a tensor of several elements, or where ``foreach`` takes no tensor."""
+    """Raise ValueError for a tensor option with several elements, or any tensor option with ``foreach``."""
     if not isinstance(x, Tensor):
         return
     if foreach:
@@ -114,7 +114,7 @@ def check_tensor(x: Any, name: str, *, foreach: Any = False) -> None:
 
 
 def checked_betas(betas: tuple, *, foreach: Any = False) -> tuple:
-    """Two floats, or two tensors of one element, which become 0-dim."""
+    """Check that the betas are two floats or two 1-element tensors, and make the tensors 0-dim."""
     kinds = [float if isinstance(b, float) else Tensor if isinstance(b, Tensor) else None for b in betas]
     if kinds[0] is None or kinds[0] is not kinds[1]:
         raise ValueError("betas must be either both floats or both Tensors")
@@ -126,7 +126,7 @@ def checked_betas(betas: tuple, *, foreach: Any = False) -> tuple:
 # ---------------------------------------------------------------- loading
 
 def matched(mine: list[dict], given: list[dict]) -> tuple[list[dict], dict]:
-    """The saved groups with one's own parameters in them, and which saved number stands for which parameter."""
+    """Return the saved groups with this optimizer's parameters, and a dict from saved number to parameter."""
     theirs = copy.deepcopy(given)
     if len(mine) != len(theirs):
         raise ValueError("loaded state dict has a different number of parameter groups")
@@ -142,7 +142,7 @@ def matched(mine: list[dict], given: list[dict]) -> tuple[list[dict], dict]:
 
 
 def loaded_state(saved: dict[Any, Any], given: list[dict], numbers: dict) -> defaultdict:
-    """The saved states under one's own parameters, in their dtype and on their device."""
+    """Return the saved states keyed by this optimizer's parameters, cast to their dtype and device."""
     on_device = {k: bool(g.get("capturable") or g.get("fused")) for g in given for k in g["params"]}
     state: defaultdict = defaultdict(dict)
     for k, v in saved.items():
@@ -154,7 +154,7 @@ def loaded_state(saved: dict[Any, Any], given: list[dict], numbers: dict) -> def
 
 
 def _cast(p: Tensor, value: Any, on_device: bool, key: Any = None) -> Any:
-    """A state as its parameter wants it. A step stays as it is, unless it is to be counted on the device."""
+    """Cast a state to its parameter's dtype and device. A step count only moves if ``on_device``."""
     if isinstance(value, Tensor):
         if key == "step":
             return value.to(dtype=dtypes.float32, device=p.device) if on_device else value
@@ -167,7 +167,7 @@ def _cast(p: Tensor, value: Any, on_device: bool, key: Any = None) -> Any:
 
 
 def completed(groups: list[dict], state: dict, defaults: dict[str, Any]) -> None:
-    """Fills in what an older version of an optimizer has not saved: options, and steps that were Python numbers."""
+    """Fill in options that an older PyTorch did not save, and convert step counts that were Python numbers."""
     missing = {k: v for k, v in _LATER_OPTIONS.items() if k in defaults}
     for group in groups:
         for k, v in missing.items():
@@ -178,7 +178,7 @@ def completed(groups: list[dict], state: dict, defaults: dict[str, Any]) -> None
 
 
 def by_device_and_dtype(lists: list[list], with_indices: bool = False) -> dict:
-    """Lists of tensors (or Nones) split by device and dtype of the first list's; with where each was, if asked for."""
+    """Split lists of tensors (or Nones) by device and dtype of the first list's tensors, with indices if asked."""
     found: dict = {}
     for index, column in enumerate(zip(*[given or [None] * len(lists[0]) for given in lists], strict=True)):
         parts, indices = found.setdefault((column[0].device, column[0].dtype), ([[] for _ in lists], []))

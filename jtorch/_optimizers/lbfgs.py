@@ -15,12 +15,12 @@ from jtorch.no_grad import enable_grad, no_grad
 from jtorch.ops.registry import OPS, T
 from jtorch.tensor import Tensor
 
-Numbers = tuple[float, float, float]        # where on the line, the loss there, the slope there
+Numbers = tuple[float, float, float]        # (position on the line, loss, slope)
 _MEMORY = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
 
 
 class LBFGS(Optimizer):
-    """Limited-memory BFGS, with a line search that satisfies the strong Wolfe conditions if asked for.
+    """Limited-memory BFGS, with an optional line search for the strong Wolfe conditions.
 
     One group of parameters only. ``step`` needs a closure that clears the gradients, computes the loss, calls ``backward``
     and returns the loss. Nocedal and Wright, Numerical Optimization (2006), algorithms 7.4, 7.5 and 3.5.
@@ -68,7 +68,7 @@ class LBFGS(Optimizer):
 
     @no_grad()
     def step(self, closure):
-        """One step: up to ``max_iter`` iterations. Returns the loss before them."""
+        """Do one step of up to ``max_iter`` iterations, and return the loss before them."""
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
         state.setdefault("func_evals", 0)
@@ -83,12 +83,12 @@ class LBFGS(Optimizer):
 
 
 def _real(t: Tensor) -> Any:
-    """A complex tensor as the real one that shows the same memory."""
+    """Return the real view of a complex tensor; return a real tensor unchanged."""
     return call_view(call_of(OPS["view_as_real"], (T,)), (t,)) if t.dtype.is_complex else t
 
 
 class _Run:
-    """The iterations of one step, and what the next step needs of them."""
+    """The iterations of one step, and the memory that the next step needs."""
 
     def __init__(self, group: dict[str, Any], state: dict[str, Any], closure: Callable):
         self.group, self.state, self.closure, self.params = group, state, closure, group["params"]
@@ -96,7 +96,7 @@ class _Run:
         self.evaluations, self.loss, self.grad = 0, 0.0, None
 
     def evaluate(self):
-        """Calls the closure, and notes the loss and the gradient."""
+        """Call the closure, and store the loss and the gradient."""
         loss = self.closure()
         self.loss, self.grad = float(loss.detach() if isinstance(loss, Tensor) else loss), self._flat_grad()
         self.evaluations += 1
@@ -104,7 +104,7 @@ class _Run:
         return loss
 
     def flat(self) -> bool:
-        """Whether the gradient is as good as zero."""
+        """Return whether the gradient is within the tolerance of zero."""
         return float(self.grad.abs().max()) <= self.group["tolerance_grad"]     # type: ignore[attr-defined]
 
     def _flat_grad(self) -> Any:
@@ -112,7 +112,7 @@ class _Run:
         return call(call_of(OPS["cat"], ((T,) * len(grads), 0)), grads)
 
     def move(self, t: Any, d: Any) -> None:
-        """Moves the parameters along ``d``."""
+        """Move the parameters along ``d``."""
         at = 0
         for p in self.params:
             real = _real(p)
@@ -122,7 +122,7 @@ class _Run:
     # ------------------------------------------------------------ iterating
 
     def iterate(self) -> None:
-        """Until there is no more to gain, or to spend."""
+        """Iterate until convergence, or until ``max_iter`` or ``max_eval`` is reached."""
         g, m = self.group, self.memory
         lr = float(g["lr"])
         for n in range(1, g["max_iter"] + 1):
@@ -144,7 +144,7 @@ class _Run:
         self.memory.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
 
     def _remember(self) -> None:
-        """Adds the last change of the gradient and of the parameters to the history, if the curvature is positive."""
+        """Add the last change of the gradient and of the parameters to the history, if the curvature is positive."""
         m = self.memory
         y, s = self.grad.sub(m["prev_flat_grad"]), m["d"].mul(m["t"])           # type: ignore[attr-defined]
         ys = y.dot(s)
@@ -157,7 +157,7 @@ class _Run:
         m["H_diag"] = ys / y.dot(y)
 
     def _direction(self) -> Any:
-        """The inverse Hessian that the history stands for, times the negative gradient."""
+        """Return the negative gradient times the inverse Hessian that the history approximates."""
         m, al = self.memory, self.state.setdefault("al", [None] * self.group["history_size"])
         history = list(zip(m["old_dirs"], m["old_stps"], m["ro"], strict=True))
         q = self.grad.neg()                                                     # type: ignore[attr-defined]
@@ -184,7 +184,7 @@ class _Run:
         self.move(self.memory["t"], d)
 
     def _stuck(self, d: Any) -> bool:
-        """Whether the last iteration has changed next to nothing."""
+        """Return whether the last iteration's changes are below the tolerance."""
         least = self.group["tolerance_change"]
         return float(d.mul(self.memory["t"]).abs().max()) <= least or abs(self.loss - self.memory["prev_loss"]) < least
 
@@ -195,7 +195,8 @@ class _StrongWolfe:
     Slopes, and step lengths that follow from them, are NumPy's scalars of the parameters' dtype, as PyTorch's are tensors.
     """
 
-    decrease, flatness, tolerance = 1e-4, 0.9, 1e-9     # the last: the least change of a parameter within a bracket
+    # ``tolerance``: the smallest change of a parameter within a bracket
+    decrease, flatness, tolerance = 1e-4, 0.9, 1e-9
 
     def __init__(self, run: _Run, d: Any, slope: float, budget: int):
         self.run, self.d, self.budget = run, d, budget
@@ -205,7 +206,7 @@ class _StrongWolfe:
         self.grads = {0.0: run.grad}
 
     def at(self, t: float) -> Numbers:
-        """Evaluates the closure at ``t`` along the line, and comes back."""
+        """Evaluate the closure at ``t`` along the line, and restore the parameters."""
         self.run.move(float(t), self.d)
         self.run.evaluate()
         for p, x in zip(self.run.params, self.start, strict=True):
@@ -214,8 +215,8 @@ class _StrongWolfe:
         return t, self.run.loss, self.scalar(float(self.run.grad.dot(self.d)))       # type: ignore[attr-defined]
 
     def find(self, t: float) -> tuple[float, float, Any]:
-        """The step length, and the loss and the gradient there."""
-        with np.errstate(all="ignore"):     # NaN and infinity are compared, as in PyTorch
+        """Return the step length, and the loss and gradient at that point."""
+        with np.errstate(all="ignore"):     # NaN and infinity are compared, as in PyTorch.
             low, high = self._bracket(t)
             if low is not high:
                 low = self._zoom(low, high)
@@ -228,7 +229,9 @@ class _StrongWolfe:
         return abs(point[2]) <= -self.flatness * self.slope
 
     def _bracket(self, t: float) -> tuple[Numbers, Numbers]:
-        """Two points with a good one between them, the lower first; the same point twice if it is good itself."""
+        """Return two points that bracket an acceptable one, the lower loss first; an acceptable point is returned
+        twice.
+        """
         before, here, self.tries = (0.0, self.loss, self.slope), self.at(t), 0
         while self.tries < self.budget:
             if self._too_high(here) or (self.tries > 1 and here[1] >= before[1]):
@@ -259,7 +262,7 @@ class _StrongWolfe:
 
 
 def _scalar_of(t: Any) -> type:
-    """Return NumPy's scalar type for numbers that PyTorch has as 0-dim tensors like ``t``."""
+    """Return NumPy's scalar type with the precision of 0-dim tensors like ``t``."""
     return np.float64 if t.dtype.itemsize == 8 else np.float32
 
 
@@ -268,7 +271,7 @@ def _lower_first(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _between(a: Numbers, b: Numbers, careful: bool) -> tuple[float, bool]:
-    """A point to try next. Where the cubic's minimum stays close to an end twice, a tenth of the way from it."""
+    """Return the next point to try: the cubic's minimum, moved inward if it is close to an end twice in a row."""
     left, right = sorted((a[0], b[0]))
     t, margin = _cubic_minimum(a, b), 0.1 * (right - left)
     if min(right - t, t - left) >= margin:
@@ -279,7 +282,7 @@ def _between(a: Numbers, b: Numbers, careful: bool) -> tuple[float, bool]:
 
 
 def _cubic_minimum(a: Numbers, b: Numbers, bounds: tuple[float, float] | None = None) -> float:
-    """Where the cubic through two points with their slopes is smallest, within bounds. Nocedal and Wright, (3.59)."""
+    """Return the minimum, within bounds, of the cubic through two points with slopes. Nocedal and Wright, (3.59)."""
     (x1, f1, g1), (x2, f2, g2) = sorted((a, b), key=lambda p: p[0])
     low, high = bounds or (x1, x2)
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)

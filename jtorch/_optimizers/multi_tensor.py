@@ -1,4 +1,4 @@
-"""What the optimizers share: state, and one call for all parameters that have the same kinds of state."""
+"""The base of most optimizers: state, and one call for all parameters with the same kinds of state."""
 from __future__ import annotations
 
 import functools
@@ -20,27 +20,27 @@ from jtorch.ops.registry import OPS, T, freeze
 from jtorch.storage import values_of, write_all
 from jtorch.tensor import Tensor, wrap
 
-DEEP = 48                   # parameters from which on those of equal layers are looked for
-UPDATE_COMPILES = 0.013     # seconds that one parameter's update takes to compile: 33 equations, as Adam's
-TOGETHER = 16 << 20         # bytes of parameters in a call: the new values of all of them are there before the old ones go
+DEEP = 48                   # From this number of parameters on, equal layers are grouped into equal calls.
+UPDATE_COMPILES = 0.013
+TOGETHER = 16 << 20         # Bytes of parameters in one CPU call. A larger value holds more old and new values at once.
 
 
 def check_lr(lr: Any) -> None:
-    """ValueError for a learning rate that is negative or not one number."""
+    """Raise ValueError for a learning rate that is negative or has several elements."""
     check_tensor(lr, "lr")
     if not lr >= 0.0:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
 def check(**options: Any) -> None:
-    """ValueError for an option (its label with underscores for spaces) that is negative."""
+    """Raise ValueError for a negative option. Each option's keyword is its label in the message."""
     for label, value in options.items():
         if not value >= 0.0:
             raise ValueError(f"Invalid {label} value: {value}")
 
 
 def check_betas(betas: tuple[float, float]) -> None:
-    """ValueError for a beta outside [0, 1)."""
+    """Raise ValueError for a beta outside [0, 1)."""
     for i, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
@@ -55,23 +55,23 @@ class MultiTensorOptimizer(Optimizer):
     uniform = True      # whether all parameters of a group have the same kinds of state
 
     def _start(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        """The first state of a parameter."""
+        """Return the first state of a parameter."""
         raise NotImplementedError
 
     def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
-        """The names of the states of a parameter's shape that the rule takes."""
+        """Return the names of the states that the rule takes and that have the parameter's shape."""
         raise NotImplementedError
 
     def _begun(self, group: dict[str, Any]) -> str | None:
-        """The name of a state of a parameter's shape that the rule begins where it is not among those that it takes."""
+        """Return the name of a state that the rule creates on a parameter's first step, or None."""
         return None
 
     def _numbers(self, group: dict[str, Any]) -> dict[str, Any]:
-        """The options that are runtime scalars; None for one that is off."""
+        """Return the options that are runtime scalars; an option that is off is None."""
         raise NotImplementedError
 
     def _options(self, group: dict[str, Any]) -> dict[str, Any]:
-        """The options that are part of the program."""
+        """Return the options that are compiled into the program."""
         return {"maximize": bool(group["maximize"])}
 
     def _update(self, group: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ class MultiTensorOptimizer(Optimizer):
                     self._update_some(group, names, some[start:end], states[start:end], of_several=len(stretches) > 1)
 
     def _by_columns(self, group: dict[str, Any], params: list[Tensor]) -> list[tuple[tuple[str, ...], list[Tensor], list[dict]]]:
-        """The parameters and their states by the kinds of state that they have, which is made for those that have none."""
+        """Group parameters and states by the kinds of state that they have; parameters without a state get one."""
         if not params:
             return []
         if not self.supports_complex and any([p.dtype.is_complex for p in params]):
@@ -113,7 +113,16 @@ class MultiTensorOptimizer(Optimizer):
         return state
 
     def _call(self, group: dict[str, Any], on: Iterable[str], marks: tuple, sizes: tuple, places: tuple[int, ...]) -> engine.Call:
-        """The call of a step for so many parameters, states and scalars; ``on``: the options with an argument."""
+        """Return the call for one step.
+
+        Args:
+            group: the options.
+            on: the names of options that are passed as arguments.
+            marks: the markers of these arguments.
+            sizes: the numbers of parameters, states and scalars.
+            places: each parameter's row of scalars.
+
+        """
         options = tuple(self._options(group).items())
         return _call(self.rule, sizes, tuple(on), marks, options, places, max(1, len(self.shared)))
 
@@ -153,7 +162,7 @@ class MultiTensorOptimizer(Optimizer):
             write_scalars(self.shared * n, counters, left[at:], options)
 
     def _update_taken_over(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        """The step of parameters whose classes take operators over: one after the other, by calls that come to the class."""
+        """Update parameters of subclasses that override operators one by one, so that the class receives the calls."""
         for names, some, states in self._by_columns(group, params):
             for p, state in zip(some, states or [{}] * len(some), strict=True):
                 targets, counters = [p, *[state[name] for name in names]], [state[name] for name in self.shared]
@@ -173,13 +182,14 @@ def _by_device(params: list[Tensor]) -> Iterable[list[Tensor]]:
 
 
 def _shared(options: Iterable[Any]) -> list[engine.Value]:
-    """Values in place of numbers: a program has a place for each number of each call, and no two loops with them are equal."""
+    """Replace numbers by values that several calls share, so that the calls compile to the same code."""
     return [constant(x) if x.__class__ is float else x for x in options]
 
 
 def _stretches(params: list[Tensor]) -> tuple[tuple[int, int], ...]:
-    """Where the parameters of one call begin and end: those of a deep net's layers are calls alike, which are compiled once, and
-    large ones on the CPU are several.
+    """Return the ranges of parameters that form one call each.
+
+    Equal layers of a deep net form equal calls, which compile once. Large calls on the CPU are split.
     """
     return _stretches_of(tuple([p._storage.aval for p in params]), TOGETHER)
 
@@ -192,7 +202,7 @@ def _stretches_of(avals: tuple, together: int) -> tuple[tuple[int, int], ...]:
 
 
 def _of_at_most(most: float, avals: tuple) -> Iterable[tuple[int, int]]:
-    """Stretches of so many bytes, or of one parameter that has more."""
+    """Split into ranges of at most ``most`` bytes; a larger parameter is a range alone."""
     ends, size = [0], 0
     for at, aval in enumerate(avals):
         if size and size + aval.nbytes > most:
@@ -203,7 +213,7 @@ def _of_at_most(most: float, avals: tuple) -> Iterable[tuple[int, int]]:
 
 
 def _distinct(rows: list[tuple]) -> tuple[list[tuple], tuple[int, ...]]:
-    """The different ones among the rows, and the place among them of each."""
+    """Return the distinct rows, and each row's index among them."""
     if not rows:
         return [], ()
     if rows.count(rows[0]) == len(rows):
@@ -220,5 +230,5 @@ def _call(rule: str, sizes: tuple[int, int, int], on: tuple[str, ...], marks: tu
 
 
 def or_none(x: Any) -> Any:
-    """An option, or None where it is 0 and so left out of the program."""
+    """Return an option, or None if it is 0, which leaves it out of the program."""
     return x if isinstance(x, Tensor) or x != 0 else None

@@ -27,7 +27,7 @@ def _optax() -> Any:
 
 
 class Optax(Optimizer):
-    """Any optax ``GradientTransformation`` (a ``chain`` of them, a schedule inside, …) as an optimizer.
+    """An optimizer that applies an optax ``GradientTransformation``, for example a ``chain`` with a schedule.
 
     A step is one op, compiled with the rest of the loop. A group's parameters are one tree (a list); one that has no
     gradient is left as it is, and counts as one with a gradient of zeros for the state. A transformation that takes a
@@ -73,7 +73,7 @@ class Optax(Optimizer):
         self.state[f"group {at}"] = state
 
     def _start(self, transform: Any, params: list[Tensor]) -> tuple[Transformation, dict[str, Tensor]]:
-        """The rule of a group, and the first state of its parameters."""
+        """Return a group's update rule, and the first state of its parameters."""
         with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
             tree = transform.init([_array(p) for p in params])
         leaves, shape = jax.tree_util.tree_flatten_with_path(tree)

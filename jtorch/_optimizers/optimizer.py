@@ -1,4 +1,4 @@
-"""torch.optim.optimizer: the base of all optimizers, and hooks around every optimizer's step."""
+"""torch.optim.optimizer: the base class of optimizers, and hooks around every optimizer's step."""
 from __future__ import annotations
 
 import functools
@@ -43,17 +43,19 @@ _global_optimizer_post_hooks: dict[int, Callable] = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
-    """``hook(optimizer, args, kwargs)`` runs before each step of every optimizer; it may return new (args, kwargs)."""
+    """Register ``hook(optimizer, args, kwargs)`` before each step of every optimizer; it can return new (args,
+    kwargs).
+    """
     return RemovableHandle(_global_optimizer_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
-    """``hook(optimizer, args, kwargs)`` runs after each step of every optimizer."""
+    """Register ``hook(optimizer, args, kwargs)`` after each step of every optimizer."""
     return RemovableHandle(_global_optimizer_post_hooks, hook)
 
 
 def with_hooks(step: Callable) -> Callable:
-    """A step that runs the hooks before and after it. See torch.optim.Optimizer.profile_hook_step."""
+    """Wrap a step so that the hooks run before and after it. See torch.optim.Optimizer.profile_hook_step."""
     @functools.wraps(step)
     def hooked(*args, **kwargs):
         self = args[0]
@@ -76,7 +78,7 @@ def _checked(step: Callable, new: Any) -> tuple:
 
 
 def _use_grad_for_differentiable(step: Callable) -> Callable:
-    """A step of one's own that runs without gradients, unless its optimizer was made with ``differentiable=True``."""
+    """Wrap a user-defined step so that it records gradients only with ``differentiable=True``."""
     @functools.wraps(step)
     def run(self, *args, **kwargs):
         with enable_grad() if self.defaults["differentiable"] else no_grad():
@@ -85,7 +87,7 @@ def _use_grad_for_differentiable(step: Callable) -> Callable:
 
 
 def _get_value(x: Any) -> Any:
-    """A tensor of one element as a number."""
+    """Return a 1-element tensor as a number."""
     return x.item() if isinstance(x, Tensor) else x
 
 
@@ -93,12 +95,12 @@ _HOOKS = [f"_optimizer_{what}_{when}_hooks" for what in ("step", "state_dict", "
 
 
 def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
-    """The types of devices on which PyTorch's optimizers can be part of a recorded graph."""
+    """Return the device types on which PyTorch's optimizers can be captured in a graph."""
     return ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
 
 
 def _default_to_fused_or_foreach(params: list, differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
-    """(fused, foreach) as PyTorch chooses. What runs is one program either way."""
+    """Return PyTorch's choice of (fused, foreach). jtorch runs one program in either case."""
     if differentiable:
         return False, False
     found = [p for p in params if p is not None]
@@ -107,7 +109,7 @@ def _default_to_fused_or_foreach(params: list, differentiable: bool, use_fused: 
 
 
 class Optimizer:
-    """The base of all optimizers. See torch.optim.Optimizer.
+    """The base class of optimizers. See torch.optim.Optimizer.
 
     A subclass gives ``defaults`` and ``_update(group)``, which records the new values of one group's parameters, or, as in
     PyTorch, a ``step`` of its own.
@@ -147,7 +149,7 @@ class Optimizer:
     _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable]
     _optimizer_load_state_dict_post_hooks: OrderedDict[int, Callable]
 
-    sparse_step: str | None = None      # the function of jtorch.sparse.gradients for parameters with sparse gradients
+    sparse_step: str | None = None      # the name of the function in jtorch.sparse.gradients for sparse gradients
 
     def __init__(self, params, defaults: dict[str, Any]):
         if isinstance(params, Tensor):
@@ -171,7 +173,7 @@ class Optimizer:
     profile_hook_step = staticmethod(with_hooks)
 
     def _patch_step_function(self) -> None:
-        """Lets a ``step`` that its class defines run the hooks. Until it is called that ``step`` runs none, as in PyTorch."""
+        """Wrap the class's own ``step`` so that it runs the hooks. Before this call it runs none, as in PyTorch."""
         cls: Any = type(self)
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
         if not getattr(cls.step, "hooked", None):
@@ -187,7 +189,7 @@ class Optimizer:
     # ------------------------------------------------------------ groups
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds a group with options of its own. See torch.optim.Optimizer.add_param_group."""
+        """Add a parameter group with its options. See torch.optim.Optimizer.add_param_group."""
         groups.add_group(param_group, self.defaults, self.param_groups)
         params = self.param_groups[0]["params"][:1] + self.param_groups[-1]["params"]
         self._on_several = self._on_several or len({getattr(p, "_empty", p)._storage.aval.device for p in params}) > 1
@@ -201,8 +203,8 @@ class Optimizer:
     # ------------------------------------------------------------ stepping
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clears the gradients of all parameters. See torch.optim.Optimizer.zero_grad."""
-        if "_zero_grad_profile_name" not in self.__dict__:      # made without Optimizer.__init__
+        """Clear the gradients of all parameters. See torch.optim.Optimizer.zero_grad."""
+        if "_zero_grad_profile_name" not in self.__dict__:      # The optimizer was created without Optimizer.__init__.
             self._patch_step_function()
         for group in self.param_groups:
             for p in group["params"]:
@@ -213,7 +215,7 @@ class Optimizer:
                     p._grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None):
-        """One step of optimization; ``closure`` re-evaluates the model and returns the loss."""
+        """Do one optimization step; ``closure`` re-evaluates the model and returns the loss."""
         if self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks \
                 or _global_optimizer_pre_hooks or _global_optimizer_post_hooks:
             return with_hooks(_step)(self, closure) if closure is not None else with_hooks(_step)(self)
@@ -243,7 +245,7 @@ class Optimizer:
             return closure()
 
     def _step_differentiable(self) -> None:
-        """A step that autograd sees; in optimizers that have no such option ``defaults`` never asks for it."""
+        """Do a differentiable step. Optimizers without this option never call it."""
         with enable_grad():
             for group in self.param_groups:
                 groups.check_flags(group, self.defaults)
@@ -255,7 +257,7 @@ class Optimizer:
     step.hooked = True      # type: ignore[attr-defined]
 
     def _cuda_graph_capture_health_check(self) -> None:
-        """Nothing: there are no CUDA graphs here."""
+        """Do nothing: there are no CUDA graphs."""
 
     _accelerator_graph_capture_health_check = _optimizer_step_code = _cuda_graph_capture_health_check
 
@@ -264,21 +266,24 @@ class Optimizer:
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: list[list], with_indices: bool = False) -> dict:
-        """Columns of a list of lists by where the first tensor of each is and what it is made of."""
+        """Group lists of tensors by device and dtype of the first list's tensors."""
         return groups.by_device_and_dtype(tensorlistlist, with_indices)
 
     def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """``hook(optimizer, args, kwargs)`` runs before each step."""
+        """Register ``hook(optimizer, args, kwargs)`` before each step."""
         return RemovableHandle(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable) -> RemovableHandle:
-        """``hook(optimizer, args, kwargs)`` runs after each step."""
+        """Register ``hook(optimizer, args, kwargs)`` after each step."""
         return RemovableHandle(self._optimizer_step_post_hooks, hook)
 
     # ------------------------------------------------------------ state
 
     def state_dict(self) -> dict[str, Any]:
-        """The state and the options of the groups, with parameters numbered. See torch.optim.Optimizer.state_dict."""
+        """Return the state and the groups' options, with parameters replaced by numbers.
+
+        See torch.optim.Optimizer.state_dict.
+        """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers: dict[int, int] = {}
@@ -296,7 +301,7 @@ class Optimizer:
         return out
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over the state and options of another optimizer. See torch.optim.Optimizer.load_state_dict."""
+        """Load the state and options of another optimizer. See torch.optim.Optimizer.load_state_dict."""
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             new = hook(self, state_dict)
@@ -308,19 +313,19 @@ class Optimizer:
             hook(self)
 
     def register_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(optimizer)`` runs before ``state_dict``."""
+        """Register ``hook(optimizer)`` before ``state_dict``."""
         return RemovableHandle(self._optimizer_state_dict_pre_hooks, hook, first=prepend)
 
     def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(optimizer, state_dict)`` runs after ``state_dict``."""
+        """Register ``hook(optimizer, state_dict)`` after ``state_dict``."""
         return RemovableHandle(self._optimizer_state_dict_post_hooks, hook, first=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(optimizer, state_dict)`` runs before ``load_state_dict``."""
+        """Register ``hook(optimizer, state_dict)`` before ``load_state_dict``."""
         return RemovableHandle(self._optimizer_load_state_dict_pre_hooks, hook, first=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """``hook(optimizer)`` runs after ``load_state_dict``."""
+        """Register ``hook(optimizer)`` after ``load_state_dict``."""
         return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook, first=prepend)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -334,7 +339,7 @@ class Optimizer:
 
 
 def _make_states_alike(states: dict, params: list) -> None:
-    """Gives the states of parameters of some subclasses what these are beside their elements."""
+    """Convert the states of subclass parameters to the subclass, by the parameter's ``_adopt``."""
     for p in params:
         if p._adopt is not None and p in states:
             for name, state in states[p].items():

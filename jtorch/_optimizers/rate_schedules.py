@@ -1,4 +1,4 @@
-"""Schedulers of the learning rate alone, by the epoch or by a metric. ``jtorch._optimizers.lr_scheduler`` shows them."""
+"""Schedulers that set only the learning rate. ``jtorch._optimizers.lr_scheduler`` exports them."""
 from __future__ import annotations
 
 import math
@@ -11,32 +11,16 @@ from typing import Any
 from jtorch._base import warned
 from jtorch._optimizers.optimizer import Optimizer
 from jtorch._optimizers.scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, _per_group, _set
+from jtorch._optimizers.scheduler_docs import documented
 
 
+@documented("lambda epoch: 1 / (epoch + 1)", rates=[1.0, 0.5, 0.3333])
 class LambdaLR(LRScheduler):
-    """The initial rate times a function of the epoch. See torch.optim.lr_scheduler.LambdaLR.
+    """Sets the initial rate times a function of the epoch. See torch.optim.lr_scheduler.LambdaLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
-        lr_lambda: a function of the epoch (int) that gives a factor (float) of the initial rate, or a list of one
+        lr_lambda: a function of the epoch (int) that returns a factor (float) of the initial rate, or a list of one
             for each group.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
-
-    Raises:
-        TypeError: ``optimizer`` is no Optimizer.
-        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(opt, lambda epoch: 1 / (epoch + 1))
-        >>> rates = []
-        >>> for epoch in range(3):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [1.0, 0.5, 0.3333]
 
     """
 
@@ -48,12 +32,12 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of callable objects, their attributes."""
+        """Return all attributes but the optimizer; callable objects are represented by their attributes."""
         state = {k: v for k, v in super().state_dict().items() if k != "lr_lambdas"}
         return {**state, "lr_lambdas": [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over the state of another scheduler."""
+        """Load the state of another scheduler."""
         self.__dict__.update({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
         for f, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if state is not None:
@@ -64,30 +48,13 @@ class LambdaLR(LRScheduler):
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
+@documented("lambda epoch: 0.5", rates=[1.0, 0.5, 0.25])
 class MultiplicativeLR(LambdaLR):
-    """Each epoch, the rate times a function of the epoch. See torch.optim.lr_scheduler.MultiplicativeLR.
+    """Multiplies the rate by a function of the epoch in each epoch. See torch.optim.lr_scheduler.MultiplicativeLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
-        lr_lambda: a function of the epoch (int) that gives a factor (float) of the present rate, or a list of one
+        lr_lambda: a function of the epoch (int) that returns a factor (float) of the current rate, or a list of one
             for each group.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
-
-    Raises:
-        TypeError: ``optimizer`` is no Optimizer.
-        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(opt, lambda epoch: 0.5)
-        >>> rates = []
-        >>> for epoch in range(3):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [1.0, 0.5, 0.25]
 
     """
 
@@ -98,30 +65,13 @@ class MultiplicativeLR(LambdaLR):
         return [g["lr"] * f(self.last_epoch) for f, g in zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)]
 
 
+@documented("step_size=2", rates=[1.0, 1.0, 0.1, 0.1, 0.01])
 class StepLR(LRScheduler):
-    """The rate times gamma every step_size epochs. See torch.optim.lr_scheduler.StepLR.
+    """Multiplies the rate by gamma every ``step_size`` epochs. See torch.optim.lr_scheduler.StepLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
-        step_size (int): after how many epochs the rate falls.
-        gamma (float): by which factor.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
-
-    Raises:
-        TypeError: ``optimizer`` is no Optimizer.
-        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=2)
-        >>> rates = []
-        >>> for epoch in range(5):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [1.0, 1.0, 0.1, 0.1, 0.01]
+        step_size (int): the number of epochs between two changes.
+        gamma (float): the factor of each change.
 
     """
 
@@ -137,30 +87,13 @@ class StepLR(LRScheduler):
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
+@documented("milestones=[1, 3]", rates=[1.0, 0.1, 0.1, 0.01, 0.01])
 class MultiStepLR(LRScheduler):
-    """The rate times gamma at each milestone. See torch.optim.lr_scheduler.MultiStepLR.
+    """Multiplies the rate by gamma at each milestone. See torch.optim.lr_scheduler.MultiStepLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
-        milestones (iterable of ints): the epochs at which the rate falls; one that comes twice counts twice.
-        gamma (float): by which factor.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
-
-    Raises:
-        TypeError: ``optimizer`` is no Optimizer.
-        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(opt, milestones=[1, 3])
-        >>> rates = []
-        >>> for epoch in range(5):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [1.0, 0.1, 0.1, 0.01, 0.01]
+        milestones (iterable of ints): the epochs at which the rate changes; a repeated epoch counts each time.
+        gamma (float): the factor of each change.
 
     """
 
@@ -178,29 +111,16 @@ class MultiStepLR(LRScheduler):
         return [base * self.gamma ** passed for base in self.base_lrs]
 
 
+@documented("factor=0.5, total_iters=2", rates=[0.5, 0.5, 1.0, 1.0])
 class ConstantLR(LRScheduler):
-    """The rate times a factor for the first epochs. See torch.optim.lr_scheduler.ConstantLR.
+    """Multiplies the rate by a factor in the first epochs. See torch.optim.lr_scheduler.ConstantLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
-        factor (float): from 0 to 1, of the first ``total_iters`` epochs' rates.
-        total_iters (int): how many these are.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+        factor (float): the factor in the first ``total_iters`` epochs, from 0 to 1.
+        total_iters (int): the number of epochs with the factor.
 
     Raises:
         ValueError: ``factor`` is not within 0 and 1.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.ConstantLR(opt, factor=0.5, total_iters=2)
-        >>> rates = []
-        >>> for epoch in range(4):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [0.5, 0.5, 1.0, 1.0]
 
     """
 
@@ -220,29 +140,16 @@ class ConstantLR(LRScheduler):
         return [base * (self.factor if self.last_epoch < self.total_iters else 1) for base in self.base_lrs]
 
 
+@documented("start_factor=0.5, total_iters=2", rates=[0.5, 0.75, 1.0, 1.0])
 class LinearLR(LRScheduler):
-    """The rate times a factor that changes linearly. See torch.optim.lr_scheduler.LinearLR.
+    """Multiplies the rate by a factor that changes linearly. See torch.optim.lr_scheduler.LinearLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
-        start_factor, end_factor (float): of the rate in the first epoch, and from epoch ``total_iters`` on.
-        total_iters (int): the epochs in between.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+        start_factor, end_factor (float): the factors in the first epoch, and from epoch ``total_iters`` on.
+        total_iters (int): the number of epochs over which the factor changes.
 
     Raises:
         ValueError: ``start_factor`` is not above 0 and at most 1, or ``end_factor`` not within 0 and 1.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.LinearLR(opt, start_factor=0.5, total_iters=2)
-        >>> rates = []
-        >>> for epoch in range(4):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [0.5, 0.75, 1.0, 1.0]
 
     """
 
@@ -269,29 +176,12 @@ class LinearLR(LRScheduler):
         return [base * (self.start_factor + (self.end_factor - self.start_factor) * done) for base in self.base_lrs]
 
 
+@documented("gamma=0.5", rates=[1.0, 0.5, 0.25])
 class ExponentialLR(LRScheduler):
-    """The rate times gamma every epoch. See torch.optim.lr_scheduler.ExponentialLR.
+    """Multiplies the rate by gamma in each epoch. See torch.optim.lr_scheduler.ExponentialLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
         gamma (float): the factor of each epoch.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
-
-    Raises:
-        TypeError: ``optimizer`` is no Optimizer.
-        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)
-        >>> rates = []
-        >>> for epoch in range(3):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [1.0, 0.5, 0.25]
 
     """
 
@@ -307,30 +197,13 @@ class ExponentialLR(LRScheduler):
         return [base * self.gamma ** self.last_epoch for base in self.base_lrs]
 
 
+@documented("total_iters=4", rates=[1.0, 0.75, 0.5, 0.25, 0.0])
 class PolynomialLR(LRScheduler):
-    """A polynomial from the rate to 0. See torch.optim.lr_scheduler.PolynomialLR.
+    """Lowers the rate to 0 by a polynomial. See torch.optim.lr_scheduler.PolynomialLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
         total_iters (int): the epochs until the rate is 0.
-        power (float): of the polynomial.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
-
-    Raises:
-        TypeError: ``optimizer`` is no Optimizer.
-        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(opt, total_iters=4)
-        >>> rates = []
-        >>> for epoch in range(5):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [1.0, 0.75, 0.5, 0.25, 0.0]
+        power (float): the polynomial's exponent.
 
     """
 
@@ -350,32 +223,15 @@ class PolynomialLR(LRScheduler):
         return [base * left ** self.power for base in self.base_lrs]
 
 
+@documented("T_max=2", rates=[1.0, 0.5, 0.0])
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the rate to eta_min (Loshchilov and Hutter, SGDR). See torch.optim.lr_scheduler.CosineAnnealingLR.
+    """Lowers the rate to ``eta_min`` by half a cosine. See torch.optim.lr_scheduler.CosineAnnealingLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
         T_max (int): the epochs of half a period.
         eta_min (float): the least rate.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
-
-    Raises:
-        TypeError: ``optimizer`` is no Optimizer.
-        KeyError: ``last_epoch`` is not -1, and a group has no ``initial_lr``.
 
     Source: Loshchilov and Hutter 2017, arXiv:1608.03983, without the restarts.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=2)
-        >>> rates = []
-        >>> for epoch in range(3):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [1.0, 0.5, 0.0]
 
     """
 
@@ -403,32 +259,21 @@ class CosineAnnealingLR(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * self._height(self.last_epoch) / 2 for base in self.base_lrs]
 
 
+@documented("T_0=2", rates=[1.0, 0.5, 1.0, 0.5])
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosines of growing length, one after another (SGDR). See torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.
+    """Lowers the rate by half cosines of growing length, with restarts between them.
+
+    See torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
         T_0 (int): the epochs of the first cosine.
-        T_mult (int): how many times longer each following one is.
+        T_mult (int): the factor by which each following cosine is longer.
         eta_min (float): the least rate.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
 
     Raises:
         ValueError: ``T_0`` is no positive int, ``T_mult`` no int from 1 on, or ``eta_min`` no number.
 
     Source: Loshchilov and Hutter 2017, arXiv:1608.03983.
-
-    Example::
-
-        >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(opt, T_0=2)
-        >>> rates = []
-        >>> for epoch in range(4):
-        ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-        ...     opt.step()
-        ...     scheduler.step()
-        >>> rates
-        [1.0, 0.5, 1.0, 0.5]
 
     """
 
@@ -449,7 +294,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Sets the rates of the next epoch, or of ``epoch``, which may be a fraction."""
+        """Set the rates for the next epoch, or for ``epoch``, which can be a fraction."""
         if epoch is None and self.last_epoch >= 0:
             self.last_epoch, self.T_cur = self.last_epoch + 1, self.T_cur + 1
             if self.T_cur >= self.T_i:
@@ -479,15 +324,15 @@ class ReduceLROnPlateau(LRScheduler):
     """Lowers the rate when a metric has stopped improving. See torch.optim.lr_scheduler.ReduceLROnPlateau.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
-        mode (str): "min" where the metric is to fall, "max" where it is to grow.
-        factor (float): of the rate, below 1.
-        patience (int): the epochs without improvement that are let pass.
-        threshold (float), threshold_mode (str): what counts as an improvement: by this part ("rel") or amount
+        optimizer (Optimizer): the optimizer whose groups' rates are set.
+        mode (str): "min" if the metric should fall, "max" if it should grow.
+        factor (float): the factor of each change, below 1.
+        patience (int): the number of epochs without improvement before a change.
+        threshold (float), threshold_mode (str): the smallest improvement that counts, relative ("rel") or absolute
             ("abs").
-        cooldown (int): epochs after a change in which none is counted.
+        cooldown (int): the number of epochs after a change in which bad epochs do not count.
         min_lr (float, or one for each group): the least rate.
-        eps (float): smaller changes are left out.
+        eps (float): the smallest change that is made.
 
     Raises:
         ValueError: ``factor`` is 1 or more, a mode is unknown, or ``min_lr`` has not one entry for each group.
@@ -530,7 +375,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode_worse = self.best
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:     # type: ignore[override]
-        """Notes the metric of an epoch, and lowers the rates if it has been bad for too long."""
+        """Record an epoch's metric, and lower the rates if it has not improved for ``patience`` epochs."""
         current = float(metrics)
         if epoch is not None:
             warned.warn(EPOCH_DEPRECATION_WARNING)
@@ -546,7 +391,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = self._lrs()
 
     def _fit_min_lrs(self) -> None:
-        """Groups may have been added since."""
+        """Extend the minimum rates to groups that were added since."""
         n = len(self.optimizer.param_groups)
         if n == len(self.min_lrs):
             return
@@ -567,7 +412,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether the rates were lowered only just now."""
+        """Return whether the rates were lowered less than ``cooldown`` epochs ago."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:

@@ -1,4 +1,4 @@
-"""A fused optimizer's step under a GradScaler: it unscales its gradients, and undoes itself where one is not finite.
+"""A fused optimizer's step under a GradScaler: it unscales gradients, and reverts the step after an overflow.
 
 Whether one is, nobody asks: the new values and the old ones are both there, and one op chooses.
 """
@@ -19,7 +19,7 @@ _DEVICES = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
 
 @no_grad()
 def step(optimizer: Any) -> bool:
-    """Updates all groups, as ``optimizer.grad_scale`` and ``optimizer.found_inf`` say; False where there is no scaler."""
+    """Update all groups by ``optimizer.grad_scale`` and ``optimizer.found_inf``; return False without a scaler."""
     params = [p for group in optimizer.param_groups for p in group["params"] if p._grad is not None]
     for p in params:
         if not p.dtype.is_floating_point:
@@ -46,7 +46,7 @@ def _update(optimizer: Any, params: list[Tensor]) -> None:
 
 
 def _touched(optimizer: Any, params: list[Tensor]) -> list[Tensor]:
-    """The parameters and the tensors of their states."""
+    """Return the parameters and the tensors of their states."""
     states = [t for p in params for t in optimizer.state.get(p, {}).values() if isinstance(t, Tensor)]
     return [*params, *states]
 

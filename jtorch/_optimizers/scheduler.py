@@ -1,4 +1,6 @@
-"""What schedulers of the learning rate have in common. A new rate is a new number for the step's program, which stays."""
+"""The base class of learning rate schedulers. A new rate is an argument of the step's program, so nothing
+recompiles.
+"""
 from __future__ import annotations
 
 import functools
@@ -22,7 +24,7 @@ def _set(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _per_group(optimizer: Optimizer, value: Any, name: str) -> list:
-    """One value for each group of an optimizer."""
+    """Return one value for each group of an optimizer."""
     n = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [value] * n
@@ -33,10 +35,11 @@ def _per_group(optimizer: Optimizer, value: Any, name: str) -> list:
 
 
 def _note_steps(optimizer: Optimizer) -> None:
-    """Lets the optimizer remember that it has stepped, for the warning about the order of calls."""
+    """Wrap the optimizer's step so that it records the call, for the warning about the order of calls."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
-    step, ref = optimizer.step, weakref.ref(optimizer)       # the optimizer holds the function, which must not hold the optimizer
+    # The optimizer holds the function, so the function holds only a weak reference.
+    step, ref = optimizer.step, weakref.ref(optimizer)
     optimizer.step = _counting(step, ref)       # type: ignore[method-assign]
 
 
@@ -72,11 +75,11 @@ EPOCH_DEPRECATION_WARNING = (
 
 
 class LRScheduler:
-    """The base of schedulers: a subclass gives ``get_lr``. See torch.optim.lr_scheduler.LRScheduler.
+    """The base class of schedulers: a subclass defines ``get_lr``. See torch.optim.lr_scheduler.LRScheduler.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+        optimizer (Optimizer): the optimizer whose groups' rates are set.
+        last_epoch (int): the last epoch, to resume after it; -1 starts and stores each group's rate as ``initial_lr``.
 
     Raises:
         TypeError: ``optimizer`` is no Optimizer.
@@ -101,7 +104,7 @@ class LRScheduler:
 
     _get_lr_called_within_step = False
     _is_initial = False
-    _hidden: tuple[str, ...] = ("optimizer",)       # what state_dict leaves out
+    _hidden: tuple[str, ...] = ("optimizer",)       # attributes that state_dict omits
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         if not isinstance(optimizer, Optimizer):
@@ -127,19 +130,19 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """Return all attributes but the optimizer."""
         return {k: v for k, v in self.__dict__.items() if k not in self._hidden}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over the state of another scheduler."""
+        """Load the state of another scheduler."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list:
-        """The learning rates that the last step has set."""
+        """Return the learning rates that the last step has set."""
         return self._last_lr
 
     def get_lr(self) -> list:
-        """The learning rates to set next."""
+        """Return the learning rates to set next."""
         raise NotImplementedError
 
     def _warn_if_asked(self) -> None:
@@ -153,7 +156,7 @@ class LRScheduler:
         return [g["lr"] * factor for g in self.optimizer.param_groups]
 
     def step(self, epoch: int | None = None) -> None:
-        """Sets the learning rates of the next epoch."""
+        """Set the learning rates for the next epoch."""
         self._warn_about_order()
         self._step_count += 1
         if epoch is not None:

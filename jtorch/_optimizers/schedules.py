@@ -1,4 +1,4 @@
-"""Schedulers that cycle the momentum too, and those made of others. ``jtorch._optimizers.lr_scheduler`` shows them."""
+"""Schedulers that also set the momentum, and composed schedulers. ``jtorch._optimizers.lr_scheduler`` exports them."""
 from __future__ import annotations
 
 import math
@@ -13,7 +13,7 @@ from jtorch._optimizers.scheduler import LRScheduler, _per_group, _set
 
 
 class _MomentumScheduler(LRScheduler):
-    """A scheduler that may set momentum (or beta1) as well."""
+    """A scheduler that can also set momentum (or beta1)."""
 
     def _start_momentum(self, optimizer: Optimizer, lowest: list, highest: list, last_epoch: int) -> None:
         self.use_beta1 = "betas" in optimizer.defaults
@@ -40,10 +40,10 @@ def _check_optimizer(optimizer: Any) -> None:
 
 
 class CyclicLR(_MomentumScheduler):
-    """Up and down between two rates (Smith 2015). See torch.optim.lr_scheduler.CyclicLR.
+    """Cycles the rate between two limits (Smith 2015). See torch.optim.lr_scheduler.CyclicLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
+        optimizer (Optimizer): the optimizer whose groups' rates are set.
         base_lr, max_lr (float, or one for each group): the least and the largest rate.
         step_size_up, step_size_down (int): the batches of each half; both the same if ``step_size_down`` is None.
         mode (str): "triangular", "triangular2" (each cycle half as high) or "exp_range" (``gamma`` to the number of
@@ -103,7 +103,7 @@ class CyclicLR(_MomentumScheduler):
         self.base_lrs = lowest
 
     def scale_fn(self, x: float) -> float:
-        """How high the cycle (or iteration) ``x`` reaches."""
+        """Return the amplitude's factor for the cycle (or iteration) ``x``."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "exp_range":
@@ -122,13 +122,13 @@ class CyclicLR(_MomentumScheduler):
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of a callable object as scale_fn, its attributes."""
+        """Return all attributes but the optimizer; a callable object as scale_fn is represented by its attributes."""
         state, fn = super().state_dict(), self._scale_fn_custom
         plain = fn is None or isinstance(fn, types.FunctionType)
         return {**state, "_scale_fn_custom": None if plain else dict(fn.__dict__)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over the state of another scheduler."""
+        """Load the state of another scheduler."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
         if state_dict["_scale_fn_custom"] is not None and self._scale_fn_custom is not None:
             self._scale_fn_custom.__dict__.update(state_dict["_scale_fn_custom"])
@@ -141,10 +141,12 @@ def _positive(name: str, value: Any) -> int:
 
 
 class OneCycleLR(_MomentumScheduler):
-    """One cycle over the whole training (Smith and Topin 2017). See torch.optim.lr_scheduler.OneCycleLR.
+    """Runs the rate through one cycle over the whole training (Smith and Topin 2017).
+
+    See torch.optim.lr_scheduler.OneCycleLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
+        optimizer (Optimizer): the optimizer whose groups' rates are set.
         max_lr (float, or one for each group): the largest rate.
         total_steps (int or None): the steps of the cycle; else ``epochs`` times ``steps_per_epoch``.
         epochs, steps_per_epoch (int or None): see above.
@@ -231,7 +233,7 @@ def _phases(steps: int, start: float, three: bool) -> list[dict[str, Any]]:
 
 
 class _Composed(LRScheduler):
-    """A scheduler made of others."""
+    """A scheduler composed of others."""
 
     _hidden = ("optimizer", "_schedulers")
     _schedulers: list
@@ -250,24 +252,24 @@ class _Composed(LRScheduler):
                                  f"{type(optimizer).__name__}.")
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer, with the states of the schedulers."""
+        """Return all attributes but the optimizer, with the schedulers' states."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over the state of another scheduler."""
+        """Load the state of another scheduler."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for s, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             s.load_state_dict(state)
 
 
 class SequentialLR(_Composed):
-    """Schedulers one after another. See torch.optim.lr_scheduler.SequentialLR.
+    """Runs schedulers one after another. See torch.optim.lr_scheduler.SequentialLR.
 
     Args:
-        optimizer (Optimizer): whose groups' rates are set.
+        optimizer (Optimizer): the optimizer whose groups' rates are set.
         schedulers (list of LRSchedulers): in the order of their use.
         milestones (list of ints): the epochs at which the next one takes over, one fewer than schedulers.
-        last_epoch (int): the epoch to go on after; -1 starts, and notes each group's rate as ``initial_lr``.
+        last_epoch (int): the last epoch, to resume after it; -1 starts and stores each group's rate as ``initial_lr``.
 
     Raises:
         ValueError: no schedulers, schedulers of another optimizer, or a number of milestones that does not fit.
@@ -305,7 +307,7 @@ class SequentialLR(_Composed):
         self._last_lr = first.get_last_lr()
 
     def step(self) -> None:     # type: ignore[override]
-        """A step of the scheduler whose turn it is."""
+        """Step the current scheduler."""
         self.last_epoch += 1
         at = bisect_right(self._milestones, self.last_epoch)
         current = self._schedulers[at]
@@ -317,7 +319,7 @@ class SequentialLR(_Composed):
 
 
 def _undo(scheduler: Any) -> None:
-    """Takes back the first step of the schedulers that one is made of."""
+    """Undo the first step of a composed scheduler's parts."""
     if hasattr(scheduler, "_schedulers"):
         for s in scheduler._schedulers:
             _undo(s)
@@ -326,7 +328,7 @@ def _undo(scheduler: Any) -> None:
 
 
 class ChainedScheduler(_Composed):
-    """Schedulers that all step at once. See torch.optim.lr_scheduler.ChainedScheduler.
+    """Steps several schedulers together. See torch.optim.lr_scheduler.ChainedScheduler.
 
     Args:
         schedulers (sequence of LRSchedulers): of one optimizer, in the order in which they change the rate.
@@ -357,7 +359,7 @@ class ChainedScheduler(_Composed):
         self._last_lr = self._lrs()
 
     def step(self) -> None:     # type: ignore[override]
-        """A step of each."""
+        """Step each scheduler."""
         for s in self._schedulers:
             s.step()
         self._last_lr = self._lrs()

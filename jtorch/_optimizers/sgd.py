@@ -62,7 +62,7 @@ class SGD(MultiTensorOptimizer):
 
     def _by_columns(self, group: dict[str, Any], params: list[Tensor]) -> list:
         if group["momentum"] == 0 and params:
-            return [((), params, [])]       # there is no state without momentum
+            return [((), params, [])]       # Without momentum there is no state.
         return super()._by_columns(group, params)
 
     def _columns(self, group: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""First values of the states that optimizers keep."""
+"""First values of optimizer states."""
 from __future__ import annotations
 
 import numpy as np
@@ -10,7 +10,7 @@ from jtorch.tensor import Tensor, wrap
 
 
 def filled(p: Tensor, x: complex = 0.0, shape: tuple | None = None) -> Tensor:
-    """A tensor like a parameter, of one number."""
+    """Return a tensor filled with one number, like a parameter or of another shape."""
     aval = storage.aval_of(p)
     array = np.full(aval.shape if shape is None else shape, x, aval.np)
     spec = storage.value_of(p).aval.spec if shape is None and aval.device.type == "mesh" else None
@@ -22,7 +22,7 @@ _scalars: dict[tuple, Value] = {}
 
 
 def scalar(x: float) -> Tensor:
-    """A state of one number. Equal ones start as one value, so that parameters in step are counted once."""
+    """Return a scalar state. Equal states share one value, so that one scalar counts the steps of many parameters."""
     dtype = np.dtype(np.float64 if dtypes.get_default_dtype().name == "float64" else np.float32)
     key = (x, dtype)
     if key not in _scalars:

@@ -1,4 +1,4 @@
-"""torch.optim.swa_utils: averages of weights over a training, and what goes with them."""
+"""torch.optim.swa_utils: averages of weights during training, their batch norm statistics and their schedule."""
 from __future__ import annotations
 
 import copy
@@ -29,7 +29,7 @@ def _inexact(t: Any) -> bool:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable:
-    """A function that moves averages ``1 - decay`` of the way to the current values, in place, for lists of tensors.
+    """Return a function that updates lists of exponential moving averages in place.
 
     Args:
         decay (float): of the averages, how much is kept.
@@ -61,7 +61,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable:
 
 
 def get_swa_multi_avg_fn() -> Callable:
-    """A function that takes the current values into plain averages of ``num_averaged``, in place, for lists of tensors.
+    """Return a function that updates lists of plain averages in place.
 
     Returns:
         a function of (averages, values, number so far), lists of Tensors, that changes the averages.
@@ -86,7 +86,7 @@ def get_swa_multi_avg_fn() -> Callable:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable:
-    """A function that gives the exponential moving average of one tensor after its current value.
+    """Return a function that computes the next exponential moving average of one tensor.
 
     Args:
         decay (float): of the average, how much is kept.
@@ -113,7 +113,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable:
 
 
 def get_swa_avg_fn() -> Callable:
-    """A function that gives the plain average of one tensor after its current value.
+    """Return a function that computes the next plain average of one tensor.
 
     Returns:
         a function of (average, value, number of averages so far), Tensors of one shape, that gives the new average.
@@ -173,11 +173,11 @@ class AveragedModel(Module):
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model makes of its input."""
+        """Call the averaged model."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Takes the parameters of ``model``, as they are now, into the averages."""
+        """Update the averages with the current parameters of ``model``."""
         mine, theirs = ([*m.parameters(), *(m.buffers() if self.use_buffers else ())] for m in (self.module, model))
         pairs = [(a.detach(), b.detach().to(a.device)) for a, b in zip(mine, theirs, strict=False)]
         if bool(self.n_averaged == 0):
@@ -193,7 +193,7 @@ class AveragedModel(Module):
         self.n_averaged += 1
 
     def _update_lists(self, update: Callable, pairs: list[tuple[Any, Any]]) -> None:
-        """Calls the function for lists once for each device and dtype."""
+        """Call the function for lists once per device and dtype."""
         kinds: dict[tuple, list] = {}
         for pair in pairs:
             kinds.setdefault((pair[0].device, pair[0].dtype), []).append(pair)
@@ -208,7 +208,7 @@ def _copy_all(pairs: list[tuple[Any, Any]]) -> None:
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Estimates the running statistics of batch norm layers anew, in one pass over ``loader``.
+    """Recompute the running statistics of batch norm layers in one pass over ``loader``.
 
     Args:
         loader: batches: tensors, or lists and tuples whose first element is one.
@@ -231,7 +231,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         module.reset_running_stats()
     model.train()
     for module in momenta:
-        module.momentum = None      # a cumulative average
+        module.momentum = None      # None means a cumulative average
     for batch in loader:
         batch = batch[0] if isinstance(batch, (list, tuple)) else batch
         model(batch if device is None else batch.to(device))
@@ -284,11 +284,11 @@ class SWALR(LRScheduler):
         self.anneal_func = _cosine if anneal_strategy == "cos" else _linear
 
     def _done(self, step: int) -> float:
-        """How much of the way is done after a step, from 0 to 1."""
+        """Return the fraction of the annealing that is done after a step."""
         return self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
 
     def get_lr(self) -> list:
-        """The learning rates to set next."""
+        """Return the learning rates to set next."""
         self._warn_if_asked()
         step = self._step_count - 1
         step = max(1, step) if self.anneal_epochs == 0 else step
@@ -296,7 +296,7 @@ class SWALR(LRScheduler):
         return [g["swa_lr"] * now + _start_of(g["lr"], g["swa_lr"], before) * (1 - now) for g in self.optimizer.param_groups]
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over the state of another scheduler."""
+        """Load the state of another scheduler."""
         super().load_state_dict(state_dict)
         self._set_anneal_func(self._anneal_strategy)
 
@@ -310,5 +310,5 @@ def _cosine(t: float) -> float:
 
 
 def _start_of(lr: Any, swa_lr: Any, done: float) -> Any:
-    """Where a rate started that has come this far."""
+    """Return the rate from which annealing started, given the current rate."""
     return swa_lr if done == 1 else (lr - done * swa_lr) / (1 - done)

@@ -1,4 +1,4 @@
-"""An optimizer that acts on other parameters and states for a while."""
+"""A context in which an optimizer has other parameters and states."""
 from __future__ import annotations
 
 import contextlib
@@ -15,7 +15,7 @@ _NAME = "swap_in_optimizer_params_and_state requires"
 @contextlib.contextmanager
 def swap_in_optimizer_params_and_state(optimizer: Any, swapin_parameters: dict[str, Tensor],
                                        swapin_optim_state: dict[str, Any]) -> Iterator[None]:
-    """Inside the block the optimizer has other parameters, states and options; its own come back afterwards.
+    """Give an optimizer other parameters, states and options within a block, and restore its own afterwards.
 
     Args:
         optimizer: an optimizer that has states.
@@ -67,7 +67,7 @@ def _require(ok: bool, message: str) -> None:
 
 
 def _checked(optimizer: Any, given: Any) -> tuple[dict, list[dict]]:
-    """The states and groups of a state dict that fits an optimizer."""
+    """Check that a state dict fits an optimizer, and return its states and groups."""
     _require(bool(optimizer.state), f"{_NAME} initialized optimizer state.")
     _require(isinstance(given, dict), f"{_NAME} a DCP-style optimizer state_dict.")
     state, groups = given.get("state"), given.get("param_groups")
